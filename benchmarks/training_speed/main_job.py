@@ -68,7 +68,7 @@ def prepare(directory: Path, config: TrainConfig) -> list[Pair]:
     make_small_model(directory, texts_of(lessons), seed=config.seed, size=config.model.small)
     loaded = load_model(directory)
     learner = LocalLearner(loaded.model, loaded.pad, config.optimizer)
-    pairs = tokenized(lessons, loaded.chat, room=config.model.small.context, max_tokens=prompting.room).pairs
+    pairs = tokenized(lessons, loaded.chat, room=config.model.small.context, max_tokens=prompting.room).demonstrations
     for _ in imitate(learner, batches([pairs], cold.batch, config.seed), cold, progress=lambda n: n / cold.steps):
         pass
     loaded.save(directory)

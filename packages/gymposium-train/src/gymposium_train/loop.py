@@ -24,7 +24,7 @@ from gymposium.streams import stream
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.schedules import Pace, entropy_weight, kl_weight, learning_rate
 from gymposium_train.credit.protocol import Credit
-from gymposium_train.learner.protocol import AuxiliarySft, Pair
+from gymposium_train.learner.protocol import AuxiliarySft, Demonstration
 from gymposium_train.reporting import credit_metrics, reward_metrics
 from gymposium_train.rollout.protocol import Group, RolloutSource, StepRollout
 from gymposium_train.samples import Sample, rows_to_learn
@@ -47,7 +47,7 @@ class Training:
     """Scale of the learning rate."""
     keep: Callable[[int, Sequence[Rated]], object] = lambda step, groups: None
     """Function that is called with each step, counted from 1, and its rated groups."""
-    auxiliary_sft: Callable[[int], Iterator[list[Pair]]] | None = None
+    auxiliary_sft: Callable[[int], Iterator[list[Demonstration]]] | None = None
     """Function that returns the batches to imitate in the optimizer steps of a step; None without `sft`."""
     unrated: Counter[str] = field(default_factory=Counter)
     """Number of groups that could not be rated, by reason."""
@@ -160,4 +160,4 @@ class Training:
         sft = self.config.sft
         if self.auxiliary_sft is None or sft is None:
             return None
-        return ((sft.weight, pairs) for pairs in self.auxiliary_sft(step))
+        return ((sft.weight, demonstrations) for demonstrations in self.auxiliary_sft(step))

@@ -42,6 +42,7 @@ PRETRAINED: Mapping[str, Any] = MappingProxyType(
         "prompting.temperature": 1.0,
         "prompting.on_illegal": "forfeit",
         "steps": 100,
+        "legality.weight": 0.0,
         "rollout.groups": 16,
         "rollout.group_size": 8,
         "rollout.growth": 1.0,

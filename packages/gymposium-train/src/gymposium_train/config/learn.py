@@ -23,6 +23,16 @@ class Entropy(Settings):
     """The weight decreases linearly to this share of itself over the steps. 1: it is constant."""
 
 
+class Legality(Settings):
+    """The legality term of the loss: the negative logarithm of the probability that a sampled token continues a legal
+    reply. It teaches which replies are legal at each turn, whatever reply was sampled, and leaves it to the rewards
+    which of them are good. The cold start has it, too. It needs games that list their legal moves, and
+    `prompting.reply = "move"`; in other turns it is 0."""
+
+    weight: float = Field(default=1.0, ge=0.0)
+    """Weight of the term, in nats a token; 0: the loss does not have it."""
+
+
 class Kl(Settings):
     """The penalty on the distance to the reference, the policy as it was before reinforcement learning. Without this
     table there is no penalty and no reference."""

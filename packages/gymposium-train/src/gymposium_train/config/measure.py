@@ -22,7 +22,7 @@ class ColdStart(Settings):
     """SFT of the whole model before reinforcement learning: on files of chats, or on the moves of uniform random
     players."""
 
-    steps: int = Field(default=400, ge=0)
+    steps: int = Field(default=2_000, ge=0)
     """Maximum number of steps; 0 skips the cold start, for a model that already answers in the right form."""
     failed: float = Field(default=0.03, ge=0.0, lt=1.0)
     """The cold start ends soon after the share of failed replies, sampled for new lessons at temperature 1, is this or
@@ -37,9 +37,9 @@ class ColdStart(Settings):
     information; in card games winners never fold. `all`: every move, so that no legal move is unlearned beforehand.
     `paid`: those rewarded before the seat's next turn, and one in four of the others, for games with rewards before
     the end."""
-    batch: int = Field(default=256, ge=1)
+    batch: int = Field(default=32, ge=1)
     """Number of replies in a batch."""
-    learning_rate: float = Field(default=4e-3, gt=0.0)
+    learning_rate: float = Field(default=3e-3, gt=0.0)
     """Peak learning rate."""
     warmup: float = Field(default=0.06, ge=0.0, lt=1.0)
     """Share of the steps in which the learning rate rises; it then decreases along a cosine, faster as soon as the end
