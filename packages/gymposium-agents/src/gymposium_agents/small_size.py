@@ -12,13 +12,13 @@ from gymposium.errors import BadOption
 class SmallModel:
     """Size of a small model. Raises `BadOption` for a size that is not possible."""
 
-    hidden: int = 96
+    hidden: int = 64
     """Width of the residual stream."""
-    layers: int = 3
+    layers: int = 2
     """Number of layers, each of attention and feed-forward."""
-    heads: int = 6
+    heads: int = 4
     """Number of attention heads in each layer."""
-    feed_forward: int = 192
+    feed_forward: int = 128
     """Width of the feed-forward part of each layer."""
     vocabulary: int = 512
     """Largest number of tokens in the vocabulary."""

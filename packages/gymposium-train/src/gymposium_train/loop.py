@@ -74,14 +74,14 @@ class Training:
         config, learner, progress = self.config, self.trainee.learner, self.pace(step)
         rate = learning_rate(config, progress, step) * self.rate_scale
         started, begun = time.perf_counter(), time.process_time()
-        if config.kl is not None and config.kl.refresh and step and step % config.kl.refresh == 0:
+        if config.kl.refresh and step and step % config.kl.refresh == 0:
             learner.refresh_reference()
         self.source_state = rollout.state
         rated = self._rate(rollout.groups)
         groups = [samples for _, samples in rated]
         self._annotate(groups)
         # a penalty for each nat away from the reference, if it is subtracted from the rewards
-        k1 = kl_weight(config, progress) if config.kl is not None and config.kl.estimator == "k1" else 0.0
+        k1 = kl_weight(config, progress) if config.kl.estimator == "k1" else 0.0
         episodes = [[sample.episode(critic=self._critic, k1=k1) for sample in group] for group in groups]
         credited = self.credit(episodes)
         taught: list[Sample] = []

@@ -34,12 +34,12 @@ class Legality(Settings):
 
 
 class Kl(Settings):
-    """The penalty on the distance to the reference, the policy as it was before reinforcement learning. Without this
-    table there is no penalty and no reference."""
+    """The penalty on the distance to the reference, the policy as it was before reinforcement learning. It keeps a
+    policy that imitated random play exploring."""
 
-    weight: float = Field(gt=0.0)
-    """Weight of the penalty in the first step, in the loss or in the rewards."""
-    final_share: float = Field(default=1.0, ge=0.0, le=1.0)
+    weight: float = Field(default=0.1, ge=0.0)
+    """Weight of the penalty in the first step, in the loss or in the rewards; 0: no penalty and no reference."""
+    final_share: float = Field(default=0.1, ge=0.0, le=1.0)
     """The weight changes linearly to this share of itself over the steps."""
     estimator: Literal["k1", "k2", "k3"] = "k2"
     """`k1` is subtracted from the rewards, turn by turn. `k2` and `k3` (with the gradient of k2: straight-through) are
@@ -107,9 +107,9 @@ class Optimizer(Settings):
     """The learning rate decreases linearly to this share of its peak."""
     warmup_steps: int = Field(default=3, ge=0)
     """Number of steps in which the learning rate rises."""
-    epochs: int = Field(default=2, ge=1)
+    epochs: int = Field(default=1, ge=1)
     """Number of passes over the rows of a step."""
-    minibatches: int = Field(default=4, ge=1)
+    minibatches: int = Field(default=16, ge=1)
     """Maximum number of optimizer steps in a pass. Rows of one prompt stay in one minibatch as far as they fit. The
     mean gradient over a pass does not depend on it."""
     max_grad_norm: float = Field(default=1.0, gt=0.0)

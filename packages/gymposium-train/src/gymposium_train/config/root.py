@@ -55,7 +55,7 @@ class TrainConfig(Settings):
     """The policy loss. Plugins add kinds by the hook `gymposium_objectives`."""
     entropy: Entropy = Field(default_factory=Entropy)
     legality: Legality = Field(default_factory=Legality)
-    kl: Kl | None = None
+    kl: Kl = Field(default_factory=Kl)
     sft: Sft | None = None
     mismatch: Annotated[Mismatch, MISMATCHES] = Field(default_factory=Bypass)
     """How the difference between the engine's log-probabilities and the learner's is handled."""

@@ -43,7 +43,7 @@ class Loss:
         critic = make_credit(config.credit).critic
         return cls(
             objective=make_objective(config.objective),
-            kl=config.kl,
+            kl=config.kl if config.kl.weight > 0.0 else None,
             critic=critic,
             mismatch=config.mismatch,
             temperature=config.prompting.temperature,

@@ -102,7 +102,7 @@ def lessons(run: UnderWay, file: str, tag: str, progress: Callable[[], object] =
                 tag=f"{tag}-{game.name}" if games > 1 else tag,
                 each=each,
                 context=config.prompting.context,
-                keep=settings.keep,
+                keep=settings.kept,
                 games=None if settings.games is None else settings.games // games + (number < settings.games % games),
             )
             for number, game in enumerate(run.games)
