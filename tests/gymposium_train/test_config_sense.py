@@ -202,8 +202,8 @@ def test_a_server_that_could_not_start_is_told_before_a_cold_start(
         assert found_then == ()
     else:
         [found] = found_then
-        assert "its attention heads are 16 wide" in found
-    assert problems("engine.kind=vllm", "model.small.heads=2", at_hand=True) == ()
+        assert "its attention heads are 24 wide" in found
+    assert problems("engine.kind=vllm", "model.small.heads=3", at_hand=True) == ()
 
 
 def test_what_4_bits_want_is_told_before_a_cold_start(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -99,7 +99,7 @@ def test_what_is_published_is_what_was_learned(model_directory: Path, tmp_path: 
             learn(it.learner, it.loaded)
         assert seen[0] != near(seen[1])
         assert cast.learner().name == it.who.greedy.name == f"lm:{tmp_path / 'learner'}"
-        assert (it.who.player.sampling, it.who.greedy.sampling) == (Sampling(1.0, 4), Sampling(0.0, 4))
+        assert (it.who.player.sampling, it.who.greedy.sampling) == (Sampling(0.7, 4), Sampling(0.0, 4))
 
 
 @every_way

@@ -49,12 +49,12 @@ MOVING: dict[str, tuple[str, Loss, dict[str, Any]]] = {
     "LoRA": (
         "lora",
         Loss(critic=Critic(), kl=Kl(weight=0.1, estimator="k1")),
-        {"layout": "padded", "target_kl": 1.0, "epochs": 2, "minibatches": 4},
+        {"layout": "padded", "target_kl": 1.0},
     ),
     "all weights": (
         "full",
         Loss(critic=Critic(detached=True)),
-        {"layout": "packed", "max_grad_norm": 0.1, "epochs": 1, "minibatches": 4, "target_kl": 0.0},
+        {"layout": "packed", "max_grad_norm": 0.1, "epochs": 1, "target_kl": 0.0},
     ),
 }
 

@@ -12,15 +12,15 @@ from gymposium.errors import BadOption
 class SmallModel:
     """Size of a small model. Raises `BadOption` for a size that is not possible."""
 
-    hidden: int = 64
+    hidden: int = 96
     """Width of the residual stream."""
-    layers: int = 2
+    layers: int = 3
     """Number of layers, each of attention and feed-forward."""
-    heads: int = 4
+    heads: int = 6
     """Number of attention heads in each layer."""
-    feed_forward: int = 128
+    feed_forward: int = 192
     """Width of the feed-forward part of each layer."""
-    vocabulary: int = 512
+    vocabulary: int = 384
     """Largest number of tokens in the vocabulary."""
     context: int = 1024
     """Largest number of tokens of prompt and reply together."""

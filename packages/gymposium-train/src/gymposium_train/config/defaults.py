@@ -39,15 +39,15 @@ def _as_asked(player: PlayerSettings) -> dict[str, Any]:
 PRETRAINED: Mapping[str, Any] = MappingProxyType(
     {
         **_as_asked(PlayerSettings()),
+        "prompting.temperature": 1.0,
         "prompting.on_illegal": "forfeit",
         "steps": 100,
-        "kl.weight": 0.0,
-        "legality.weight": 0.0,
         "rollout.groups": 16,
         "rollout.group_size": 8,
         "rollout.growth": 1.0,
         "credit.critic.learning_rate": 1e-4,
         "optimizer.learning_rate": 1e-4,
+        "optimizer.epochs": 1,
         "optimizer.minibatches": 1,
         "optimizer.layout": "padded",
         "optimizer.checkpointing": True,

@@ -30,7 +30,7 @@ class Prompting(Settings):
     max_tokens: int | None = Field(default=None, ge=1)
     """Maximum length of a reply in tokens. A longer one is cut off and counts as failed. By default a run takes 24, or
     more if a game has longer moves."""
-    temperature: float = Field(default=1.0, gt=0.0)
+    temperature: float = Field(default=0.7, gt=0.0)
     """Sampling temperature of the rollouts. Evaluation is greedy."""
     on_illegal: str | None = None
     """Policy for failed replies of the rollouts: forfeit, or penalty(x,k), by which the seat is asked again. In an
