@@ -13,6 +13,7 @@ from transformers import (
     GPT2Config,
     GraniteConfig,
     LlamaConfig,
+    OPTConfig,
     Qwen3ForCausalLM,
 )
 
@@ -39,6 +40,20 @@ CONFIGS = {
     "capped": Gemma2Config(**SMALL, final_logit_softcapping=0.05),
     "scaled": CohereConfig(**{k: v for k, v in SMALL.items() if k != "head_dim"}, logit_scale=3.0),
     "divided": GraniteConfig(**{k: v for k, v in SMALL.items() if k != "head_dim"}, logits_scaling=0.25),
+    "no mask by positions": OPTConfig(
+        vocab_size=96,
+        hidden_size=16,
+        word_embed_proj_dim=16,
+        ffn_dim=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        max_position_embeddings=64,
+        dropout=0.0,
+        pad_token_id=0,
+        bos_token_id=None,
+        eos_token_id=1,
+        init_std=0.2,
+    ),
     "other names": GPT2Config(vocab_size=96, n_positions=64, n_embd=16, n_layer=1, n_head=2, eos_token_id=1),
 }
 PAIRS = [((5, 6, 7), (8, 9)), ((5, 6, 11), (12, 1)), ((5, 3), (4,))]

@@ -17,7 +17,7 @@ from torch.utils.checkpoint import checkpoint
 
 from gymposium_agents.engines.transformers import base_of
 from gymposium_train.learner.layouts import LAYOUTS, TokenSequence
-from gymposium_train.learner.trunk import Head, Trunk, check_split
+from gymposium_train.learner.trunk import Head, Trunk, check_split, keeps_apart
 from gymposium_train.objective.terms import entropy as entropy_of, entropy_among
 
 LOGITS_AT_ONCE = 2**24
@@ -47,6 +47,8 @@ class Scorer(nn.Module):
         base = base_of(model)
         self._trunk, self._head, self._pad, self._layout = Trunk(base), Head(base), pad, LAYOUTS[layout]
         check_split(base, self._trunk, self._head)
+        if layout == "packed":
+            self._trunk.keeps_apart = keeps_apart(self._trunk)
         self.decoder, self.output = self._trunk.decoder, self._head.layer
 
     def forward(

@@ -34,6 +34,8 @@ class Trunk:
         """`model` is a transformers causal language model, with or without LoRA layers."""
         self.decoder = model.get_decoder()
         self.config = model.config
+        self.keeps_apart = True
+        """Whether the model attends only within a sequence where several are in one row, each with positions from 0."""
 
     @property
     def device(self) -> Any:
@@ -46,6 +48,17 @@ class Trunk:
     def __call__(self, *, logits_to_keep: int = 0, **inputs: Any) -> _States:
         states: Tensor = self.decoder(**inputs).last_hidden_state
         return _States(states[:, -logits_to_keep:] if logits_to_keep else states)
+
+
+@torch.no_grad()
+def keeps_apart(trunk: Trunk) -> bool:
+    """Return whether the model attends only within a sequence where several are in one row, each with positions from
+    0. OPT, for one, does not make its mask from the positions."""
+    ids, positions = torch.tensor([[0, 1, 1, 0]]), torch.tensor([[0, 1, 0, 1]])
+    together = trunk(input_ids=ids.to(trunk.device), position_ids=positions.to(trunk.device), use_cache=False).logits
+    alone = trunk(input_ids=ids[:, 2:].to(trunk.device), use_cache=False).logits
+    agrees = max(AGREES, 2 * torch.finfo(alone.dtype).eps) * float(alone.abs().max())
+    return float((together[:, 2:] - alone).abs().max()) <= agrees
 
 
 class Head:
