@@ -21,6 +21,7 @@ from gymposium.errors import GymposiumError
 from gymposium_agents.loading import LoadedModel
 from gymposium_train.config import Optimizer
 from gymposium_train.learner import LocalLearner
+from gymposium_train.learner.trunk import Trunk, keeps_apart
 
 SMALL: dict[str, Any] = {
     "vocab_size": 96,
@@ -80,6 +81,12 @@ def test_what_is_scored_is_what_the_model_says(kind: str, layout: Any) -> None:
         expected.append([float(scores[len(prompt) + n - 1, token]) for n, token in enumerate(said)])
     found = LocalLearner(model, 0, Optimizer(layout=layout)).score(PAIRS)
     assert found == [pytest.approx(one, abs=1e-4) for one in expected]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_it_is_known_which_architectures_keep_packed_sequences_apart(dtype: torch.dtype) -> None:
+    apart = {kind for kind in CONFIGS if keeps_apart(Trunk(made(kind).to(dtype)))}
+    assert apart == CONFIGS.keys() - {"no mask by positions"}
 
 
 def test_an_architecture_that_does_something_more_is_refused(loaded: LoadedModel) -> None:
