@@ -27,16 +27,16 @@ from gymposium_train.config.references import missing
 
 CODE = """
 import os, pathlib
-from transformers import AutoTokenizer, PreTrainedTokenizerFast, OPTConfig, OPTForCausalLM
+from transformers import AutoTokenizer, PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 
 pathlib.Path(os.environ["MARKER"]).write_text("this ran")
 
 
-class OwnConfig(OPTConfig):
+class OwnConfig(Qwen3Config):
     model_type = "own_{name}"
 
 
-class OwnModel(OPTForCausalLM):
+class OwnModel(Qwen3ForCausalLM):
     config_class = OwnConfig
 
 

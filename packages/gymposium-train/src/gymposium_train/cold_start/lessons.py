@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from functools import cache
 
 from gymposium.errors import BadOption, GymposiumError
-from gymposium.reading import READERS, Reader
 from gymposium_agents.chat import Chat
-from gymposium_agents.distribution import continuations
-from gymposium_agents.tokens import Message, Tokens
-from gymposium_train.learner.protocol import Demonstration
+from gymposium_agents.forward import Tokens
+from gymposium_agents.tokens import Message
 
-_BARE = READERS["move"]
+Pair = tuple[Tokens, Tokens]
+"""Token ids of a prompt and of its reply, including the end of turn. The loss is on the tokens of the reply only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +32,11 @@ class Lesson:
 class Lessons:
     """Lessons as tokens, with counts of long ones."""
 
-    demonstrations: list[Demonstration]
-    """The prompts and replies; a reply has its end of turn."""
+    pairs: list[Pair]
     too_long: int
     """Number of lessons left out because they do not fit into the model's context. Lessons are never cut."""
     cut_off: int
-    """Number of demonstrations whose reply is longer than the model's replies may be when it plays."""
+    """Number of pairs whose reply is longer than the model's replies may be when it plays."""
 
 
 def texts_of(lessons: Iterable[Lesson]) -> Iterator[str]:
@@ -48,14 +46,14 @@ def texts_of(lessons: Iterable[Lesson]) -> Iterator[str]:
         yield lesson.reply
 
 
-def tokenized(lessons: Sequence[Lesson], chat: Chat, *, room: int, max_tokens: int, form: Reader = _BARE) -> Lessons:
+def tokenized(lessons: Sequence[Lesson], chat: Chat, *, room: int, max_tokens: int) -> Lessons:
     """Tokenize lessons by the model's chat template. `room` is the largest number of tokens of a prompt and its reply
-    together, `max_tokens` that of a reply when the model plays, and `form` the form of the replies.
+    together, `max_tokens` that of a reply when the model plays.
 
     Raises `BadOption`, with file and line, for a conversation that the chat template refuses, and if all lessons are
     too long."""
     tokens_of_reply = cache(chat.reply)
-    demonstrations: list[Demonstration] = []
+    pairs: list[Pair] = []
     too_long = cut_off = 0
     for lesson in lessons:
         prompt, reply = prompt_of(lesson, chat), tokens_of_reply(lesson.reply)
@@ -63,15 +61,14 @@ def tokenized(lessons: Sequence[Lesson], chat: Chat, *, room: int, max_tokens: i
             too_long += 1
             continue
         cut_off += len(reply) > max_tokens
-        legal = [tokens_of_reply(form.answer(move)) for move in lesson.legal or ()]
-        demonstrations.append(Demonstration(prompt, reply, continuations(legal, reply) if legal else ()))
-    if lessons and not demonstrations:
+        pairs.append((prompt, reply))
+    if lessons and not pairs:
         raise BadOption(
             f"All {len(lessons)} replies of the cold start are too long: with their prompts they have more than the "
             f"{room} tokens that the model reads. Take a shorter prompting.context or prompting.prompt, or a model "
             f"with a longer context."
         )
-    return Lessons(demonstrations, too_long, cut_off)
+    return Lessons(pairs, too_long, cut_off)
 
 
 def prompt_of(lesson: Lesson, chat: Chat) -> Tokens:

@@ -30,9 +30,8 @@ class Model(Settings):
     """A directory or hub name. By default a small model is made for the run."""
     small: SmallModel = Field(default_factory=SmallModel)
     """Size of the model that is made for the run."""
-    tune: Literal["lora", "full"] = "full"
-    """The weights that reinforcement learning trains: a LoRA on the frozen model, or all weights of the model. With
-    `name` the default is `lora`."""
+    tune: Literal["lora", "full"] = "lora"
+    """The weights that reinforcement learning trains: a LoRA on the frozen model, or all weights of the model."""
     load: Literal["4bit"] | None = None
     """`4bit`: the frozen weights are quantized as they are read (QLoRA); a LoRA is trained on them."""
     lora: Lora = Field(default_factory=Lora)
