@@ -26,7 +26,7 @@ def pytest_configure() -> None:
 
 @pytest.fixture(scope="session")
 def game_texts() -> list[str]:
-    """Prompts and moves of two games."""
+    """Prompts of two games."""
     found = []
     rng = random.Random(0)
     for name in ("tic_tac_toe", "kuhn_poker"):
@@ -37,24 +37,32 @@ def game_texts() -> list[str]:
             while seats := match.to_move():
                 for seat in seats:
                     observation = match.observe(seat, "compact")
-                    found += [prompt(observation), *(observation.legal_moves or ()) * 8]  # each move is to be a token
+                    found.append(prompt(observation))
                 match.apply({seat: rng.choice(match.legal_moves(seat) or []) for seat in seats})
     return found
+
+
+@pytest.fixture(scope="session")
+def game_moves() -> list[str]:
+    """The moves in these prompts."""
+    return [*(f"{column}{row}" for column in "abc" for row in "123"), "pass", "bet"]
 
 
 @pytest.fixture(scope="session")
 def tiny_size() -> SmallModel:
     from gymposium_agents.small_size import SmallModel
 
-    return SmallModel(hidden=32, layers=2, heads=2, feed_forward=64, vocabulary=320)
+    return SmallModel(hidden=32, layers=2, heads=2, feed_forward=64, vocabulary=384)
 
 
 @pytest.fixture(scope="session")
-def model_directory(game_texts: list[str], tiny_size: SmallModel, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def model_directory(
+    game_texts: list[str], game_moves: list[str], tiny_size: SmallModel, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
     from gymposium_agents.small import make_small_model
 
     directory = tmp_path_factory.mktemp("models") / "tiny"
-    make_small_model(directory, game_texts, seed=1, size=tiny_size)
+    make_small_model(directory, game_texts, seed=1, size=tiny_size, moves=game_moves)
     return directory
 
 

@@ -17,7 +17,7 @@ from gymposium_agents.small_size import SmallModel
 from gymposium_train.directory import is_whole, written_whole
 
 GAMES = ("tic_tac_toe", "kuhn_poker", "connect_four", "2048")
-SIZE = SmallModel()
+SIZE = SmallModel(hidden=96, layers=3, heads=6, feed_forward=192)
 DECISIONS = 2_500
 """Prompts with their moves, of each game, that the tokenizer is trained on."""
 MATCHES = 10

@@ -37,6 +37,7 @@ def config_for(context: str, scale: Scale) -> TrainConfig:
         {
             "games": ("tic_tac_toe",),
             "steps": 1000,
+            "legality": {"weight": 0.0},
             "prompting": {"context": context, "max_tokens": 4 if scale.tiny else 32, "on_illegal": "random"},
             "rollout": {"groups": 2 if scale.tiny else 8, "group_size": 2 if scale.tiny else 32, "growth": 1.0},
             "optimizer": {"learning_rate": 1e-6, "epochs": 1, "minibatches": 1, "token_budget": 32_768},

@@ -30,9 +30,10 @@ from gymposium_agents.loading import LoadedModel, load_model
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.small import make_small_model
 from gymposium_agents.tokens import Sampling
-from gymposium_train.cold_start import Pair, RandomPlay, batches, imitate, texts_of, tokenized, winners_moves
+from gymposium_train.cold_start import RandomPlay, batches, imitate, texts_of, tokenized, winners_moves
 from gymposium_train.config import TrainConfig
 from gymposium_train.learner import LocalLearner, Loss
+from gymposium_train.learner.protocol import Demonstration
 
 SIDES = {"ours": "gymposium", "transformers": "transformers' generate, left-padded", "bare": "bare PyTorch loop"}
 
@@ -40,8 +41,13 @@ SIDES = {"ours": "gymposium", "transformers": "transformers' generate, left-padd
 def config_for(scale: Scale) -> TrainConfig:
     small = {"cold_start": {"steps": 20, "games": 300, "batch": 64}, "rollout": {"groups": 2, "group_size": 16}}
     whole = {"cold_start": {"steps": 240, "games": 20_000}, "rollout": {"groups": 2, "group_size": 128}}
-    # both sides take every optimizer step, whatever the KL of the one before
-    same = {"prompting": {"temperature": 1.0}, "optimizer": {"target_kl": 0.0}}
+    # both sides take every optimizer step, whatever the KL of the one before, with the gradient of the policy's loss
+    same = {
+        "prompting": {"temperature": 1.0},
+        "optimizer": {"target_kl": 0.0},
+        "legality": {"weight": 0.0},
+        "credit": {"kind": "gae", "critic": {"detached": True}},
+    }
     sized = small if scale.tiny else whole
     return TrainConfig.model_validate({"games": ("tic_tac_toe",), "steps": 40, **same, **sized})
 
@@ -50,29 +56,31 @@ def measure(scale: Scale) -> tuple[dict[str, Any], str]:
     config = config_for(scale)
     with tempfile.TemporaryDirectory() as temporary:
         directory = Path(temporary)
-        pairs = prepare(directory, config)
-        imitation = _imitation(directory, config, pairs, scale.repeats)
+        lot = prepare(directory, config)
+        imitation = _imitation(directory, config, lot, scale.repeats)
         found = _job(directory, config, scale.repeats)
     versions = about("gymposium", "gymposium-agents", "gymposium-train", "torch", "transformers", "peft")
     data = {"about": versions, "matches": config.rollout.groups * config.rollout.group_size, **found, **imitation}
     return data, text(data)
 
 
-def prepare(directory: Path, config: TrainConfig) -> list[Pair]:
+def prepare(directory: Path, config: TrainConfig) -> list[Demonstration]:
     """Write the default small model to `directory`, behind its cold start; returns a batch of what it imitated."""
     cold, prompting = config.cold_start, config.prompting
     play = RandomPlay(
         load_game(config.games[0]), prompting.prompt, reader(prompting.reply), seed=config.seed, tag="cold-start"
     )
     lessons = winners_moves(play.play(cold.games))
-    make_small_model(directory, texts_of(lessons), seed=config.seed, size=config.model.small)
+    moves = [move for lesson in lessons for move in lesson.legal or ()]
+    make_small_model(directory, texts_of(lessons), seed=config.seed, size=config.model.small, moves=moves)
     loaded = load_model(directory)
     learner = LocalLearner(loaded.model, loaded.pad, config.optimizer)
-    pairs = tokenized(lessons, loaded.chat, room=config.model.small.context, max_tokens=prompting.room).pairs
-    for _ in imitate(learner, batches([pairs], cold.batch, config.seed), cold, progress=lambda n: n / cold.steps):
+    room = config.model.small.context
+    lot = tokenized(lessons, loaded.chat, room=room, max_tokens=prompting.room).demonstrations
+    for _ in imitate(learner, batches([lot], cold.batch, config.seed), cold, progress=lambda n: n / cold.steps):
         pass
     loaded.save(directory)
-    return next(batches([pairs], cold.batch, config.seed, "benchmark"))
+    return next(batches([lot], cold.batch, config.seed, "benchmark"))
 
 
 def with_lora(directory: Path, config: TrainConfig) -> LoadedModel:
@@ -169,16 +177,17 @@ def _put(trained: dict[str, Any], values: dict[str, Any]) -> None:
         p.grad = None
 
 
-def _imitation(directory: Path, config: TrainConfig, pairs: list[Pair], repeats: int) -> dict[str, Any]:
+def _imitation(directory: Path, config: TrainConfig, lot: list[Demonstration], repeats: int) -> dict[str, Any]:
     """Both sides learn on, from the same weights, each with a model of its own."""
     mine, theirs = load_model(directory), load_model(directory)
     learner = LocalLearner(mine.model, mine.pad, config.optimizer)
     optimizer = torch.optim.AdamW(theirs.model.parameters(), lr=0.0, weight_decay=0.0)
     rate = 1e-5
+    pairs = [(one.prompt, one.completion) for one in lot]
     seconds: Times = {"ours": [], "bare": []}
     for repeat in range(repeats + 1):
         spent = {
-            "ours": cpu_seconds(lambda: learner.imitate(pairs, rate)),
+            "ours": cpu_seconds(lambda: learner.imitate(lot, rate)),
             "bare": cpu_seconds(lambda: bare.imitate(theirs.model, optimizer, pairs, rate, theirs.pad)),
         }
         for side in spent if repeat else ():  # the first warms up

@@ -46,6 +46,7 @@ def config_for(context: str, scale: Scale) -> TrainConfig:
         {
             "games": ("tic_tac_toe",),
             "steps": 1000,
+            "legality": {"weight": 0.0},
             "model": {"tune": "full"},
             "prompting": {"context": context, "on_illegal": "random", **asdict(SAMPLING)},
             "rollout": {"groups": groups, "group_size": 8, "growth": 1.0},

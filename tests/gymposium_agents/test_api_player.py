@@ -13,6 +13,7 @@ from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
+import torch
 
 from gymposium.driver import MatchJob, MatchResult, play
 from gymposium.ending import Ending
@@ -27,7 +28,7 @@ from gymposium_agents.chat import Chat
 from gymposium_agents.engines.api_settings import ApiSettings, Prices
 from gymposium_agents.engines.chat_tokens import TokenChatEngine
 from gymposium_agents.engines.protocol import ChatEngine, TokenEngine
-from gymposium_agents.loading import LoadedModel
+from gymposium_agents.loading import LoadedModel, load_model
 from gymposium_agents.player import over
 from gymposium_agents.settings import PlayerSettings
 from gymposium_agents.tokens import Sampling
@@ -183,19 +184,27 @@ def serving(model: LoadedModel) -> ChatEngine:
     return TokenChatEngine(engine, chat)
 
 
-@pytest.mark.parametrize("context", ["state", "full", "last-2"])
-def test_a_real_model_plays_through_the_service_as_it_does_in_this_process(tiny: LoadedModel, context: str) -> None:
-    behind = serving(tiny)
+@pytest.mark.parametrize(("context", "max_tokens"), [("state", 4), ("full", 1), ("last-2", 1)])
+def test_a_real_model_plays_through_the_service_as_it_does_in_this_process(
+    model_directory: Path, context: str, max_tokens: int
+) -> None:
+    """A history is text for the service, which need not have the tokens that were sampled. A single token that is no
+    control token has."""
+    loaded = load_model(model_directory)
+    with torch.no_grad():  # their logits are 0 then, and never the largest
+        loaded.model.get_input_embeddings().weight[loaded.chat.tokenizer.all_special_ids] = 0.0
+    behind = serving(loaded)
 
     def answer(asked: Asked, number: int) -> Answer:
         sampling = Sampling(asked.body["temperature"], asked.body["max_tokens"])
         said = behind.submit(asked.messages, sampling, asked.body["seed"]).result(60)
         return completion(said.text, said.finish_reason)
 
-    settings = PlayerSettings("compact", "move", 4, context)
-    here = over("lm:tiny", tiny.engine(), tiny.chat, settings)
+    settings = PlayerSettings("compact", "move", max_tokens, context)
+    here = over("lm:tiny", loaded.engine(), loaded.chat, settings)
     with chat_server(answer) as server:
-        there = api_player("tiny", f"base_url={server.url}&prompt=compact&reply=move&max_tokens=4&context={context}")
+        options = f"prompt=compact&reply=move&max_tokens={max_tokens}&context={context}"
+        there = api_player("tiny", f"base_url={server.url}&{options}")
         for name in ("tic_tac_toe", "kuhn_poker"):
             game, policy = load_game(name), FailurePolicy.parse("random")
             texts = []

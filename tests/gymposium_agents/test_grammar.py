@@ -211,7 +211,7 @@ def test_four_bits_are_shared_too_and_carry_adapters(game_texts: list[str], tmp_
     plain, small = seated(f"lm:{model}"), seated(f"lm:{model}?load=4bit")
     tuned = seated(f"lm:{model}@{adapter}?load=4bit")
     assert small.engine is tuned.engine is not plain.engine
-    layer = base_of(small.engine.model).model.layers[0].mlp.up_proj  # type: ignore[attr-defined]
+    layer = base_of(small.engine.model).model.decoder.layers[0].fc1  # type: ignore[attr-defined]
     assert layer.weight.dtype == torch.uint8
     ask = MatchContext(load_game("tic_tac_toe").new(0), "m", 0).ask(0)
     prompt = small.prompt(ask)

@@ -46,9 +46,9 @@ def answers(loaded: LoadedModel) -> list[Completion]:
 
 def test_four_bits_hold_the_weights_and_answer_alike(wide: Path) -> None:
     whole, small = load_model(wide), load_model(wide, load="4bit")
-    layer = small.model.model.layers[0].mlp.up_proj
+    layer = small.model.model.decoder.layers[0].fc1
     assert layer.weight.dtype == torch.uint8
-    assert layer.weight.numel() * 2 == whole.model.model.layers[0].mlp.up_proj.weight.numel()
+    assert layer.weight.numel() * 2 == whole.model.model.decoder.layers[0].fc1.weight.numel()
     assert layer.compute_dtype == torch.float32
     assert all(completion.ids for completion in answers(small))
     prompt = torch.tensor([whole.chat.prompt(PROMPTS[0])])
@@ -103,7 +103,7 @@ def test_a_directory_without_weights(copy: Path) -> None:
 
 @pytest.mark.parametrize("fault", ["missing", "another shape"])
 def test_weights_that_are_not_whole(copy: Path, fault: str) -> None:
-    name = "model.layers.0.mlp.up_proj.weight"
+    name = "model.decoder.layers.0.fc1.weight"
     tensors = load_file(copy / "model.safetensors")
     tensor = tensors.pop(name)
     if fault == "another shape":

@@ -73,9 +73,9 @@ def test_a_base_that_is_not_whole_is_refused(model_directory: Path, adapter_dire
     base = tmp_path / "base"
     shutil.copytree(model_directory, base)
     tensors = load_file(base / "model.safetensors")
-    tensors.pop("model.layers.0.mlp.up_proj.weight")
+    tensors.pop("model.decoder.layers.0.fc1.weight")
     save_file(tensors, base / "model.safetensors", metadata={"format": "pt"})
-    with pytest.raises(GymposiumError, match=r"are not whole: model\.layers\.0\.mlp\.up_proj"):
+    with pytest.raises(GymposiumError, match=r"are not whole: model\.decoder\.layers\.0\.fc1"):
         merge_lora(base, adapter_directory, tmp_path / "merged")
     assert not (tmp_path / "merged").exists()
 

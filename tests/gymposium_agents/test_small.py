@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import random
 import string
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +15,7 @@ from hypothesis import given, strategies as st
 
 from gymposium.errors import BadOption
 from gymposium_agents.loading import LoadedModel, load_model
-from gymposium_agents.small import make_small_model
+from gymposium_agents.small import make_small_model, make_tokenizer
 from gymposium_agents.small_size import SmallModel
 
 
@@ -29,14 +33,68 @@ def test_moves_and_cells_are_single_tokens(tiny: LoadedModel) -> None:
     assert len(tiny.chat.plain("x . o")) == 3
 
 
+BOARDS = [f"rules of the game\n1{row}\nlegal a1 b1 c10" for row in ("x..x", "..ox", "xx.o", "....")]
+
+
+def test_cells_are_never_merged_and_moves_and_shared_words_are_single_tokens() -> None:
+    tokenizer = make_tokenizer(BOARDS, 400, ["a1", "b1", "c10"])
+    rows = [tokenizer.tokenize(board)[4:9] for board in BOARDS]
+    assert [row[1:] for row in rows] == [[*"x..x"], [*"..ox"], [*"xx.o"], [*"...."]]
+    assert tokenizer.tokenize("rules game")[-1] == "Ġgame"
+    assert tokenizer.tokenize(" a1 b1 c10") == ["Ġa1", "Ġb1", "Ġc10"]
+    assert [tokenizer.tokenize(move) for move in ("a1", "c10")] == [["a1"], ["c10"]]
+
+
+@pytest.mark.parametrize("vocabulary", [261, 270, 300])
+def test_a_small_vocabulary_is_kept_to(vocabulary: int) -> None:
+    tokenizer = make_tokenizer(BOARDS, vocabulary, [f"{column}{row}" for column in "abcdefgh" for row in range(1, 20)])
+    assert len(tokenizer) <= vocabulary
+    assert tokenizer.decode(tokenizer.encode(BOARDS[0])) == BOARDS[0]
+
+
+def test_the_tokenizer_is_the_same_in_each_process() -> None:
+    program = (
+        "from gymposium_agents.small import make_tokenizer\n"
+        f"print(make_tokenizer({BOARDS!r}, 300, ['a1', 'b1']).backend_tokenizer.to_str())"
+    )
+    texts = [
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    ]
+    assert texts[0] == texts[1]
+
+
+def test_a_model_begins_by_naming_tokens_of_its_prompt(tmp_path: Path) -> None:
+    moves = [f"{column}{row}" for column in "abcde" for row in range(1, 6)]
+    make_small_model(tmp_path, BOARDS, seed=0, size=SmallModel(), moves=moves)
+    loaded = load_model(tmp_path)
+    for form in ("{}", " {}"):
+        ids = torch.tensor([loaded.chat.plain(form.format(move))[0] for move in moves])
+        listed, others = 0.0, 0.0
+        for seed in range(8):
+            some = random.Random(seed).sample(moves, 5)
+            prompt = loaded.chat.prompt(f"legal {' '.join(some)}\nmove:")
+            with torch.no_grad():
+                logits = loaded.model(torch.tensor([prompt])).logits[0, -1][ids]
+            chosen = torch.tensor([move in some for move in moves])
+            listed, others = listed + float(logits[chosen].mean()), others + float(logits[~chosen].mean())
+        assert listed / 8 > others / 8 + 0.2, form
+
+
 def test_the_seed_decides_the_weights_and_nothing_else_is_drawn(
-    tmp_path: Path, tiny: LoadedModel, tiny_size: SmallModel, game_texts: list[str]
+    tmp_path: Path, tiny: LoadedModel, tiny_size: SmallModel, game_texts: list[str], game_moves: list[str]
 ) -> None:
     before = torch.random.get_rng_state()
-    make_small_model(tmp_path / "same", game_texts, seed=1, size=tiny_size)
-    make_small_model(tmp_path / "other", game_texts, seed=2, size=tiny_size)
+    make_small_model(tmp_path / "same", game_texts, seed=1, size=tiny_size, moves=game_moves)
+    make_small_model(tmp_path / "other", game_texts, seed=2, size=tiny_size, moves=game_moves)
     assert torch.equal(torch.random.get_rng_state(), before)
-    name = "model.layers.0.mlp.up_proj.weight"
+    name = "model.decoder.layers.0.fc1.weight"
     same, other = (load_model(tmp_path / which).model.state_dict()[name] for which in ("same", "other"))
     mine = tiny.model.state_dict()[name]
     assert torch.equal(mine, same)
@@ -47,8 +105,8 @@ def test_the_seed_decides_the_weights_and_nothing_else_is_drawn(
     ("size", "message"),
     [
         ({"layers": 0}, "layers is 0"),
-        ({"hidden": 100, "heads": 3}, "a multiple of 6"),
-        ({"hidden": 9, "heads": 3}, "6"),
+        ({"hidden": 100, "heads": 3}, "a multiple of 3"),
+        ({"hidden": 9, "heads": 4}, "4"),
     ],
 )
 def test_a_size_that_cannot_be_is_refused(size: dict[str, int], message: str) -> None:

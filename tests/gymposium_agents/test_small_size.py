@@ -16,7 +16,7 @@ from gymposium_agents.small_size import SmallModel
 @pytest.mark.parametrize(
     "size", [SmallModel(), SmallModel(hidden=64, layers=1, heads=2, feed_forward=100, vocabulary=300)]
 )
-@pytest.mark.parametrize("targets", [None, ("q_proj", "down_proj")])
+@pytest.mark.parametrize("targets", [None, ("q_proj", "fc2")])
 def test_parameters_are_counted_without_torch(size: SmallModel, targets: tuple[str, ...] | None) -> None:
     with torch.device("meta"):
         model: Any = AutoModelForCausalLM.from_config(small_config(size, 300))  # type: ignore[no-untyped-call]

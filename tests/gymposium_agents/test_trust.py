@@ -27,16 +27,16 @@ from gymposium_train.config.references import missing
 
 CODE = """
 import os, pathlib
-from transformers import AutoTokenizer, PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
+from transformers import AutoTokenizer, PreTrainedTokenizerFast, OPTConfig, OPTForCausalLM
 
 pathlib.Path(os.environ["MARKER"]).write_text("this ran")
 
 
-class OwnConfig(Qwen3Config):
+class OwnConfig(OPTConfig):
     model_type = "own_{name}"
 
 
-class OwnModel(Qwen3ForCausalLM):
+class OwnModel(OPTForCausalLM):
     config_class = OwnConfig
 
 

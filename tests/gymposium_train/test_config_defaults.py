@@ -115,7 +115,7 @@ def test_a_critic_of_a_pretrained_model_learns_more_slowly() -> None:
     for config, rate in ((small, 1e-2), (named, 1e-4), (changed(small, f"model.name={HUB}"), 1e-4)):
         assert isinstance(config.credit, GaeSettings)
         assert config.credit.critic.learning_rate == rate
-    given = of(credit={"kind": "gae", "critic": {"learning_rate": 1e-2}}, model={"name": HUB})
+    given = of(credit={"kind": "gae", "gamma": 0.9, "lam": 0.8, "critic": {"learning_rate": 1e-2}}, model={"name": HUB})
     assert given.credit == small.credit
 
 
@@ -179,7 +179,7 @@ def test_files_that_cannot_be_read(directory: Path) -> None:
         of(model={"name": str(directory)})
     with pytest.raises(ValidationError, match=r"player\.json is not JSON"):
         TrainConfig(games=("tic_tac_toe",), model={"name": str(directory)})  # type: ignore[arg-type]
-    complete = as_data(NAMED) | {"model": {"name": str(directory)}}
+    complete = as_data(NAMED) | {"model": {"name": str(directory), "tune": "lora"}}
     assert config_from(complete).optimizer == NAMED.optimizer  # nothing was left out, so nothing is looked up
 
 

@@ -129,8 +129,8 @@ def test_what_makes_sense_is_not_refused(overrides: tuple[str, ...]) -> None:
         ("entropy.final_share=0.5",),
         ("optimizer.target_kl=0.2", "optimizer.epochs=1", "optimizer.minibatches=1"),
         ("model.small.layers=4", "model.name=some/model"),
-        ("model.lora.rank=8", "model.tune=full"),
-        ('engine.devices=["0"]', "engine.kind=vllm", "engine.url=http://127.0.0.1:8123"),
+        ("model.lora.rank=8",),
+        ('engine.devices=["0"]', "engine.kind=vllm", "model.tune=lora", "engine.url=http://127.0.0.1:8123"),
         ("pool.size=4",),
         ("cold_start.batch=8", "cold_start.steps=0"),
         ("budget=100", "steps=3"),
@@ -170,7 +170,7 @@ def test_a_model_that_is_not_there_is_told_when_it_is_looked_for(tmp_path: Path)
 def test_layers_that_a_model_has_not_are_told_before_a_cold_start(
     named: bool, model_directory: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    model = (f"model.name={model_directory}",) if named else ()
+    model = ("model.tune=lora", *((f"model.name={model_directory}",) if named else ()))
     wrong = (*model, 'model.lora.targets=["q_proj","w_proj"]')
     if named:  # the layers of the small model are known before there is one
         assert problems(*wrong) == ()
@@ -186,7 +186,7 @@ def test_a_server_that_could_not_start_is_told_before_a_cold_start(
 ) -> None:
     home = EngineHome(tmp_path)
     monkeypatch.setenv(HOME_VARIABLE, str(home.root))
-    small = ("engine.kind=vllm", "model.small.heads=4")
+    small = ("engine.kind=vllm", "model.tune=lora", "model.small.heads=4")
     assert problems(*small) == ()
     [found] = problems(*small, at_hand=True)
     assert found.startswith("engine.kind = vllm: There is no finished installation")
@@ -202,13 +202,13 @@ def test_a_server_that_could_not_start_is_told_before_a_cold_start(
         assert found_then == ()
     else:
         [found] = found_then
-        assert "its attention heads are 24 wide" in found
-    assert problems("engine.kind=vllm", "model.small.heads=3", at_hand=True) == ()
+        assert "its attention heads are 16 wide" in found
+    assert problems("engine.kind=vllm", "model.tune=lora", "model.small.heads=2", at_hand=True) == ()
 
 
 def test_what_4_bits_want_is_told_before_a_cold_start(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("bitsandbytes")
-    overrides = ("model.load=4bit",)
+    overrides = ("model.load=4bit", "model.tune=lora")
     assert problems(*overrides, at_hand=True) == ()
     monkeypatch.setattr("gymposium_agents.quantized.find_spec", lambda name: None)  # as where it is not installed
     [found] = problems(*overrides, at_hand=True)

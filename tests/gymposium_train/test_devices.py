@@ -12,7 +12,7 @@ import torch
 
 from gymposium_agents.engines.vllm.home import HOME_VARIABLE, EngineHome
 from gymposium_agents.engines.vllm.settings import ServerSettings, VllmSettings
-from gymposium_train.config import TrainConfig, engine_table
+from gymposium_train.config import Model, TrainConfig, engine_table
 from gymposium_train.config.checks import check
 from gymposium_train.config.devices import argument, devices_problem, visible_gpus
 from gymposium_train.config.problems import BadConfig
@@ -96,5 +96,5 @@ def test_a_run_is_refused_before_it_starts(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     with pytest.raises(BadConfig, match=r"engine.kind = vllm: learner and server would share GPU 0"):
-        check(TrainConfig(games=("tic_tac_toe",), engine=engine_table("vllm")))
-    check(TrainConfig(games=("tic_tac_toe",), engine=engine_table("vllm", arguments=SHARE)))
+        check(TrainConfig(games=("tic_tac_toe",), model=Model(tune="lora"), engine=engine_table("vllm")))
+    check(TrainConfig(games=("tic_tac_toe",), model=Model(tune="lora"), engine=engine_table("vllm", arguments=SHARE)))

@@ -100,7 +100,7 @@ def test_engines_that_cannot_play_are_refused(
 def test_a_run_publishes_to_it_and_closes_it(plugin: object, model_directory: Path, tmp_path: Path) -> None:
     config = TrainConfig(
         games=("kuhn_poker",),
-        model=Model(name=str(model_directory), lora=Lora(rank=RANK)),
+        model=Model(name=str(model_directory), tune="lora", lora=Lora(rank=RANK)),
         engine=engine_table("strange", staleness=1, workers=2),
         prompting=Prompting(max_tokens=4),
     )

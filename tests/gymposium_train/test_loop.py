@@ -19,7 +19,18 @@ from gymposium.trajectories import Trajectory
 from gymposium_agents.loading import LoadedModel, load_model
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.tokens import Sampling, TokenRequest, TurnTokens
-from gymposium_train.config import Entropy, Kl, Optimizer, Prompting, RolloutSettings, Samples, Sft, Stage, TrainConfig
+from gymposium_train.config import (
+    Entropy,
+    Kl,
+    Legality,
+    Optimizer,
+    Prompting,
+    RolloutSettings,
+    Samples,
+    Sft,
+    Stage,
+    TrainConfig,
+)
 from gymposium_train.config.schedules import Pace
 from gymposium_train.credit.gae import GaeSettings
 from gymposium_train.credit.grpo import GrpoSettings
@@ -92,10 +103,13 @@ def test_each_credit_learns_from_a_rollout_that_is_on_policy(model_directory: Pa
     assert ("train/value_loss" in metrics) == (kind == "gae")
 
 
-@pytest.mark.parametrize("weight", [0.0, 0.01])
-def test_legal_replies_are_noted_only_for_a_bonus(model_directory: Path, tmp_path: Path, weight: float) -> None:
+@pytest.mark.parametrize(("bonus", "legality"), [(0.0, 0.0), (0.01, 0.0), (0.0, 1.0)])
+def test_legal_replies_are_noted_only_for_terms_of_the_loss(
+    model_directory: Path, tmp_path: Path, bonus: float, legality: float
+) -> None:
     spans: list[Span] = []
-    with training(model_directory, tmp_path, entropy=Entropy(weight=weight), stages=SELF) as mine:
+    settings = {"entropy": Entropy(weight=bonus), "legality": Legality(weight=legality), "stages": SELF}
+    with training(model_directory, tmp_path, **settings) as mine:
         mine.keep = lambda step, groups: spans.extend(
             span for one in groups for sample in one.samples for span in sample.spans
         )
@@ -103,11 +117,15 @@ def test_legal_replies_are_noted_only_for_a_bonus(model_directory: Path, tmp_pat
         metrics = mine.learn(0, rollout)
     turns = [turn for group in rollout.groups for one in group.trajectories for turn in one.turns]
     assert [span.legal for span in spans] == [turn.trace.legal for turn in turns]
-    assert {bool(span.legal) for span in spans} == {weight > 0.0}
-    assert ("train/move_entropy" in metrics) == (weight > 0.0)
-    if weight:
+    noted = bonus + legality > 0.0
+    assert {bool(span.legal) for span in spans} == {noted}
+    assert ("train/move_entropy" in metrics) == noted
+    assert ("train/illegality" in metrics) == (legality > 0.0)
+    if noted:
         assert all(len(span.legal) == len(span) for span in spans)
         assert metrics["train/move_entropy"] > 0.0
+    if legality:
+        assert metrics["train/illegality"] > 0.0
 
 
 def test_a_step_says_its_speed_and_its_times(model_directory: Path, tmp_path: Path) -> None:
@@ -154,7 +172,7 @@ def test_to_keep_what_was_learned_from_changes_no_number(model_directory: Path, 
     groups = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     assert [(group["step"], group["group"]) for group in groups] == [(step, n) for step in (1, 2) for n in range(3)]
     for one in (one for group in groups for one in group["trajectories"]):
-        assert one["values"] == pytest.approx([0.0], abs=1.0)
+        assert one["values"] == pytest.approx([0.0], abs=3.0)
         assert one["targets"] == one["rewards"] == [one["reward"]]
         assert one["advantages"][0] != 0.0
 

@@ -18,7 +18,17 @@ from gymposium_train.objective.mismatch import masked, masked_turns, mismatch_kl
 from gymposium_train.objective.pg import Pg, PgSettings
 from gymposium_train.objective.ppo import Ppo, PpoSettings
 from gymposium_train.objective.protocol import PolicyTokens
-from gymposium_train.objective.terms import entropy, entropy_among, k1, k2, k3, k3_straight_through, nll, value_loss
+from gymposium_train.objective.terms import (
+    entropy,
+    entropy_among,
+    illegality,
+    k1,
+    k2,
+    k3,
+    k3_straight_through,
+    nll,
+    value_loss,
+)
 
 scores = st.lists(st.floats(-3, 3), min_size=5, max_size=5)
 
@@ -177,3 +187,15 @@ def test_explained_variance_by_hand() -> None:
     assert explained_variance(-targets, targets) == -3.0
     assert explained_variance(targets / 2, targets) == 0.75
     assert math.isnan(explained_variance(targets, torch.ones(4)))
+
+
+def test_illegality_is_the_surprise_at_a_legal_token_and_raises_all_of_them() -> None:
+    logits = torch.tensor([[0.0, 1.0, 2.0, -1.0]] * 3, requires_grad=True)
+    found = illegality(logits.log_softmax(-1), torch.tensor([[1, 3], [2, -1], [-1, -1]]))
+    p = logits.detach().softmax(-1)[0]
+    assert found.tolist() == pytest.approx([-math.log(p[1] + p[3]), -math.log(p[2]), 0.0], abs=1e-6)
+    (gradient,) = torch.autograd.grad(found.sum(), logits)
+    assert (gradient[0, [1, 3]] < 0).all()
+    assert (gradient[0, [0, 2]] > 0).all()
+    assert gradient[0, 1] / gradient[0, 3] == pytest.approx(float(p[1] / p[3]), rel=1e-5)
+    assert not gradient[2].any()

@@ -51,7 +51,7 @@ def test_the_line_for_a_cpu_makes_sense_and_needs_no_model_from_anywhere(name: s
     assert config.model.name is None
     assert config.model.load is None
     assert config.engine.kind == "shared"
-    assert "a small one, made on the spot, 314,112 parameters" in text
+    assert "a small one, made on the spot, 165,504 parameters" in text
     assert config.credit.kind == config_from(preset_data(name)).credit.kind
     small = TrainConfig(games=config.games)
     assert (config.cold_start, config.prompting.prompt) == (small.cold_start, "compact")

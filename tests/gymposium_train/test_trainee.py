@@ -99,7 +99,7 @@ def test_what_is_published_is_what_was_learned(model_directory: Path, tmp_path: 
             learn(it.learner, it.loaded)
         assert seen[0] != near(seen[1])
         assert cast.learner().name == it.who.greedy.name == f"lm:{tmp_path / 'learner'}"
-        assert (it.who.player.sampling, it.who.greedy.sampling) == (Sampling(0.7, 4), Sampling(0.0, 4))
+        assert (it.who.player.sampling, it.who.greedy.sampling) == (Sampling(1.0, 4), Sampling(0.0, 4))
 
 
 @every_way
@@ -282,7 +282,7 @@ def test_a_learner_in_four_bits_is_played(model_directory: Path, tmp_path: Path,
     quantization."""
     pytest.importorskip("bitsandbytes")
     config = TrainConfig(
-        games=("kuhn_poker",), model=Model(load="4bit", lora=Lora(rank=RANK)), engine=engine_table(kind)
+        games=("kuhn_poker",), model=Model(tune="lora", load="4bit", lora=Lora(rank=RANK)), engine=engine_table(kind)
     )
     loaded, learner = learning(model_directory, load="4bit")
     with make_trainee(config, tmp_path, loaded, learner, [load_game("kuhn_poker")]) as who:

@@ -40,10 +40,13 @@ class Started:
 
 
 @pytest.fixture(scope="module")
-def started(tmp_path_factory: pytest.TempPathFactory, game_texts: list[str]) -> Iterator[Started]:
+def started(
+    tmp_path_factory: pytest.TempPathFactory, game_texts: list[str], game_moves: list[str]
+) -> Iterator[Started]:
     """A process of `gymposium engine start` that is ready, with its output."""
     model = tmp_path_factory.mktemp("models") / "foreign"
-    make_small_model(model, game_texts, seed=2, size=SmallModel(hidden=64, layers=2, heads=2, feed_forward=128))
+    size = SmallModel(hidden=64, layers=2, heads=2, feed_forward=128)
+    make_small_model(model, game_texts, seed=2, size=size, moves=game_moves)
     options = ["--model", str(model), "--port", "0", "--kv-cache-gib", "1", "--", "--logprobs-mode", "raw_logprobs"]
     command = [*GYMPOSIUM, "engine", "start", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:

@@ -55,7 +55,7 @@ def test_what_an_adapter_is(store: AdapterStore, model_directory: Path) -> None:
     for part in (str(model_directory), "rank         4, alpha 8", "q_proj", "F32", "vLLM         can serve it"):
         assert part in done.stdout
     told = json.loads(lora("show", path, "--json").stdout)
-    assert (told["rank"], told["alpha"], told["layers"], told["vllm"]) == (4, 8.0, 14, True)
+    assert (told["rank"], told["alpha"], told["layers"], told["vllm"]) == (4, 8.0, 12, True)
     loaded = load_model(model_directory, path).model
     assert told["parameters"] == sum(p.numel() for name, p in loaded.named_parameters() if "lora_" in name)
 

@@ -99,7 +99,7 @@ def test_equal_adapters_give_equal_files_that_others_may_read(model_directory: P
         ({"target_modules": ["q_proj", "lm_head"]}, "output layer"),
         ({"target_modules": ["q_proj", "embed_tokens"]}, "embedding"),
         ({"trainable_token_indices": [1, 2]}, "trainable_token_indices"),
-        ({"target_parameters": ["mlp.up_proj.weight"]}, "target_parameters"),
+        ({"target_parameters": ["fc1.weight"]}, "target_parameters"),
         ({"layer_replication": [[0, 2], [1, 2]]}, "layer_replication"),
         ({"init_lora_weights": "pissa"}, "pissa"),
         ({"rank_pattern": {"v_proj": 600}}, "rank is above 512"),
@@ -177,7 +177,7 @@ def test_an_adapter_of_another_model_says_which_layer_differs(base: Any, tmp_pat
         tmp_path / "wide", game_texts, seed=0, size=SmallModel(hidden=48, layers=3, heads=2, vocabulary=320)
     )
     save_lora(attach_lora(load_model(tmp_path / "wide").model, rank=2, alpha=4, seed=0), tmp_path / "adapter")
-    with pytest.raises(GymposiumError, match=r"for another model: it changes model\.layers.* made on '.*wide'"):
+    with pytest.raises(GymposiumError, match=r"for another model: it changes model\.decoder\.layers.* made on '.*wide'"):
         load_lora(base, tmp_path / "adapter")
 
 
@@ -190,7 +190,7 @@ def test_an_adapter_for_deeper_models_is_refused(
 
     make_small_model(tmp_path / "deep", game_texts, seed=0, size=replace(tiny_size, layers=3))
     save_lora(attach_lora(load_model(tmp_path / "deep").model, rank=2, alpha=4, seed=0), tmp_path / "adapter")
-    with pytest.raises(GymposiumError, match=r"model\.layers\.2.*has no such layer"):
+    with pytest.raises(GymposiumError, match=r"model\.decoder\.layers\.2.*has no such layer"):
         load_lora(base, tmp_path / "adapter")
 
 

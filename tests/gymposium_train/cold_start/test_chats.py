@@ -109,4 +109,4 @@ def test_what_gymposium_synth_writes_is_read(tmp_path: Path, context: str, tiny:
     assert lessons
     assert all(lesson.messages[-1]["role"] == "user" for lesson in lessons)
     assert any(len(lesson.messages) > 1 for lesson in lessons) == (context == "full")
-    assert len(tokenized(lessons, tiny.chat, room=1024, max_tokens=8).pairs) == len(lessons)
+    assert len(tokenized(lessons, tiny.chat, room=1024, max_tokens=8).demonstrations) == len(lessons)

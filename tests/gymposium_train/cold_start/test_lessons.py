@@ -27,15 +27,18 @@ def test_tokens_are_those_of_the_chat_with_the_end_of_turn(tiny: LoadedModel) ->
     found = tokenized([ASKED, LATER], tiny.chat, room=1024, max_tokens=8)
     chat: Chat = tiny.chat
     grown = (*chat.prompt("x . o"), *chat.reply("b2"), *chat.more("x x o", ended=True))
-    assert found.pairs == [(chat.prompt("x . o"), chat.reply("b2")), (grown, chat.reply("c3"))]
-    assert all(reply[-1] == chat.end for _, reply in found.pairs)
+    assert [one[:2] for one in found.demonstrations] == [
+        (chat.prompt("x . o"), chat.reply("b2")),
+        (grown, chat.reply("c3")),
+    ]
+    assert all(one.completion[-1] == chat.end for one in found.demonstrations)
     assert (found.too_long, found.cut_off) == (0, 0)
 
 
 def test_what_is_too_long_is_left_out_and_counted(tiny: LoadedModel) -> None:
-    prompt, reply = tokenized([ASKED], tiny.chat, room=1024, max_tokens=8).pairs[0]
-    room = len(prompt) + len(reply)
-    assert tokenized([ASKED, LATER], tiny.chat, room=room, max_tokens=8).pairs == [(prompt, reply)]
+    (asked,) = tokenized([ASKED], tiny.chat, room=1024, max_tokens=8).demonstrations
+    room = len(asked.prompt) + len(asked.completion)
+    assert tokenized([ASKED, LATER], tiny.chat, room=room, max_tokens=8).demonstrations == [asked]
     assert tokenized([ASKED, LATER], tiny.chat, room=room, max_tokens=8).too_long == 1
     with pytest.raises(BadOption, match="All 1 replies"):
         tokenized([ASKED], tiny.chat, room=room - 1, max_tokens=8)

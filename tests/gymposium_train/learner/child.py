@@ -49,12 +49,12 @@ MOVING: dict[str, tuple[str, Loss, dict[str, Any]]] = {
     "LoRA": (
         "lora",
         Loss(critic=Critic(), kl=Kl(weight=0.1, estimator="k1")),
-        {"layout": "padded", "target_kl": 1.0},
+        {"layout": "padded", "target_kl": 1.0, "epochs": 2, "minibatches": 4},
     ),
     "all weights": (
         "full",
         Loss(critic=Critic(detached=True)),
-        {"layout": "packed", "max_grad_norm": 0.1, "epochs": 1, "target_kl": 0.0},
+        {"layout": "packed", "max_grad_norm": 0.1, "epochs": 1, "minibatches": 4, "target_kl": 0.0},
     ),
 }
 
@@ -178,8 +178,9 @@ def moved(directory: Path, rows: list[Row], world: Processes, tune: str, precisi
 
     made.do(work)
     after = weights(made.local)
-    changed = sum(int((after[name] != tensor).sum()) for name, tensor in before.items())
-    found["share"] = changed / sum(tensor.numel() for tensor in before.values())
+    learned = {name: tensor for name, tensor in before.items() if "embed_positions" not in name}
+    changed = sum(int((after[name] != tensor).sum()) for name, tensor in learned.items())
+    found["share"] = changed / sum(tensor.numel() for tensor in learned.values())
     found["types"] = {(p.dtype, None if p.grad is None else p.grad.dtype) for p in made.local._stepper.named.values()}
     return found
 

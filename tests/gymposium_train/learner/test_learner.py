@@ -14,11 +14,13 @@ from hypothesis import given, strategies as st
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from gymposium.errors import BadOption, GymposiumError
+from gymposium_agents.distribution import continuations
 from gymposium_agents.loading import LoadedModel, load_model
 from gymposium_train.config import Decoupled, Kl, Optimizer
 from gymposium_train.credit.protocol import Critic
 from gymposium_train.learner import LocalLearner, Loss, scorer
 from gymposium_train.learner.minibatches import minibatches
+from gymposium_train.learner.protocol import Demonstration
 from gymposium_train.rows import Row, Span
 
 from .conftest import TEMPERATURE
@@ -160,6 +162,36 @@ def test_the_entropy_is_reported_with_and_without_a_bonus(loaded: LoadedModel, r
     frozen.annotate(rows)
     warming = frozen.update(rows, learning_rate=0.0, policy_learns=False, entropy_weight=0.1)
     assert warming["train/entropy"] == pytest.approx(entropy, rel=1e-5)
+
+
+def test_legality_is_learned_beside_the_rewards_and_only_where_legal_replies_are_named(
+    loaded: LoadedModel, rows: list[Row]
+) -> None:
+    plain, mine, bare = learner(loaded), learner(loaded, legality=1.0), copy.deepcopy(rows)
+    without = plain.update(rows, learning_rate=0.0)
+    assert "train/illegality" not in without
+    first = mine.update(rows, learning_rate=3e-3)
+    assert abs(first["train/grad_norm"] - without["train/grad_norm"]) > 1e-3
+    assert mine.update(rows, learning_rate=3e-3)["train/illegality"] < first["train/illegality"]
+    for span in (span for row in bare for span in row.spans):
+        span.legal = ()
+    assert "train/illegality" not in mine.update(bare, learning_rate=0.0)
+
+
+def test_imitation_with_legality_makes_legal_replies_likelier_that_nobody_shows(model_directory: Path) -> None:
+    loaded = load_model(model_directory)
+    chat = loaded.chat
+    prompt, shown, other = chat.prompt("x . o"), chat.reply("b2"), chat.reply("a1")
+    one = Demonstration(prompt, shown, continuations([shown, other], shown))
+
+    def likelier(weight: float) -> float:
+        mine = learner(load_model(model_directory), legality=weight)
+        before = mine.score([(prompt, other)])[0][0]
+        for _ in range(3):
+            mine.imitate([one], 1e-3)
+        return mine.score([(prompt, other)])[0][0] - before
+
+    assert likelier(2.0) > likelier(0.0)
 
 
 @pytest.mark.parametrize("correction", ["truncate", "mask"])
@@ -322,14 +354,14 @@ def test_another_learners_tensors_are_refused(loaded: LoadedModel, model_directo
 
 
 class _Largest(TorchDispatchMode):
-    """Notes the largest tensor that any operation makes."""
+    """Notes the largest tensor of numbers that any operation makes; masks are smaller by a type."""
 
     numel = 0
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
         out = func(*args, **(kwargs or {}))
         for one in out if isinstance(out, tuple | list) else (out,):
-            if isinstance(one, torch.Tensor):
+            if isinstance(one, torch.Tensor) and one.is_floating_point():
                 self.numel = max(self.numel, one.numel())
         return out
 

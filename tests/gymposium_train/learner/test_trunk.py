@@ -14,7 +14,7 @@ from transformers import (
     GraniteConfig,
     LlamaConfig,
     OPTConfig,
-    Qwen3ForCausalLM,
+    OPTForCausalLM,
 )
 
 from gymposium.errors import GymposiumError
@@ -95,7 +95,7 @@ def test_an_architecture_that_does_something_more_is_refused(loaded: LoadedModel
         return out
 
     base = loaded.model.get_base_model()
-    assert isinstance(base, Qwen3ForCausalLM)
+    assert isinstance(base, OPTForCausalLM)
     base.register_forward_hook(doubled)
     with pytest.raises(GymposiumError, match="does more with its hidden states than its output layer says"):
         LocalLearner(loaded.model, loaded.pad, Optimizer())

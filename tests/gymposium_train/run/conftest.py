@@ -15,11 +15,13 @@ QUICK: dict[str, Any] = {
     "steps": 4,
     "model": {
         "small": {"hidden": 32, "layers": 2, "heads": 2, "feed_forward": 64, "vocabulary": 320},
+        "tune": "lora",
         "lora": {"rank": 4, "alpha": 8},
     },
     "rollout": {"groups": 2, "group_size": 8, "growth": 1.5},
     "credit": {"kind": "grpo"},
-    "cold_start": {"steps": 60, "games": 200, "batch": 32, "learning_rate": 0.01},
+    "prompting": {"temperature": 0.7},
+    "cold_start": {"steps": 60, "games": 200, "batch": 32, "learning_rate": 0.01, "keep": "winners"},
     "evaluation": {"opponents": ["random"], "matches": 8, "every": 2, "curve_matches": 4},
     "checkpoints": {"every": 1},
 }

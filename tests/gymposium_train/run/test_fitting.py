@@ -45,3 +45,10 @@ def test_a_named_model_keeps_its_prompts_and_free_text_changes_nothing() -> None
     assert named.credit.critic.scale is not None
     config = TrainConfig(games=("trace",))
     assert fitted(config) == config
+
+
+def test_winners_are_imitated_only_where_nothing_is_hidden_or_drawn() -> None:
+    assert fit("tic_tac_toe").cold_start.keep == "winners"
+    assert {fit(game).cold_start.keep for game in ("kuhn_poker", "phantom_ttt", "pig")} == {"all"}
+    assert fit("tic_tac_toe", "pig").cold_start.keep == "all"
+    assert fit("pig", given=("cold_start.keep=winners",)).cold_start.keep == "winners"

@@ -29,6 +29,8 @@ OVERRIDES = (
 def moved(before: Path, after: Path) -> float:
     """The share of weights that differ between two model directories."""
     found = [load_file(place / "model.safetensors") for place in (before, after)]
+    for tensors in found:
+        tensors.pop("model.decoder.embed_positions.weight")  # short rows have few of the positions
     assert {tensor.dtype for tensors in found for tensor in tensors.values()} == {torch.float32}
     changed = sum(int((found[1][name] != tensor).sum()) for name, tensor in found[0].items())
     return changed / sum(tensor.numel() for tensor in found[0].values())

@@ -144,7 +144,9 @@ def test_the_best_and_the_worst_are_kept_with_their_tokens(groups: list[dict[str
 
 
 def test_tokens_are_what_was_said(groups: list[dict[str, Any]], records: dict[str, Record]) -> None:
-    """The pieces of a turn's tokens are the reply in the record, with its end-of-turn token."""
+    """The pieces of a turn's tokens are the reply in the record, with its end-of-turn token. Bytes that are no
+    character may be written in another number of replacement characters."""
+    whole = 0
     for group in groups:
         for one in (one for one in group["trajectories"] if "rows" in one):
             said = [turn["text"] for turn in records[one["match"]].turns if turn["seat"] == group["seat"]]
@@ -152,10 +154,13 @@ def test_tokens_are_what_was_said(groups: list[dict[str, Any]], records: dict[st
             assert len(spans) == len(said)
             for text, (row, turn) in zip(said, spans, strict=True):
                 sampled = row["pieces"][turn["start"] : turn["stop"]]
-                assert "".join(sampled).removesuffix("<|end|>") == text
+                if "\ufffd" not in text:
+                    assert "".join(sampled).removesuffix("<|end|>") == text
+                    whole += 1
                 assert len(turn["engine"]) == len(sampled)
                 assert all(logprob <= 0.0 for logprob in turn["engine"])
             assert all(len(row["ids"]) == len(row["pieces"]) for row in one["rows"])
+    assert whole > 20
 
 
 def test_every_match_is_recorded_and_verifies(finished: RunDirectory, config: TrainConfig) -> None:
@@ -277,7 +282,7 @@ def test_a_cold_start_from_files_alone(tmp_path: Path, quick_config: Any) -> Non
     chat = {"messages": [{"role": "user", "content": "Say it."}, {"role": "assistant", "content": "bet"}]}
     (tmp_path / "chats.jsonl").write_text(json.dumps(chat) + "\n")
     data = f"cold_start.data={json.dumps([str(tmp_path / 'chats.jsonl')])}"
-    run = start_run(tmp_path / "run", quick_config(data, "steps=0", "cold_start.batch=4"))
+    run = start_run(tmp_path / "run", quick_config(data, "steps=0", "cold_start.batch=4", "cold_start.keep="))
     assert run.results()["cold_start"] == {"replies": 1, "too_long": 0, "cut_off": 0}
     assert not run.matches("cold_start").exists()
     assert run.metrics()[-1]["train/sft_loss"] < 0.1
@@ -318,7 +323,7 @@ def test_a_reward_of_criteria_is_reported_part_by_part(
     (tmp_path / "own_rewards.py").write_text("def moves(group):\n    return [-len(t.turns) for t in group]\n")
     monkeypatch.syspath_prepend(tmp_path)
     reward = "weighted(accuracy=1,efficiency=0.2,own_rewards:moves=0.01)"
-    config = quick_config(f'reward="{reward}"', "steps=2")
+    config = quick_config(f'reward="{reward}"', "steps=2", "prompting.on_illegal=forfeit")  # no penalties beside
     run = start_run(tmp_path / "run", config)
     for entry in run.metrics():
         if entry["stage"] == "train":

@@ -8,19 +8,23 @@ from dataclasses import dataclass, fields
 from gymposium.errors import BadOption
 
 
+UNUSED_POSITIONS = 2
+"""Number of rows of OPT's table of positions that stand for no position."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SmallModel:
     """Size of a small model. Raises `BadOption` for a size that is not possible."""
 
-    hidden: int = 96
+    hidden: int = 64
     """Width of the residual stream."""
-    layers: int = 3
+    layers: int = 2
     """Number of layers, each of attention and feed-forward."""
-    heads: int = 6
+    heads: int = 4
     """Number of attention heads in each layer."""
-    feed_forward: int = 192
+    feed_forward: int = 128
     """Width of the feed-forward part of each layer."""
-    vocabulary: int = 384
+    vocabulary: int = 512
     """Largest number of tokens in the vocabulary."""
     context: int = 1024
     """Largest number of tokens of prompt and reply together."""
@@ -32,25 +36,24 @@ class SmallModel:
         for field in fields(self):
             if getattr(self, field.name) <= 0:
                 raise BadOption(f"A small model's {field.name} is {getattr(self, field.name)}; it must be above 0.")
-        if self.hidden % (2 * self.heads):
+        if self.hidden % self.heads:
             raise BadOption(
-                f"A small model's hidden is {self.hidden}, which its {self.heads} heads cannot share in even parts: "
-                f"take a multiple of {2 * self.heads}."
+                f"A small model's hidden is {self.hidden}, which its {self.heads} heads cannot share: take a multiple "
+                f"of {self.heads}."
             )
 
     def linear_layers(self) -> dict[str, tuple[int, int]]:
-        """Inputs and outputs of each linear map in one layer, by the last part of its name. The model of `small_config`
-        has as many heads of keys and values as of queries."""
-        attention = dict.fromkeys(("q_proj", "k_proj", "v_proj", "o_proj"), (self.hidden, self.hidden))
-        up = dict.fromkeys(("gate_proj", "up_proj"), (self.hidden, self.feed_forward))
-        return {**attention, **up, "down_proj": (self.feed_forward, self.hidden)}
+        """Inputs and outputs of each linear map in one layer, by the last part of its name."""
+        attention = dict.fromkeys(("q_proj", "k_proj", "v_proj", "out_proj"), (self.hidden, self.hidden))
+        return {**attention, "fc1": (self.hidden, self.feed_forward), "fc2": (self.feed_forward, self.hidden)}
 
     def parameters(self, vocabulary: int) -> int:
-        """The number of parameters with a vocabulary of this many tokens: embeddings, which the output shares, linear
-        maps without bias, and the weights of norms."""
-        norms = 2 * self.hidden + 2 * self.hidden // self.heads  # before attention and feed-forward; queries and keys
-        linear = sum(inputs * outputs for inputs, outputs in self.linear_layers().values())
-        return vocabulary * self.hidden + self.layers * (linear + norms) + self.hidden
+        """The number of parameters with a vocabulary of this many tokens: embeddings of tokens, which the output
+        shares, and of positions, linear maps with biases, and norms."""
+        norm = 2 * self.hidden
+        linear = sum((inputs + 1) * outputs for inputs, outputs in self.linear_layers().values())
+        embeddings = vocabulary + self.context + UNUSED_POSITIONS
+        return embeddings * self.hidden + self.layers * (linear + 2 * norm) + norm
 
     def lora_parameters(self, rank: int, targets: Collection[str] | None) -> int:
         """The number of parameters of a LoRA on the linear maps named in `targets`, or on all of them if it is None."""

@@ -24,7 +24,7 @@ from gymposium.streams import stream
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.schedules import Pace, entropy_weight, kl_weight, learning_rate
 from gymposium_train.credit.protocol import Credit
-from gymposium_train.learner.protocol import AuxiliarySft, Pair
+from gymposium_train.learner.protocol import AuxiliarySft, Demonstration
 from gymposium_train.reporting import credit_metrics, reward_metrics
 from gymposium_train.rollout.protocol import Group, RolloutSource, StepRollout
 from gymposium_train.samples import Sample, rows_to_learn
@@ -47,7 +47,7 @@ class Training:
     """Scale of the learning rate."""
     keep: Callable[[int, Sequence[Rated]], object] = lambda step, groups: None
     """Function that is called with each step, counted from 1, and its rated groups."""
-    auxiliary_sft: Callable[[int], Iterator[list[Pair]]] | None = None
+    auxiliary_sft: Callable[[int], Iterator[list[Demonstration]]] | None = None
     """Function that returns the batches to imitate in the optimizer steps of a step; None without `sft`."""
     unrated: Counter[str] = field(default_factory=Counter)
     """Number of groups that could not be rated, by reason."""
@@ -74,14 +74,14 @@ class Training:
         config, learner, progress = self.config, self.trainee.learner, self.pace(step)
         rate = learning_rate(config, progress, step) * self.rate_scale
         started, begun = time.perf_counter(), time.process_time()
-        if config.kl is not None and config.kl.refresh and step and step % config.kl.refresh == 0:
+        if config.kl.refresh and step and step % config.kl.refresh == 0:
             learner.refresh_reference()
         self.source_state = rollout.state
         rated = self._rate(rollout.groups)
         groups = [samples for _, samples in rated]
         self._annotate(groups)
         # a penalty for each nat away from the reference, if it is subtracted from the rewards
-        k1 = kl_weight(config, progress) if config.kl is not None and config.kl.estimator == "k1" else 0.0
+        k1 = kl_weight(config, progress) if config.kl.estimator == "k1" else 0.0
         episodes = [[sample.episode(critic=self._critic, k1=k1) for sample in group] for group in groups]
         credited = self.credit(episodes)
         taught: list[Sample] = []
@@ -160,4 +160,4 @@ class Training:
         sft = self.config.sft
         if self.auxiliary_sft is None or sft is None:
             return None
-        return ((sft.weight, pairs) for pairs in self.auxiliary_sft(step))
+        return ((sft.weight, demonstrations) for demonstrations in self.auxiliary_sft(step))

@@ -69,7 +69,7 @@ def write_report(directory: RunDirectory, config: TrainConfig) -> None:
         verdict=verdict(results),
         steps=results.get("steps"),
         imitated=results.get("cold_start"),
-        kept=IN_WORDS[config.cold_start.keep],
+        kept=IN_WORDS[config.cold_start.kept],
     )
     replace_text(directory.report, page)
 

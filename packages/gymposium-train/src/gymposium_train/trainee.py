@@ -171,5 +171,6 @@ def make_trainee(
             for prompt in opening_prompts(game, prompting.prompt, reader(prompting.reply), chat, **how)
         ]
         canary = Canary(prompts, tolerance=learner.tolerance)
-        players = PolicyPlayers(publisher, chat, prompting, directory, note_legal=config.entropy.weight > 0)
+        note_legal = config.entropy.weight > 0 or config.legality_weight > 0
+        players = PolicyPlayers(publisher, chat, prompting, directory, note_legal=note_legal)
         yield Trainee(name, learner, loaded.model, players, canary)

@@ -3,14 +3,13 @@ chats."""
 
 from gymposium_train.cold_start.chats import read_chats
 from gymposium_train.cold_start.imitation import Ending, batches, cosine, imitate
-from gymposium_train.cold_start.lessons import Lesson, Lessons, Pair, prompt_of, texts_of, tokenized
+from gymposium_train.cold_start.lessons import Lesson, Lessons, prompt_of, texts_of, tokenized
 from gymposium_train.cold_start.random_play import RandomPlay, all_moves, paid_moves, winners_moves
 
 __all__ = [
     "Ending",
     "Lesson",
     "Lessons",
-    "Pair",
     "RandomPlay",
     "all_moves",
     "batches",

@@ -7,9 +7,9 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 
 from gymposium.streams import stream
-from gymposium_train.cold_start.lessons import Pair
 from gymposium_train.config import ColdStart
 from gymposium_train.learner import Learner
+from gymposium_train.learner.protocol import Demonstration
 
 LEAST_END = 16
 """Least number of steps between the step at which the end of a cold start becomes known and its end."""
@@ -50,14 +50,14 @@ class Ending:
 
 
 def batches(
-    lots: Sequence[Sequence[Pair]], size: int, seed: int, *key: str | int, first: int = 0
-) -> Iterator[list[Pair]]:
-    """Yield endless batches of `size` pairs, drawn in equal shares from each lot. There is one lot for each game, so
-    that games with long matches, which have more replies, do not dominate. `key` names the random stream, to which the
-    step is appended, counted from `first`."""
+    lots: Sequence[Sequence[Demonstration]], size: int, seed: int, *key: str | int, first: int = 0
+) -> Iterator[list[Demonstration]]:
+    """Yield endless batches of `size` demonstrations, drawn in equal shares from each lot. There is one lot for each
+    game, so that games with long matches, which have more replies, do not dominate. `key` names the random stream, to
+    which the step is appended, counted from `first`."""
     for step in itertools.count(first):
         rng = stream(seed, *(key or ("sft",)), step)
-        batch: list[Pair] = []
+        batch: list[Demonstration] = []
         for number, lot in enumerate(lots):
             share = size // len(lots) + ((number - step) % len(lots) < size % len(lots))
             batch += rng.choices(lot, k=share)
@@ -65,7 +65,7 @@ def batches(
 
 
 def imitate(
-    learner: Learner, batches: Iterator[list[Pair]], settings: ColdStart, *, progress: Callable[[int], float]
+    learner: Learner, batches: Iterator[list[Demonstration]], settings: ColdStart, *, progress: Callable[[int], float]
 ) -> Iterator[dict[str, float]]:
     """Take SFT steps until `progress(step)` reaches 1. Yields the metrics of each step."""
     step = 0

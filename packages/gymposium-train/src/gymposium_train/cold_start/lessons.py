@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from functools import cache
 
 from gymposium.errors import BadOption, GymposiumError
+from gymposium.reading import READERS, Reader
 from gymposium_agents.chat import Chat
-from gymposium_agents.forward import Tokens
-from gymposium_agents.tokens import Message
+from gymposium_agents.distribution import continuations
+from gymposium_agents.tokens import Message, Tokens
+from gymposium_train.learner.protocol import Demonstration
 
-Pair = tuple[Tokens, Tokens]
-"""Token ids of a prompt and of its reply, including the end of turn. The loss is on the tokens of the reply only."""
+_BARE = READERS["move"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +33,12 @@ class Lesson:
 class Lessons:
     """Lessons as tokens, with counts of long ones."""
 
-    pairs: list[Pair]
+    demonstrations: list[Demonstration]
+    """The prompts and replies; a reply has its end of turn."""
     too_long: int
     """Number of lessons left out because they do not fit into the model's context. Lessons are never cut."""
     cut_off: int
-    """Number of pairs whose reply is longer than the model's replies may be when it plays."""
+    """Number of demonstrations whose reply is longer than the model's replies may be when it plays."""
 
 
 def texts_of(lessons: Iterable[Lesson]) -> Iterator[str]:
@@ -46,14 +48,14 @@ def texts_of(lessons: Iterable[Lesson]) -> Iterator[str]:
         yield lesson.reply
 
 
-def tokenized(lessons: Sequence[Lesson], chat: Chat, *, room: int, max_tokens: int) -> Lessons:
+def tokenized(lessons: Sequence[Lesson], chat: Chat, *, room: int, max_tokens: int, form: Reader = _BARE) -> Lessons:
     """Tokenize lessons by the model's chat template. `room` is the largest number of tokens of a prompt and its reply
-    together, `max_tokens` that of a reply when the model plays.
+    together, `max_tokens` that of a reply when the model plays, and `form` the form of the replies.
 
     Raises `BadOption`, with file and line, for a conversation that the chat template refuses, and if all lessons are
     too long."""
     tokens_of_reply = cache(chat.reply)
-    pairs: list[Pair] = []
+    demonstrations: list[Demonstration] = []
     too_long = cut_off = 0
     for lesson in lessons:
         prompt, reply = prompt_of(lesson, chat), tokens_of_reply(lesson.reply)
@@ -61,14 +63,15 @@ def tokenized(lessons: Sequence[Lesson], chat: Chat, *, room: int, max_tokens: i
             too_long += 1
             continue
         cut_off += len(reply) > max_tokens
-        pairs.append((prompt, reply))
-    if lessons and not pairs:
+        legal = [tokens_of_reply(form.answer(move)) for move in lesson.legal or ()]
+        demonstrations.append(Demonstration(prompt, reply, continuations(legal, reply) if legal else ()))
+    if lessons and not demonstrations:
         raise BadOption(
             f"All {len(lessons)} replies of the cold start are too long: with their prompts they have more than the "
             f"{room} tokens that the model reads. Take a shorter prompting.context or prompting.prompt, or a model "
             f"with a longer context."
         )
-    return Lessons(pairs, too_long, cut_off)
+    return Lessons(demonstrations, too_long, cut_off)
 
 
 def prompt_of(lesson: Lesson, chat: Chat) -> Tokens:

@@ -39,13 +39,17 @@ def _as_asked(player: PlayerSettings) -> dict[str, Any]:
 PRETRAINED: Mapping[str, Any] = MappingProxyType(
     {
         **_as_asked(PlayerSettings()),
-        "prompting.temperature": 1.0,
         "prompting.on_illegal": "forfeit",
         "steps": 100,
+        "model.tune": "lora",
+        "kl.weight": 0.0,
+        "legality.weight": 0.0,
         "rollout.groups": 16,
         "rollout.group_size": 8,
         "rollout.growth": 1.0,
         "credit.critic.learning_rate": 1e-4,
+        "credit.gamma": 1.0,
+        "credit.lam": 0.95,
         "optimizer.learning_rate": 1e-4,
         "optimizer.epochs": 1,
         "optimizer.minibatches": 1,
@@ -75,7 +79,8 @@ def defaults(model: Model) -> dict[str, Any]:
     asked = {**_as_asked(PlayerSettings.beside(directory)), "cold_start.steps": 0}
     if (directory / PlayerSettings.FILE).is_file() and _is_small(directory):
         return asked
-    rate = {"optimizer.learning_rate": ALL_WEIGHTS} if model.tune == "full" else {}
+    all_weights = model.tune == "full" and "tune" in model.model_fields_set
+    rate = {"optimizer.learning_rate": ALL_WEIGHTS} if all_weights else {}
     return {**PRETRAINED, **rate, **asked}
 
 

@@ -23,13 +23,23 @@ class Entropy(Settings):
     """The weight decreases linearly to this share of itself over the steps. 1: it is constant."""
 
 
-class Kl(Settings):
-    """The penalty on the distance to the reference, the policy as it was before reinforcement learning. Without this
-    table there is no penalty and no reference."""
+class Legality(Settings):
+    """The legality term of the loss: the negative logarithm of the probability that a sampled token continues a legal
+    reply. It teaches which replies are legal at each turn, whatever reply was sampled, and leaves it to the rewards
+    which of them are good. The cold start has it, too. It needs games that list their legal moves, and
+    `prompting.reply = "move"`; in other turns it is 0."""
 
-    weight: float = Field(gt=0.0)
-    """Weight of the penalty in the first step, in the loss or in the rewards."""
-    final_share: float = Field(default=1.0, ge=0.0, le=1.0)
+    weight: float = Field(default=1.0, ge=0.0)
+    """Weight of the term, in nats a token; 0: the loss does not have it."""
+
+
+class Kl(Settings):
+    """The penalty on the distance to the reference, the policy as it was before reinforcement learning. It keeps a
+    policy that imitated random play exploring."""
+
+    weight: float = Field(default=0.1, ge=0.0)
+    """Weight of the penalty in the first step, in the loss or in the rewards; 0: no penalty and no reference."""
+    final_share: float = Field(default=0.5, ge=0.0, le=1.0)
     """The weight changes linearly to this share of itself over the steps."""
     estimator: Literal["k1", "k2", "k3"] = "k2"
     """`k1` is subtracted from the rewards, turn by turn. `k2` and `k3` (with the gradient of k2: straight-through) are
@@ -91,7 +101,7 @@ class Optimizer(Settings):
     """Number type of the computation. `bf16`: bfloat16. `fp32`: float32. `auto`: `bf16` on a GPU that supports it, else
     `fp32`. Trained weights, AdamW's moments and sums of gradients are always float32; frozen weights beneath a LoRA
     have the type of the computation."""
-    learning_rate: float = Field(default=2e-3, gt=0.0)
+    learning_rate: float = Field(default=1e-3, gt=0.0)
     """Peak learning rate."""
     final_rate: float = Field(default=0.1, ge=0.0, le=1.0)
     """The learning rate decreases linearly to this share of its peak."""
@@ -99,7 +109,7 @@ class Optimizer(Settings):
     """Number of steps in which the learning rate rises."""
     epochs: int = Field(default=2, ge=1)
     """Number of passes over the rows of a step."""
-    minibatches: int = Field(default=4, ge=1)
+    minibatches: int = Field(default=8, ge=1)
     """Maximum number of optimizer steps in a pass. Rows of one prompt stay in one minibatch as far as they fit. The
     mean gradient over a pass does not depend on it."""
     max_grad_norm: float = Field(default=1.0, gt=0.0)

@@ -22,7 +22,7 @@ class ColdStart(Settings):
     """SFT of the whole model before reinforcement learning: on files of chats, or on the moves of uniform random
     players."""
 
-    steps: int = Field(default=400, ge=0)
+    steps: int = Field(default=2_000, ge=0)
     """Maximum number of steps; 0 skips the cold start, for a model that already answers in the right form."""
     failed: float = Field(default=0.03, ge=0.0, lt=1.0)
     """The cold start ends soon after the share of failed replies, sampled for new lessons at temperature 1, is this or
@@ -32,18 +32,23 @@ class ColdStart(Settings):
     games: int | None = Field(default=None, ge=1)
     """Maximum number of random matches, shared evenly between the games. By default as many are played as imitation
     takes lessons from."""
-    keep: Keep = "winners"
+    keep: Keep | None = None
     """Which moves are imitated. `winners`: those of the winners, which are better moves in games without hidden
     information; in card games winners never fold. `all`: every move, so that no legal move is unlearned beforehand.
     `paid`: those rewarded before the seat's next turn, and one in four of the others, for games with rewards before
-    the end."""
-    batch: int = Field(default=256, ge=1)
+    the end. By default a run takes `winners`, or `all` if one of its games has chance or hidden information."""
+    batch: int = Field(default=32, ge=1)
     """Number of replies in a batch."""
-    learning_rate: float = Field(default=4e-3, gt=0.0)
+    learning_rate: float = Field(default=3e-3, gt=0.0)
     """Peak learning rate."""
     warmup: float = Field(default=0.06, ge=0.0, lt=1.0)
     """Share of the steps in which the learning rate rises; it then decreases along a cosine, faster as soon as the end
     is known."""
+
+    @property
+    def kept(self) -> Keep:
+        """The value of `keep`, or `winners` if it is left out."""
+        return self.keep or "winners"
 
 
 class Evaluation(Settings):

@@ -30,8 +30,9 @@ class Model(Settings):
     """A directory or hub name. By default a small model is made for the run."""
     small: SmallModel = Field(default_factory=SmallModel)
     """Size of the model that is made for the run."""
-    tune: Literal["lora", "full"] = "lora"
-    """The weights that reinforcement learning trains: a LoRA on the frozen model, or all weights of the model."""
+    tune: Literal["lora", "full"] = "full"
+    """The weights that reinforcement learning trains: a LoRA on the frozen model, or all weights of the model. With
+    `name` the default is `lora`."""
     load: Literal["4bit"] | None = None
     """`4bit`: the frozen weights are quantized as they are read (QLoRA); a LoRA is trained on them."""
     lora: Lora = Field(default_factory=Lora)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gymposium.games.registry import load_game
-from gymposium_train.config.measure import IN_WORDS
+from gymposium_train.config.measure import IN_WORDS, ColdStart
 from gymposium_train.config.model import Model
 from gymposium_train.config.play import Stage
 from gymposium_train.config.root import TrainConfig
@@ -20,7 +20,7 @@ def outline(config: TrainConfig) -> dict[str, str]:
     cold, engine = config.cold_start, config.engine
     chats = f"the chats in {', '.join(cold.data)}"
     games_played = "random matches" if cold.games is None else f"{cold.games:,} random matches at most"
-    source = chats if cold.data else f"{IN_WORDS[cold.keep]} of {games_played}"
+    source = chats if cold.data else f"{_kept(cold)} of {games_played}"
     opponents = "; then ".join(_stage(stage, config.stages) for stage in config.stages)
     return {
         "games": ", ".join(f"{game.name} ({_times(game.seats, 'seat')})" for game in games),
@@ -33,6 +33,12 @@ def outline(config: TrainConfig) -> dict[str, str]:
         "measures": _measures(config, alone=all(game.seats == 1 for game in games)),
         "control": "as much CPU time of SFT" if config.control else "none",
     }
+
+
+def _kept(cold: ColdStart) -> str:
+    if cold.keep is not None:
+        return IN_WORDS[cold.keep]
+    return f"{IN_WORDS['winners']} (with chance or hidden information {IN_WORDS['all']})"
 
 
 def _steps(config: TrainConfig) -> str:

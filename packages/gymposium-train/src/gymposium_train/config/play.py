@@ -30,7 +30,7 @@ class Prompting(Settings):
     max_tokens: int | None = Field(default=None, ge=1)
     """Maximum length of a reply in tokens. A longer one is cut off and counts as failed. By default a run takes 24, or
     more if a game has longer moves."""
-    temperature: float = Field(default=0.7, gt=0.0)
+    temperature: float = Field(default=1.0, gt=0.0)
     """Sampling temperature of the rollouts. Evaluation is greedy."""
     on_illegal: str | None = None
     """Policy for failed replies of the rollouts: forfeit, or penalty(x,k), by which the seat is asked again. In an
@@ -60,7 +60,7 @@ class RolloutSettings(Settings):
     matches takes no longer than one of a game with short ones."""
     group_size: int = Field(default=4, ge=1)
     """Number of matches in a group, in the first step if the number of groups is given."""
-    decisions: int = Field(default=512, ge=1)
+    decisions: int = Field(default=1024, ge=1)
     """Number of the model's replies that the groups of the first step are to have together, shared evenly between the
     games, if `groups` is left out. It is reached approximately, since the length of matches is not known beforehand,
     and each seat of each game has at least one group."""

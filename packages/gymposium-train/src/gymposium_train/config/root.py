@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from gymposium_train.config.defaults import completed
 from gymposium_train.config.engine import ENGINES, Engine, engine_table
-from gymposium_train.config.learn import MISMATCHES, Bypass, Entropy, Kl, Mismatch, Optimizer, Sft
+from gymposium_train.config.learn import MISMATCHES, Bypass, Entropy, Kl, Legality, Mismatch, Optimizer, Sft
 from gymposium_train.config.measure import Checkpoints, ColdStart, Evaluation, Samples
 from gymposium_train.config.model import Model
 from gymposium_train.config.play import Pool, Prompting, RolloutSettings, Stage
@@ -54,7 +54,8 @@ class TrainConfig(Settings):
     objective: Annotated[ObjectiveSettings, OBJECTIVES] = Field(default_factory=PpoSettings)
     """The policy loss. Plugins add kinds by the hook `gymposium_objectives`."""
     entropy: Entropy = Field(default_factory=Entropy)
-    kl: Kl | None = None
+    legality: Legality = Field(default_factory=Legality)
+    kl: Kl = Field(default_factory=Kl)
     sft: Sft | None = None
     mismatch: Annotated[Mismatch, MISMATCHES] = Field(default_factory=Bypass)
     """How the difference between the engine's log-probabilities and the learner's is handled."""
@@ -65,6 +66,12 @@ class TrainConfig(Settings):
     checkpoints: Checkpoints = Field(default_factory=Checkpoints)
     loggers: dict[str, dict[str, Any]] = Field(default={})
     """Loggers in addition to the run's own metrics.jsonl, by name, each with its settings."""
+
+    @property
+    def legality_weight(self) -> float:
+        """Weight of the legality term: 0 if replies have other text than a move, in which legal ones cannot be
+        listed."""
+        return self.legality.weight if self.prompting.reply == "move" else 0.0
 
     @model_validator(mode="after")
     def _complete(self) -> TrainConfig:

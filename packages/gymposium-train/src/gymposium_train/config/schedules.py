@@ -53,8 +53,6 @@ def entropy_weight(config: TrainConfig, progress: float) -> float:
 
 def kl_weight(config: TrainConfig, progress: float) -> float:
     """Weight of the KL penalty; 0 without a penalty."""
-    if config.kl is None:
-        return 0.0
     return config.kl.weight * (1.0 - (1.0 - config.kl.final_share) * progress)
 
 

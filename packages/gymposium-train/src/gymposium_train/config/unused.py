@@ -27,6 +27,8 @@ class Use:
 USES = (
     Use(("budget",), lambda c: c.steps is None, "without steps"),
     Use(("rollout.decisions",), lambda c: c.rollout.groups is None, "without rollout.groups"),
+    Use(("legality",), lambda c: c.prompting.reply == "move", "with prompting.reply=move"),
+    Use(("kl.final_share", "kl.estimator", "kl.refresh"), lambda c: c.kl.weight > 0, "with a kl.weight above 0"),
     Use(("entropy.final_share",), lambda c: c.entropy.weight > 0, "with an entropy.weight above 0"),
     Use(
         ("optimizer.target_kl",),

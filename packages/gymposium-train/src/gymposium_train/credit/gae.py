@@ -21,9 +21,9 @@ class GaeSettings(CreditSettings):
     """Which credit assignment is used."""
     normalise: bool = True
     """Whiten the advantages over all turns of the batch: mean 0, standard deviation 1 (that of a sample, n - 1)."""
-    gamma: float = Field(default=1.0, gt=0.0, le=1.0)
+    gamma: float = Field(default=0.9, gt=0.0, le=1.0)
     """Discount factor for each turn."""
-    lam: float = Field(default=0.95, ge=0.0, le=1.0)
+    lam: float = Field(default=0.8, ge=0.0, le=1.0)
     """Lambda, over turns."""
     critic: Critic = Field(default_factory=Critic)
     """The critic that estimates the value of each turn."""

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from gymposium_train.learner.local import LocalLearner
-from gymposium_train.learner.protocol import AuxiliarySft, Pair
+from gymposium_train.learner.protocol import AuxiliarySft, Demonstration, Pair
 from gymposium_train.parallel.parts import full
 from gymposium_train.rows import Row, Tokens
 
@@ -89,8 +89,8 @@ class DistributedLearner:
         batches = None if auxiliary_sft is None else iter([*islice(auxiliary_sft, steps)])
         return self._call(self._local.update, rows, auxiliary_sft=batches, **options)
 
-    def imitate(self, pairs: Sequence[Pair], learning_rate: float) -> dict[str, float]:
-        return self._call(self._local.imitate, pairs, learning_rate)
+    def imitate(self, demonstrations: Sequence[Demonstration | Pair], learning_rate: float) -> dict[str, float]:
+        return self._call(self._local.imitate, demonstrations, learning_rate)
 
     def tensors(self) -> Iterator[tuple[str, Tensor]]:
         yield from self._call(self._local.tensors)

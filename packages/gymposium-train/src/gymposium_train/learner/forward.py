@@ -20,7 +20,7 @@ from gymposium_train.config import Optimizer
 from gymposium_train.learner.critic import ValueHead
 from gymposium_train.learner.layouts import TokenSequence
 from gymposium_train.learner.precision import compute_type
-from gymposium_train.learner.protocol import Pair
+from gymposium_train.learner.protocol import Demonstration, Pair
 from gymposium_train.learner.scorer import Scored, Scorer
 from gymposium_train.learner.shares import Share, shares
 from gymposium_train.learner.token_batch import TokenBatch, sequence_of, token_batch
@@ -85,15 +85,21 @@ class ForwardPasses:
             batch = token_batch([row for row, _ in owned], [n for _, n in owned], starts, scored.states.device)
             yield [row for row, _ in owned], ForwardResult(batch, scored)
 
-    def imitated(self, pairs: Sequence[Pair]) -> Iterator[Tensor]:
-        """For each micro-batch, its part of the mean negative log-probability of the completions' tokens at temperature
-        1. The parts of all micro-batches and processes add up to the mean."""
-        counts = Counter(map(_completion, pairs))
+    def imitated(
+        self, demonstrations: Sequence[Demonstration | Pair], legality: float
+    ) -> Iterator[tuple[Tensor, Tensor]]:
+        """For each micro-batch, its parts of two means over the completions' tokens at temperature 1: of the negative
+        log-probability, and of this with `legality` times the illegality. The parts of all micro-batches and processes
+        add up to the means."""
+        counts = Counter(_demonstrated(Demonstration(*one), legal=legality > 0.0) for one in demonstrations)
         total = sum(len(sequence.places) * count for sequence, count in counts.items())
         for sequences, real in self._batches([*counts]):
-            logprobs = self._scorer(sequences, 1.0).logprobs
+            scored = self._scorer(sequences, 1.0)
+            assert scored.logprobs is not None
             often = [counts[sequence] * real for sequence in sequences for _ in sequence.places]
-            yield (nll(logprobs) * torch.tensor(often, device=logprobs.device)).sum() / total
+            weights = torch.tensor(often, device=scored.logprobs.device) / total
+            mean = (nll(scored.logprobs) * weights).sum()
+            yield mean, mean if scored.illegality is None else mean + legality * (scored.illegality * weights).sum()
 
     @torch.no_grad()
     def score(self, pairs: Sequence[Pair]) -> list[tuple[float, ...]]:
@@ -127,5 +133,9 @@ class ForwardPasses:
 
 
 def _completion(pair: Pair) -> TokenSequence:
-    prompt, completion = pair
-    return TokenSequence(prompt + completion, tuple(range(len(prompt), len(prompt) + len(completion))))
+    return _demonstrated(Demonstration(*pair), legal=False)
+
+
+def _demonstrated(one: Demonstration, *, legal: bool) -> TokenSequence:
+    begin, ids = len(one.prompt), one.prompt + one.completion
+    return TokenSequence(ids, tuple(range(begin, len(ids))), one.legal if legal else ())

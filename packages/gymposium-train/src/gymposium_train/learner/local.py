@@ -32,7 +32,7 @@ from gymposium_train.learner.loss import Loss
 from gymposium_train.learner.metrics import Metrics
 from gymposium_train.learner.minibatches import minibatches
 from gymposium_train.learner.precision import Masters, learn_in_float32, tolerance_of
-from gymposium_train.learner.protocol import AuxiliarySft, Pair
+from gymposium_train.learner.protocol import AuxiliarySft, Demonstration, Pair
 from gymposium_train.learner.reference import Reference
 from gymposium_train.learner.stepping import Stepper
 from gymposium_train.learner.tensors import gather, put_back
@@ -153,8 +153,8 @@ class LocalLearner:
                     loss = self._loss(result, turns, entropy_weight, kl_weight, policy_learns, mine)
                     (batches * loss).backward()  # type: ignore[no-untyped-call]
                 if auxiliary_sft is not None:
-                    weight, pairs = next(auxiliary_sft)
-                    self._imitate(pairs, weight, mine)
+                    weight, demonstrations = next(auxiliary_sft)
+                    self._imitate(demonstrations, weight, mine)
             of_batch = self._of_all_processes(mine)
             metrics.take(of_batch)
             moved = of_batch.means().get("train/approx_kl", 0.0)
@@ -172,11 +172,11 @@ class LocalLearner:
             for number, batch in enumerate(batches):
                 yield epoch == number == 0, len(batches), batch
 
-    def imitate(self, pairs: Sequence[Pair], learning_rate: float) -> dict[str, float]:
+    def imitate(self, demonstrations: Sequence[Demonstration | Pair], learning_rate: float) -> dict[str, float]:
         metrics = Metrics()
         with self._training():
-            self._imitate(pairs, 1.0, metrics)
-        self._step(learning_rate, metrics, lambda: {"pairs": [[*map(list, pair)] for pair in pairs]})
+            self._imitate(demonstrations, 1.0, metrics)
+        self._step(learning_rate, metrics, lambda: {"pairs": [[*map(list, one[:2])] for one in demonstrations]})
         return self._of_all_processes(metrics).means()
 
     def in_float32(self) -> AbstractContextManager[None]:
@@ -214,19 +214,23 @@ class LocalLearner:
             metrics.add("train/move_entropy", bonus.item(), share)
             if policy_learns:
                 terms.append(-entropy_weight * bonus)
+        if (illegality := result.scored.illegality) is not None and self.loss.legality > 0.0:
+            off = (illegality * weights).sum()
+            metrics.add("train/illegality", off.item(), share)
+            if policy_learns:
+                terms.append(self.loss.legality * off)
         if self.critic is not None and self.loss.critic is not None:
             alone = self.loss.critic.detached or not policy_learns
             values = self.critic(result.reads.detach() if alone else result.reads)
             terms.append(self.loss.value(batch, values, turns, metrics))
         return torch.stack(terms).sum()
 
-    def _imitate(self, pairs: Sequence[Pair], weight: float, metrics: Metrics) -> None:
-        """Add the gradient of `weight` times the mean negative log-probability of the pairs' tokens, and record the
-        mean."""
+    def _imitate(self, demonstrations: Sequence[Demonstration | Pair], weight: float, metrics: Metrics) -> None:
+        """Add the gradient of `weight` times the loss of imitation, and record the mean negative log-probability."""
         total = 0.0
-        for loss in self._passes.imitated(pairs):
+        for mean, loss in self._passes.imitated(demonstrations, self.loss.legality):
             (weight * loss).backward()  # type: ignore[no-untyped-call]
-            total += loss.item()
+            total += mean.item()
         metrics.add("train/sft_loss", total, 1.0 / self.world.size)
 
     @contextmanager

@@ -34,12 +34,21 @@ class Loss:
     mismatch: Mismatch = field(default_factory=Bypass)
     temperature: float = 1.0
     """Sampling temperature of the tokens."""
+    legality: float = 0.0
+    """Weight of the illegality of the policy, at the places of turns and demonstrations that name legal replies."""
 
     @classmethod
     def of(cls, config: TrainConfig) -> Loss:
         """The loss of a run's settings, with a critic if its credit needs one."""
         critic = make_credit(config.credit).critic
-        return cls(make_objective(config.objective), config.kl, critic, config.mismatch, config.prompting.temperature)
+        return cls(
+            objective=make_objective(config.objective),
+            kl=config.kl if config.kl.weight > 0.0 else None,
+            critic=critic,
+            mismatch=config.mismatch,
+            temperature=config.prompting.temperature,
+            legality=config.legality_weight,
+        )
 
     @property
     def needs_reference(self) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from torch import Tensor
 
@@ -16,8 +16,19 @@ from gymposium_train.rows import Row, Tokens
 
 Pair = tuple[Tokens, Tokens]
 """A prompt and a completion."""
-AuxiliarySft = Iterator[tuple[float, Sequence[Pair]]]
-"""The pairs whose imitation is added to the loss of each optimizer step, after the weight of that term."""
+
+
+class Demonstration(NamedTuple):
+    """A completion to imitate."""
+
+    prompt: Tokens
+    completion: Tokens
+    legal: tuple[Tokens, ...] = ()
+    """For each token of the completion the ids that would continue a legal reply there; empty if they are not known."""
+
+
+AuxiliarySft = Iterator[tuple[float, Sequence[Demonstration | Pair]]]
+"""The demonstrations whose imitation is added to the loss of each optimizer step, after the weight of that term."""
 
 
 class Learner(Protocol):
@@ -73,8 +84,10 @@ class Learner(Protocol):
         Raises `BadOption` for an `entropy_weight` above 0 if a turn has no `legal`."""
         ...
 
-    def imitate(self, pairs: Sequence[Pair], learning_rate: float) -> dict[str, float]:
-        """Do one SFT step: maximise the mean log-probability of the completions' tokens. Returns metrics by name."""
+    def imitate(self, demonstrations: Sequence[Demonstration | Pair], learning_rate: float) -> dict[str, float]:
+        """Do one SFT step: maximise the mean log-probability of the completions' tokens, and with the loss's weight of
+        legality that of the tokens that continue a legal reply, where a demonstration names them. Returns metrics by
+        name."""
         ...
 
     def refresh_reference(self) -> None:

@@ -18,7 +18,7 @@ from torch.utils.checkpoint import checkpoint
 from gymposium_agents.engines.transformers import base_of
 from gymposium_train.learner.layouts import LAYOUTS, TokenSequence
 from gymposium_train.learner.trunk import Head, Trunk, check_split, keeps_apart
-from gymposium_train.objective.terms import entropy as entropy_of, entropy_among
+from gymposium_train.objective.terms import entropy as entropy_of, entropy_among, illegality
 
 LOGITS_AT_ONCE = 2**24
 """Maximum number of logits in memory at once (64 MiB in float32). More logits are computed in pieces, and each piece is
@@ -36,6 +36,8 @@ class Scored(NamedTuple):
     """[N]: entropies in nats of the distributions of the tokens, without gradients; None if they were not wanted."""
     move_entropy: Tensor | None = None
     """[N]: entropies in nats among the tokens that continue a legal reply; None if no sequence names them."""
+    illegality: Tensor | None = None
+    """[N]: the negative logarithm of the probability of these tokens together; None if no sequence names them."""
 
 
 class Scorer(nn.Module):
@@ -70,7 +72,7 @@ class Scorer(nn.Module):
         among = _legal(sequences, states.device)
         size = max(1, LOGITS_AT_ONCE // self._head.vocabulary)
         if len(ids) <= size:
-            logprobs, entropies, moves = _score(self._head, states, ids, among, temperature, entropy)
+            scored = _score(self._head, states, ids, among, temperature, entropy)
         else:
             edges = [*range(0, len(ids), size), len(ids)]
             parts = [
@@ -86,11 +88,11 @@ class Scorer(nn.Module):
                 )
                 for a, b in pairwise(edges)
             ]
-            logprobs = torch.cat([part[0] for part in parts])
-            entropies = torch.cat([part[1] for part in parts]) if entropy else None
-            moves = None if among is None else torch.cat([part[2] for part in parts])
+            scored = tuple(None if some[0] is None else torch.cat(some) for some in zip(*parts, strict=True))
+        logprobs, *others = scored
+        assert logprobs is not None
         # a copy: FSDP2 adds its hooks to outputs, which must not be views
-        return Scored(states, logprobs.clone(), entropies, moves)
+        return Scored(states, logprobs.clone(), *others)
 
 
 def _legal(sequences: Sequence[TokenSequence], device: Any) -> Tensor | None:
@@ -104,13 +106,15 @@ def _legal(sequences: Sequence[TokenSequence], device: Any) -> Tensor | None:
 
 def _score(
     head: Head, states: Tensor, ids: Tensor, among: Tensor | None, temperature: float, entropy: bool
-) -> tuple[Tensor, Tensor | None, Tensor | None]:
-    """The log-probabilities of tokens by the hidden states that predict them, the entropies if they are wanted, and
-    those among other tokens if these are given."""
+) -> tuple[Tensor | None, ...]:
+    """The log-probabilities of tokens by the hidden states that predict them, the entropies if they are wanted, and,
+    if other tokens are given, the entropies among those and their illegality."""
     logits = head(states)
     if temperature != 1.0:
         logits = logits / temperature
     scores = torch.log_softmax(logits, dim=-1)
     logprobs = scores.gather(-1, ids[:, None])[:, 0]
     entropies = entropy_of(scores.detach()) if entropy else None
-    return logprobs, entropies, None if among is None else entropy_among(logits, among)
+    if among is None:
+        return logprobs, entropies, None, None
+    return logprobs, entropies, entropy_among(logits, among), illegality(scores, among)

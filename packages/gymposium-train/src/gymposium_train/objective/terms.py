@@ -74,6 +74,18 @@ def entropy_among(logits: Tensor, among: Tensor) -> Tensor:
     return entropy(some.log_softmax(dim=-1).masked_fill(~real, 0.0))
 
 
+def illegality(scores: Tensor, among: Tensor) -> Tensor:
+    """The negative logarithm of the probability of some tokens together: of those that continue a legal reply.
+
+    `scores` [N, V] are log-probabilities; `among` [N, W] holds the ids of these tokens, filled up with -1. Returns [N],
+    0 where there are none. Its gradient raises all of these tokens alike, in proportion to their probabilities, so
+    what it teaches is which replies are legal, and not which one is good. Along a legal reply its sum is the negative
+    logarithm of the probability that each token stays legal."""
+    real = among >= 0
+    some = scores.gather(-1, among.clamp(min=0)).masked_fill(~real, torch.finfo(scores.dtype).min)
+    return -some.logsumexp(dim=-1).where(real.any(dim=-1), 0.0)
+
+
 def value_loss(values: Tensor, targets: Tensor, old: Tensor | None = None, clip: float | None = None) -> Tensor:
     """The critic's squared error of each turn. All tensors are [T].
 

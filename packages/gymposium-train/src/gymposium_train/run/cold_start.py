@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import chain, islice
+from pathlib import Path
 
 from gymposium.driver import MatchResult
 from gymposium.reading import read, reader
@@ -20,7 +21,6 @@ from gymposium_train.cold_start import (
     Ending,
     Lesson,
     Lessons,
-    Pair,
     RandomPlay,
     batches,
     imitate,
@@ -32,6 +32,8 @@ from gymposium_train.cold_start import (
 from gymposium_train.config import Prompting, TrainConfig
 from gymposium_train.directory import is_whole, written_whole
 from gymposium_train.learner import LocalLearner
+from gymposium_train.learner.loss import Loss
+from gymposium_train.learner.protocol import Demonstration
 from gymposium_train.live import StageBar
 from gymposium_train.progress import say
 from gymposium_train.run.measures import curve_point
@@ -40,7 +42,7 @@ from gymposium_train.run.under_way import UnderWay
 
 TOKENIZER_LESSONS = 10_000
 """Maximum number of lessons, shared between the games, that a small model's tokenizer is trained on."""
-LOT_STEPS = 16
+LOT_STEPS = 64
 """Number of steps on the lessons of one lot."""
 PASSES = 2
 """Number of times that a lesson of a lot is imitated, on average."""
@@ -68,9 +70,10 @@ def start(run: UnderWay) -> None:
         first = next(lots)
         if makes and not is_whole(directory.base):
             share = TOKENIZER_LESSONS // len(first)
-            texts = chain.from_iterable(texts_of(islice(lot, share)) for lot in first)
+            some = [lesson for lot in first for lesson in islice(lot, share)]
+            moves = chain.from_iterable(lesson.legal or () for lesson in some)
             with written_whole(directory.base) as staging:
-                make_small_model(staging, texts, seed=config.seed, size=config.model.small)
+                make_small_model(staging, texts_of(some), seed=config.seed, size=config.model.small, moves=moves)
                 config.prompting.player_settings().save(staging)
         if teaches:
             _teach(run, chain([first], lots), bar, began)
@@ -99,7 +102,7 @@ def lessons(run: UnderWay, file: str, tag: str, progress: Callable[[], object] =
                 tag=f"{tag}-{game.name}" if games > 1 else tag,
                 each=each,
                 context=config.prompting.context,
-                keep=settings.keep,
+                keep=settings.kept,
                 games=None if settings.games is None else settings.games // games + (number < settings.games % games),
             )
             for number, game in enumerate(run.games)
@@ -114,22 +117,32 @@ def tokens_of(run: UnderWay, lots: Lots, loaded: LoadedModel) -> list[Lessons]:
     config = run.config
     context = int(loaded.model.config.get_text_config(decoder=True).max_position_embeddings)
     room = min(config.optimizer.max_row or context, context)
-    return [tokenized(lot, loaded.chat, room=room, max_tokens=config.prompting.room) for lot in lots]
+    form = reader(config.prompting.reply)
+    return [tokenized(lot, loaded.chat, room=room, max_tokens=config.prompting.room, form=form) for lot in lots]
 
 
-def batches_of(tokens: Sequence[Lessons], run: UnderWay, *key: str | int, first: int = 0) -> Iterator[list[Pair]]:
+def batches_of(
+    tokens: Sequence[Lessons], run: UnderWay, *key: str | int, first: int = 0
+) -> Iterator[list[Demonstration]]:
     """Endless batches of the cold start's size from lots as tokens. `key` and `first` are those of `batches`."""
-    return batches([lot.pairs for lot in tokens], run.config.cold_start.batch, run.config.seed, *key, first=first)
+    size, seed = run.config.cold_start.batch, run.config.seed
+    return batches([lot.demonstrations for lot in tokens], size, seed, *key, first=first)
 
 
-def auxiliary_sft(run: UnderWay, loaded: LoadedModel) -> Callable[[int], Iterator[list[Pair]]] | None:
+def auxiliary_sft(run: UnderWay, loaded: LoadedModel) -> Callable[[int], Iterator[list[Demonstration]]] | None:
     """For each step of reinforcement learning, batches of lessons to imitate in its optimizer steps; None without
     `sft`. The lessons are those of the cold start's first lot."""
     settings = run.config.sft
     if settings is None:
         return None
-    pairs = [lot.pairs for lot in tokens_of(run, next(lessons(run, "cold_start", "cold-start")), loaded)]
-    return partial(batches, pairs, settings.batch, run.config.seed, "beside")
+    lots = [lot.demonstrations for lot in tokens_of(run, next(lessons(run, "cold_start", "cold-start")), loaded)]
+    return partial(batches, lots, settings.batch, run.config.seed, "beside")
+
+
+def imitator(config: TrainConfig, loaded: LoadedModel, dumps: Path) -> LocalLearner:
+    """The learner of all weights of a model that imitates."""
+    loss = Loss(legality=config.legality_weight)
+    return LocalLearner(loaded.model, loaded.pad, config.optimizer, loss=loss, dumps=dumps)
 
 
 def _teach(run: UnderWay, lots: Iterator[Lots], bar: StageBar, began: float) -> None:
@@ -137,7 +150,7 @@ def _teach(run: UnderWay, lots: Iterator[Lots], bar: StageBar, began: float) -> 
     cold start ends soon after few enough of these replies fail, or its share of the budget is used."""
     config, settings, directory = run.config, run.config.cold_start, run.directory
     loaded = load(config, untaught(directory, config), whole=True)
-    learner = LocalLearner(loaded.model, loaded.pad, config.optimizer, dumps=directory.dumps)
+    learner = imitator(config, loaded, directory.dumps)
     directory.forget(COLD_START, 0)
     ending, counts, measured = Ending(settings.steps), Counter[str](), dict[str, float]()
     last_point, points = began, dict[str, float]()
@@ -150,7 +163,7 @@ def _teach(run: UnderWay, lots: Iterator[Lots], bar: StageBar, began: float) -> 
         last_point = time.process_time()
         began += last_point - before
 
-    def material() -> Iterator[list[Pair]]:
+    def material() -> Iterator[list[Demonstration]]:
         for number, lot in enumerate(lots):
             step = number * LOT_STEPS
             if number and settings.failed:
@@ -161,7 +174,7 @@ def _teach(run: UnderWay, lots: Iterator[Lots], bar: StageBar, began: float) -> 
                 curve(step)
             tokens = tokens_of(run, lot, loaded)
             for one in tokens if not number or not settings.data else ():  # files give the same lot again and again
-                counts.update(replies=len(one.pairs), too_long=one.too_long, cut_off=one.cut_off)
+                counts.update(replies=len(one.demonstrations), too_long=one.too_long, cut_off=one.cut_off)
             if not number:
                 _say_what_is_long(config, counts)
             yield from islice(batches_of(tokens, run, first=step), LOT_STEPS)

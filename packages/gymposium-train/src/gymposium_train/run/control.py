@@ -13,10 +13,10 @@ from itertools import islice
 
 from gymposium.runs.curves import CONTROL
 from gymposium_agents.loading import LoadedModel
-from gymposium_train.cold_start import Pair, imitate
+from gymposium_train.cold_start import imitate
 from gymposium_train.directory import is_whole, written_whole
-from gymposium_train.learner import LocalLearner
-from gymposium_train.run.cold_start import LOT_STEPS, batches_of, lessons, tokens_of
+from gymposium_train.learner.protocol import Demonstration
+from gymposium_train.run.cold_start import LOT_STEPS, batches_of, imitator, lessons, tokens_of
 from gymposium_train.run.models import load, taught
 from gymposium_train.run.under_way import UnderWay
 
@@ -27,7 +27,7 @@ def control(run: UnderWay) -> None:
         return
     config = run.config
     loaded = load(config, taught(run.directory, config), whole=True)
-    learner = LocalLearner(loaded.model, loaded.pad, config.optimizer, dumps=run.directory.dumps)
+    learner = imitator(config, loaded, run.directory.dumps)
     run.directory.forget(CONTROL, 0)
     budget = run.directory.results()["train_cpu_seconds"]
     began, cpu = time.process_time(), 0.0
@@ -49,7 +49,7 @@ def control(run: UnderWay) -> None:
         run.directory.add_results(control_cpu_seconds=cpu)
 
 
-def _material(run: UnderWay, loaded: LoadedModel) -> Iterator[list[Pair]]:
+def _material(run: UnderWay, loaded: LoadedModel) -> Iterator[list[Demonstration]]:
     """Batches of fresh random matches, lot by lot, or of the cold start's files in another order."""
     for number, lot in enumerate(lessons(run, "control", "control")):
         yield from islice(batches_of(tokens_of(run, lot, loaded), run, "control", number), LOT_STEPS)

@@ -53,14 +53,17 @@ class _Measured(RandomPlayer):
 
 
 def fitted(config: TrainConfig) -> TrainConfig:
-    """The config with `prompting.max_tokens`, `prompting.on_illegal` and `credit.critic.scale` as its games need them,
-    where they are left out. Games of free text, which random players cannot play, change nothing."""
+    """The config with `prompting.max_tokens`, `prompting.on_illegal`, `cold_start.keep` and `credit.critic.scale` as
+    its games need them, where they are left out. Games of free text, which random players cannot play, change
+    nothing."""
     games = [game for game in map(load_game, config.games) if not game.spec.free_text]
     prompting, critic = config.prompting, getattr(config.credit, "critic", None)
     left_out = [name for name in ("max_tokens", "on_illegal") if getattr(prompting, name) is None]
     if not (isinstance(critic, Critic) and critic.scale is None and config.reward == "returns"):
         critic = None  # there is none, or its scale is known
-    if not games or not (left_out or critic):
+    cold = config.cold_start
+    chooses = cold.keep is None and cold.steps > 0 and not cold.data
+    if not games or not (left_out or critic or chooses):
         return config
     seen = [look_at(game, reader(prompting.reply)) for game in games]
     spread = max(one.spread for one in seen) or 1.0
@@ -70,6 +73,9 @@ def fitted(config: TrainConfig) -> TrainConfig:
     changed: dict[str, Settings] = {
         "prompting": prompting.model_copy(update={name: values[name] for name in left_out}),
     }
+    if chooses:
+        uncertain = any(game.spec.information == "imperfect" or game.spec.chance for game in games)
+        changed["cold_start"] = cold.model_copy(update={"keep": "all" if uncertain else "winners"})
     if critic is not None:
         scaled = critic.model_copy(update={"scale": rounded(spread)})
         changed["credit"] = config.credit.model_copy(update={"critic": scaled})

@@ -10,8 +10,8 @@ from gymposium.errors import GymposiumError
 from gymposium_agents.lora.files import Adapter, unservable
 from gymposium_agents.sources import NO_TRUST, reading
 
-READS_HIDDEN = ("q_proj", "k_proj", "v_proj", "gate_proj", "up_proj")
-WRITES_HIDDEN = ("o_proj", "down_proj")
+READS_HIDDEN = ("q_proj", "k_proj", "v_proj", "gate_proj", "up_proj", "fc1")
+WRITES_HIDDEN = ("o_proj", "down_proj", "out_proj", "fc2")
 
 CPU_HEADS = (32, 64, 80, 96, 112, 128, 160, 192, 224, 256, 512)
 """Widths of attention heads that vLLM 0.32 supports on CPUs (`v1/attention/backends/cpu_attn.py`)."""
