@@ -188,11 +188,15 @@ def serving(model: LoadedModel) -> ChatEngine:
 def test_a_real_model_plays_through_the_service_as_it_does_in_this_process(
     model_directory: Path, context: str, max_tokens: int
 ) -> None:
-    """A history is text for the service, which need not have the tokens that were sampled. A single token that is no
-    control token has."""
+    """A history is text for the service, which need not have the tokens that were sampled. Here the model says only
+    tokens that their own text becomes again."""
     loaded = load_model(model_directory)
-    with torch.no_grad():  # their logits are 0 then, and never the largest
-        loaded.model.get_input_embeddings().weight[loaded.chat.tokenizer.all_special_ids] = 0.0
+    tokenizer = loaded.chat.tokenizer
+    bias = torch.full((len(tokenizer),), -1e9)
+    for token in {*range(len(tokenizer))} - tokenizer.added_tokens_decoder.keys():
+        if tokenizer.encode(tokenizer.decode([token])) == [token]:
+            bias[token] = 0.0
+    loaded.model.lm_head.bias = torch.nn.Parameter(bias)
     behind = serving(loaded)
 
     def answer(asked: Asked, number: int) -> Answer:

@@ -81,9 +81,8 @@ def test_a_plan_can_be_saved_and_given_back(tmp_path: Path) -> None:
 def test_a_dry_run_says_what_would_be_done_and_does_nothing(tmp_path: Path, model_directory: Path) -> None:
     where = tmp_path / "run"
     arguments = ("--game", "tic_tac_toe", "--game", "2048", "--model", model_directory, "--out", where, "steps=3")
-    done = gymposium(
-        *arguments, "model.tune=lora", "rollout.growth=4", "rollout.groups=2", "rollout.group_size=8", "--control", "--dry-run", "--json"
-    )
+    settings = ("model.tune=lora", "rollout.growth=4", "rollout.groups=2", "rollout.group_size=8", "--control")
+    done = gymposium(*arguments, *settings, "--dry-run", "--json")
     told = json.loads(done.stdout)
     assert changed(TrainConfig(games=("x",)), 'games=["tic_tac_toe","2048"]').games == tuple(told["config"]["games"])
     outline = told["outline"]
@@ -104,8 +103,9 @@ def test_it_counts_what_peft_trains(tiny: Any, model_directory: Path) -> None:
 
     model = attach_lora(load_model(model_directory).model, rank=4, alpha=8, seed=0)
     trained, every = model.get_nb_trainable_parameters()
-    arguments = ("--game", "tic_tac_toe", "--model", model_directory, "model.tune=lora", "model.lora.rank=4", "model.lora.alpha=8")
-    outline = json.loads(gymposium(*arguments, "--dry-run", "--json").stdout)["outline"]
+    settings = ("model.tune=lora", "model.lora.rank=4", "model.lora.alpha=8", "--dry-run", "--json")
+    done = gymposium("--game", "tic_tac_toe", "--model", model_directory, *settings)
+    outline = json.loads(done.stdout)["outline"]
     assert outline["trained"] == f"a LoRA of rank 4, {trained:,} parameters"
     assert outline["model"] == f"{model_directory}, {every - trained:,} parameters"
 

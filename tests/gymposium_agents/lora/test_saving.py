@@ -100,7 +100,6 @@ def test_equal_adapters_give_equal_files_that_others_may_read(model_directory: P
         ({"target_modules": ["q_proj", "embed_tokens"]}, "embedding"),
         ({"trainable_token_indices": [1, 2]}, "trainable_token_indices"),
         ({"target_parameters": ["fc1.weight"]}, "target_parameters"),
-        ({"layer_replication": [[0, 2], [1, 2]]}, "layer_replication"),
         ({"init_lora_weights": "pissa"}, "pissa"),
         ({"rank_pattern": {"v_proj": 600}}, "rank is above 512"),
     ],
@@ -115,6 +114,11 @@ def test_what_vllm_cannot_serve_is_refused_before_anything_is_written(
     with pytest.raises(GymposiumError, match=r"vLLM cannot serve it: .*" + reason):
         save_lora(peft(base, **settings), tmp_path / "saved")
     assert not (tmp_path / "saved").exists()
+
+
+def test_replicated_layers_cannot_be_served() -> None:
+    """PEFT replicates those of some architectures, ours not among them."""
+    assert "layer_replication" in unservable({"r": 8, "layer_replication": [[0, 2], [1, 2]]}, [])[0]
 
 
 def test_all_reasons_are_told_at_once() -> None:
@@ -177,7 +181,8 @@ def test_an_adapter_of_another_model_says_which_layer_differs(base: Any, tmp_pat
         tmp_path / "wide", game_texts, seed=0, size=SmallModel(hidden=48, layers=3, heads=2, vocabulary=320)
     )
     save_lora(attach_lora(load_model(tmp_path / "wide").model, rank=2, alpha=4, seed=0), tmp_path / "adapter")
-    with pytest.raises(GymposiumError, match=r"for another model: it changes model\.decoder\.layers.* made on '.*wide'"):
+    told = r"for another model: it changes model\.decoder\.layers.* made on '.*wide'"
+    with pytest.raises(GymposiumError, match=told):
         load_lora(base, tmp_path / "adapter")
 
 

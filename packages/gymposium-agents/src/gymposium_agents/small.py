@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
-from transformers import PreTrainedTokenizerFast, OPTConfig, OPTForCausalLM
+from transformers import OPTConfig, OPTForCausalLM, PreTrainedTokenizerFast
 
 from gymposium_agents.settings import PlayerSettings
 from gymposium_agents.small_size import SmallModel
@@ -107,10 +107,10 @@ def _is_word(chunk: str) -> bool:
 
 
 def small_config(size: SmallModel, vocabulary: int) -> OPTConfig:
-    """The architecture of a small model with a vocabulary of this many tokens: OPT (Zhang et al., 2022), whose positions
-    are learned. A cell of a board is at the same position in each prompt, and a small model learns to read boards much
-    sooner from learned positions than from rotary ones, which it can only compare. Squares of ReLU (So et al., 2021)
-    let it see in few steps what holds together, such as three cells in a line."""
+    """The architecture of a small model with a vocabulary of this many tokens: OPT (Zhang et al., 2022), whose
+    positions are learned. A cell of a board is at the same position in each prompt, and a small model learns to read
+    boards much sooner from learned positions than from rotary ones, which it can only compare. Squares of ReLU (So et
+    al., 2021) let it see in few steps what holds together, such as three cells in a line."""
     return OPTConfig(
         vocab_size=vocabulary,
         hidden_size=size.hidden,
@@ -119,7 +119,7 @@ def small_config(size: SmallModel, vocabulary: int) -> OPTConfig:
         num_hidden_layers=size.layers,
         num_attention_heads=size.heads,
         max_position_embeddings=size.context,
-        initializer_range=size.initializer_range,
+        init_std=size.initializer_range,
         activation_function="relu2",
         dropout=0.0,
         tie_word_embeddings=True,
@@ -140,7 +140,7 @@ def begin_with_copying(model: Any, vocabulary: Mapping[str, int]) -> None:
         embeddings: torch.Tensor = model.get_input_embeddings().weight
         for table in (embeddings, model.model.decoder.embed_positions.weight):
             table.mul_(EMBEDDING_SCALE)
-        without_space = torch.randn(embeddings.shape[1]) * model.config.initializer_range * EMBEDDING_SCALE
+        without_space = torch.randn(embeddings.shape[1]) * model.config.init_std * EMBEDDING_SCALE
         for token, number in vocabulary.items():
             bare = vocabulary.get(token.removeprefix(_SPACES[0]))
             if bare is not None and bare != number:

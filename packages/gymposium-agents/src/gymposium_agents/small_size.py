@@ -7,7 +7,6 @@ from dataclasses import dataclass, fields
 
 from gymposium.errors import BadOption
 
-
 UNUSED_POSITIONS = 2
 """Number of rows of OPT's table of positions that stand for no position."""
 

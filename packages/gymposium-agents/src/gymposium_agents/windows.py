@@ -54,11 +54,11 @@ def windowed(model: Any, layers: Sliding, mask: Tensor, queries: int) -> Tensor 
     causal = mask.bool()[:, None, :] & (places <= asking)
     near = causal & (positions[:, -queries:, None] - positions[:, None, :] < layers.window)
     itself = places == asking  # padding attends to itself: a softmax over nothing is NaN
-    full, short = (in_models_form(model, (visible | itself)[:, None]) for visible in (causal, near))
+    full, short = (_in_models_form(model, (visible | itself)[:, None]) for visible in (causal, near))
     return short if layers.everywhere else {_FULL: full, _SLIDING: short}
 
 
-def in_models_form(model: Any, mask: Tensor) -> Tensor:
+def _in_models_form(model: Any, mask: Tensor) -> Tensor:
     """A mask that is True at visible places, in the form that the model's implementation of attention takes."""
     how = model.config._attn_implementation
     if how == "sdpa":
@@ -68,6 +68,6 @@ def in_models_form(model: Any, mask: Tensor) -> Tensor:
             ~mask, torch.finfo(model.dtype).min
         )
     raise GymposiumError(
-        f"This model needs an attention mask of gymposium's own, for sliding windows or for packed rows, which "
-        f"attn_implementation={how!r} does not take. Load the model with attn_implementation='sdpa' or 'eager'."
+        f"The in-process engine cannot run this model's sliding windows with attn_implementation={how!r}. Load it with "
+        f"attn_implementation='sdpa' or 'eager'."
     )

@@ -124,7 +124,8 @@ class Optimizer(Settings):
     context."""
     layout: Literal["shared", "padded", "packed"] = "shared"
     """Layout of rows in a forward pass. `shared`: common prefixes are computed once. `padded`: rows are padded to one
-    length. `packed`: rows are concatenated to one long row. All give the same gradients."""
+    length. `packed`: rows are concatenated to one long row, except for architectures that would attend across them,
+    such as OPT, whose rows are padded. All give the same gradients."""
     checkpointing: bool = False
     """Whether to use gradient checkpointing, which takes less memory and more time. Not available with `shared`."""
     max_bad_steps: int = Field(default=5, ge=1)

@@ -61,7 +61,7 @@ class ForwardPasses:
         self._scorer = Scorer(model, pad, settings.layout)
         self.dtype: torch.dtype = model.dtype if hasattr(model, "peft_config") else compute_type(settings.precision)
         """The number type in which the model computes; with a LoRA, the type in which it was loaded."""
-        self._layout, self._budget, self._temperature = settings.layout, settings.token_budget, temperature
+        self._layout, self._budget, self._temperature = self._scorer.layout, settings.token_budget, temperature
         self._world = world
         if world.size > 1:
             from gymposium_train.parallel.sharding import shard  # takes seconds to import

@@ -3,8 +3,8 @@
 `shared`  common prefixes run once (`gymposium_agents.forward`): fastest for games, whose prompts repeat; key-value
           caches are kept, so there is no gradient checkpointing
 `padded`  one row for each sequence, padded on the right to the longest
-`packed`  all sequences in one row, each with positions from 0; a sequence attends only to itself (transformers makes
-          the mask from the positions, or for architectures where it does not, the mask is made here)
+`packed`  all sequences in one row, each with positions from 0; a sequence attends only to itself, because transformers
+          makes the mask from the positions. Architectures where it does not, such as OPT, run `padded` instead.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import torch
 from torch import Tensor
 
 from gymposium_agents.forward import Tokens, chunked, completion_logits
-from gymposium_agents.windows import in_models_form
 from gymposium_train.learner.trunk import Trunk
 
 
@@ -63,18 +62,10 @@ def padded(trunk: Trunk, sequences: Sequence[TokenSequence], pad: int) -> Tensor
 def packed(trunk: Trunk, sequences: Sequence[TokenSequence], pad: int) -> Tensor:
     ids = torch.tensor([[token for sequence in sequences for token in sequence.ids]], device=trunk.device)
     positions = torch.cat([torch.arange(len(sequence.ids)) for sequence in sequences])[None].to(trunk.device)
-    mask = None if trunk.keeps_apart else in_models_form(trunk, _within_sequences(positions))
-    states = trunk(input_ids=ids, position_ids=positions, attention_mask=mask, use_cache=False).logits[0]
+    states = trunk(input_ids=ids, position_ids=positions, use_cache=False).logits[0]
     starts = accumulate((len(sequence.ids) for sequence in sequences), initial=0)
     flat = [start + place - 1 for start, sequence in zip(starts, sequences) for place in sequence.places]
     return states[torch.tensor(flat, device=states.device)]
-
-
-def _within_sequences(positions: Tensor) -> Tensor:
-    """The mask [1, 1, T, T] of sequences in one row, by their positions [1, T], which begin at 0: True where a token
-    attends to itself or to an earlier one of its sequence."""
-    sequence = (positions[0] == 0).cumsum(0)
-    return (sequence[:, None] == sequence).tril()[None, None]
 
 
 LAYOUTS: dict[str, Layout] = {"shared": shared, "padded": padded, "packed": packed}

@@ -47,10 +47,10 @@ class Scorer(nn.Module):
         """Raises `GymposiumError` for an architecture that cannot be split into trunk and head."""
         super().__init__()
         base = base_of(model)
-        self._trunk, self._head, self._pad, self._layout = Trunk(base), Head(base), pad, LAYOUTS[layout]
+        self._trunk, self._head, self._pad = Trunk(base), Head(base), pad
         check_split(base, self._trunk, self._head)
-        if layout == "packed":
-            self._trunk.keeps_apart = keeps_apart(self._trunk)
+        self.layout = "padded" if layout == "packed" and not keeps_apart(self._trunk) else layout
+        """The layout that is used."""
         self.decoder, self.output = self._trunk.decoder, self._head.layer
 
     def forward(
@@ -63,7 +63,7 @@ class Scorer(nn.Module):
     ) -> Scored:
         """Score the sequences' N places at this temperature. `tokens=False` computes only hidden states, and
         `entropy=True` also entropies."""
-        states = self._layout(self._trunk, sequences, self._pad)
+        states = LAYOUTS[self.layout](self._trunk, sequences, self._pad)
         if not tokens:
             return Scored(states)
         ids = torch.tensor(

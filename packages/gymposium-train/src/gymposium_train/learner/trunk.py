@@ -34,8 +34,6 @@ class Trunk:
         """`model` is a transformers causal language model, with or without LoRA layers."""
         self.decoder = model.get_decoder()
         self.config = model.config
-        self.keeps_apart = True
-        """Whether the model attends only within a sequence where several are in one row, each with positions from 0."""
 
     @property
     def device(self) -> Any:

@@ -1,15 +1,15 @@
-"""The control: more SFT after the same cold start, for the CPU time that reinforcement learning took.
+"""The control: more SFT after the same cold start, for the CPU time that reinforcement learning takes.
 
 All weights of the model are trained, with a cosine schedule over the time. The data are fresh random matches of every
-game, of which the same moves are kept as in the cold start; if the cold start used files, they are used again. The
-control runs after the reinforcement learning, when its budget is known.
+game, of which the same moves are kept as in the cold start; if the cold start used files, they are used again.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
+from pathlib import Path
 
 from gymposium.runs.curves import CONTROL
 from gymposium_agents.loading import LoadedModel
@@ -20,33 +20,52 @@ from gymposium_train.run.cold_start import LOT_STEPS, batches_of, imitator, less
 from gymposium_train.run.models import load, taught
 from gymposium_train.run.under_way import UnderWay
 
+STAGE = "Control (more SFT), CPU seconds"
+
 
 def control(run: UnderWay) -> None:
-    """Spend the CPU time of the reinforcement learning on more SFT, its matches included. At least one step is made."""
+    """Spend the CPU time that the reinforcement learning took on the control."""
     if is_whole(run.directory.control):
         return
+    run.directory.forget(CONTROL, 0)
+    seconds = run.directory.results()["train_cpu_seconds"]
+    with run.view.stage(STAGE, round(seconds), lines=6) as bar:
+        shown = 0
+
+        def stepped(metrics: dict[str, float]) -> None:
+            nonlocal shown
+            before, shown = shown, round(metrics["perf/cpu_seconds"])
+            run.watchers.stepped(CONTROL, int(metrics.pop("step")), metrics)
+            bar.advance(f"loss {metrics['train/sft_loss']:.3f}", shown - before)
+            run.interruption.stop_here()
+
+        learn(run, seconds, stepped, lambda cpu, _: run.directory.add_results(control_cpu_seconds=cpu))
+
+
+def learn(
+    run: UnderWay,
+    seconds: float,
+    stepped: Callable[[dict[str, float]], object],
+    finish: Callable[[float, Path], object],
+) -> None:
+    """Spend CPU seconds on SFT, its matches included, and save the model. At least one step is made. `stepped` gets the
+    metrics of each step, and `finish` the CPU seconds that were spent and the directory to which the model was written,
+    before it is declared complete."""
     config = run.config
     loaded = load(config, taught(run.directory, config), whole=True)
     learner = imitator(config, loaded, run.directory.dumps)
-    run.directory.forget(CONTROL, 0)
-    budget = run.directory.results()["train_cpu_seconds"]
-    began, cpu = time.process_time(), 0.0
+    began = time.process_time()
 
     def spent(step: int) -> float:
-        return (time.process_time() - began) / budget if step and budget else float(step)
+        return (time.process_time() - began) / seconds if step and seconds else float(step)
 
-    with run.view.stage("Control (more SFT), CPU seconds", round(budget), lines=6) as bar:
-        for metrics in imitate(learner, _material(run, loaded), config.cold_start, progress=spent):
-            before, cpu = cpu, time.process_time() - began
-            step = int(metrics.pop("step"))
-            run.watchers.stepped(CONTROL, step, {**metrics, "perf/cpu_seconds": cpu})
-            bar.advance(f"loss {metrics['train/sft_loss']:.3f}", round(cpu) - round(before))
-            run.interruption.stop_here()
+    for metrics in imitate(learner, _material(run, loaded), config.cold_start, progress=spent):
+        stepped({**metrics, "perf/cpu_seconds": time.process_time() - began})
     cpu = time.process_time() - began
     with learner.in_float32(), written_whole(run.directory.control) as staging:
         loaded.save(staging)
         config.prompting.player_settings().save(staging)
-        run.directory.add_results(control_cpu_seconds=cpu)
+        finish(cpu, staging)
 
 
 def _material(run: UnderWay, loaded: LoadedModel) -> Iterator[list[Demonstration]]:

@@ -25,6 +25,7 @@ from gymposium_train.directory import RunDirectory
 from gymposium_train.live import view
 from gymposium_train.progress import interruption, say
 from gymposium_train.report import write_report
+from gymposium_train.run.beside import control_beside
 from gymposium_train.run.cold_start import start
 from gymposium_train.run.control import control
 from gymposium_train.run.fitting import fitted
@@ -94,10 +95,11 @@ def _stages(run: UnderWay) -> None:
     start(run)
     measure(run, "cold start", partial(player_from, directory, config, taught(directory, config)), step=0)
     if config.steps != 0:
-        reinforce(run)
-        model, adapter = trained(directory, config)
-        steps = directory.results()["steps"]
-        measure(run, "trained", partial(player_from, directory, config, model, adapter), step=steps)
+        with control_beside(run):
+            reinforce(run)
+            model, adapter = trained(directory, config)
+            steps = directory.results()["steps"]
+            measure(run, "trained", partial(player_from, directory, config, model, adapter), step=steps)
         if config.control:
             control(run)
             measure(run, "control", partial(player_from, directory, config, directory.control))

@@ -1,0 +1,128 @@
+"""The control in a process of its own, beside the reinforcement learning.
+
+A run with a control then takes half the time. Its config has to say how much CPU time the reinforcement learning will
+take, by a budget, and a core must be free, as it is for a small model, which computes with one thread.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryFile
+
+import torch
+
+from gymposium.errors import GymposiumError
+from gymposium.games.registry import load_game
+from gymposium.runs.curves import CONTROL
+from gymposium_train.directory import RunDirectory, is_whole, write_json
+from gymposium_train.live import Lines
+from gymposium_train.progress import Interruption, say
+from gymposium_train.run.control import STAGE, learn
+from gymposium_train.run.under_way import UnderWay
+from gymposium_train.run.watching import Watchers
+
+_STEPS = "steps.json"
+"""File in the control's directory with the metrics of its steps. The run copies them and removes the file."""
+
+_CALL = "from gymposium_train.run.beside import _serve; _serve()"
+
+
+@contextmanager
+def control_beside(run: UnderWay) -> Iterator[None]:
+    """Do the control beside the block and wait for it at the block's end, if it fits there; else do nothing. If the
+    block raises, the control is stopped.
+
+    Raises `GymposiumError` if the control fails."""
+    if _fits(run):
+        say("The control runs beside the reinforcement learning, in a process of its own.")
+        seconds = run.config.budget - run.directory.results().get("cold_start_cpu_seconds", 0.0)
+        with TemporaryFile() as dots, TemporaryFile() as errors:
+            command = [sys.executable, "-P", "-c", _CALL, str(run.directory.path), str(seconds)]
+            process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=dots, stderr=errors)
+            try:
+                yield
+                _wait(run, process, dots.fileno(), seconds)
+            finally:
+                process.kill()
+                process.communicate()
+            if process.returncode:
+                errors.seek(0)
+                said = errors.read().decode(errors="replace").strip().splitlines()
+                raise GymposiumError(f"The control ended with exit status {process.returncode}: {''.join(said[-1:])}")
+    else:
+        yield
+    _copy_steps(run)
+
+
+def _fits(run: UnderWay) -> bool:
+    """Whether the control is still to be done and can run beside the reinforcement learning."""
+    config, directory = run.config, run.directory
+    open_still = config.control and not is_whole(directory.control) and "train_cpu_seconds" not in directory.results()
+    small = config.model.name is None and not torch.cuda.is_available() and run.world.size == 1
+    return open_still and config.steps is None and small and _cores() > 1
+
+
+def _cores() -> int:
+    """The number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+
+
+def _wait(run: UnderWay, process: subprocess.Popen[bytes], dots: int, seconds: float) -> None:
+    """Show the progress of the control until it ends."""
+    with run.view.stage(STAGE, round(seconds)) as bar:
+        shown = 0
+        while process.poll() is None:
+            before, shown = shown, os.fstat(dots).st_size
+            bar.advance("", shown - before)
+            run.interruption.stop_here()
+            try:
+                process.wait(1.0)
+            except subprocess.TimeoutExpired:
+                continue
+
+
+def _copy_steps(run: UnderWay) -> None:
+    """Copy what a control in another process found to the files of the run."""
+    file = run.directory.control / _STEPS
+    if file.is_file():
+        found = json.loads(file.read_text(encoding="utf-8"))
+        run.directory.forget(CONTROL, 0)
+        for metrics in found["steps"]:
+            run.watchers.stepped(CONTROL, metrics.pop("step"), metrics)
+        run.directory.add_results(control_cpu_seconds=found["cpu_seconds"])
+        file.unlink()
+
+
+def _serve() -> None:
+    """Do the control of a run in this process, which the run starts with its directory and the CPU seconds to spend as
+    arguments. For each CPU second a byte is written to stdout."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the run too, which ends this process
+    threading.Thread(target=_end_with_the_run, daemon=True).start()
+    directory, config = RunDirectory.open(Path(sys.argv[1]))
+    torch.set_num_threads(1)
+    view, games = Lines(), tuple(load_game(name) for name in config.games)
+    run = UnderWay(directory, config, view, Interruption(), Watchers(directory, view, (), ()), games)
+    steps: list[dict[str, float]] = []
+
+    def stepped(metrics: dict[str, float]) -> None:
+        before = int(steps[-1]["perf/cpu_seconds"]) if steps else 0
+        os.write(sys.stdout.fileno(), b"." * (int(metrics["perf/cpu_seconds"]) - before))
+        steps.append(metrics)
+
+    def finish(cpu: float, directory: Path) -> None:
+        write_json(directory / _STEPS, {"cpu_seconds": cpu, "steps": steps})
+
+    learn(run, float(sys.argv[2]), stepped, finish)
+
+
+def _end_with_the_run() -> None:
+    os.read(sys.stdin.fileno(), 1)  # until the run closes its end
+    os._exit(1)
