@@ -137,7 +137,13 @@ def all_of(jobs: Sequence[Job], given: argparse.Namespace, kept: Path) -> list[R
     """The rows of all jobs, and of all earlier ones in `kept`, where each is added as soon as it is done."""
     rows: list[Row] = json.loads(kept.read_text(encoding="utf-8"))["rows"] if kept.exists() else []
     known = {(row["game"], row["seed"], row["learner"], row["budget"], tuple(row["settings"])) for row in rows}
-    with ThreadPoolExecutor(given.jobs) as pool:
+    cores = iter(sorted(os.sched_getaffinity(0)))
+
+    def take_core() -> None:
+        """Run this thread, and the runs that it starts, on a core of its own. A control then follows its run."""
+        os.sched_setaffinity(0, {next(cores)})
+
+    with ThreadPoolExecutor(given.jobs, initializer=take_core) as pool:
         doing = [pool.submit(do, job, given.runs, given.matches) for job in jobs if job.key not in known]
         try:
             for future in doing:
@@ -263,6 +269,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the results")
     parser.add_argument("--set", "-s", action="append", default=[], dest="settings", metavar="NAME=VALUE")
     given = parser.parse_args()
+    if given.jobs > len(os.sched_getaffinity(0)):
+        parser.error(f"--jobs {given.jobs}: each run has a core of its own, and there are fewer.")
     final = given.what == "table"
     if final and given.settings:
         parser.error("--set: the table is of the shipped defaults. Settings are tried by search.")
