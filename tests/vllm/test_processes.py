@@ -17,6 +17,7 @@ def test_two_processes_finish_with_a_server_of_their_own(model_directory: Path, 
     """The server must not get torchrun's variables."""
     settings = {
         "model.name": str(model_directory),
+        "model.tune": "lora",
         "model.lora.rank": 8,
         "engine.kind": "vllm",
         "engine.schedule": "streaming",

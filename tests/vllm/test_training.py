@@ -51,7 +51,7 @@ def config_for(model: Path, **engine: Any) -> TrainConfig:
     return TrainConfig(
         games=(GAME,),
         steps=4,
-        model=Model(name=str(model), lora=Lora(rank=RANK, alpha=16)),
+        model=Model(name=str(model), tune="lora", lora=Lora(rank=RANK, alpha=16)),
         engine=engine_table("vllm", schedule="streaming", **engine),
         prompting=Prompting(max_tokens=4),
         rollout=RolloutSettings(groups=3, group_size=12, growth=1.0),
