@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
@@ -16,8 +18,11 @@ from gymposium.reading import reader
 from gymposium_agents.small_size import SmallModel
 from gymposium_train.directory import is_whole, written_whole
 
+if TYPE_CHECKING:  # brings torch
+    from gymposium_train.cold_start import Lesson
+
 GAMES = ("tic_tac_toe", "kuhn_poker", "connect_four", "2048")
-SIZE = SmallModel(hidden=96, layers=3, heads=6, feed_forward=192)
+SIZE = SmallModel()
 DECISIONS = 2_500
 """Prompts with their moves, of each game, that the tokenizer is trained on."""
 MATCHES = 10
@@ -35,16 +40,19 @@ def make_base(directory: Path, seed: int) -> None:
     if is_whole(directory):
         return
     from gymposium_agents.small import make_small_model  # brings torch
+    from gymposium_train.cold_start import texts_of
 
     directory.parent.mkdir(parents=True, exist_ok=True)
+    read = [*lessons()]
+    moves = chain.from_iterable(lesson.legal or () for lesson in read)
     with written_whole(directory) as staging:
-        make_small_model(staging, texts(), seed=seed, size=SIZE)
+        make_small_model(staging, texts_of(read), seed=seed, size=SIZE, moves=moves)
 
 
-def texts() -> Iterator[str]:
-    """What the tokenizer is trained on: compact prompts and moves, in the order of the games."""
+def lessons() -> Iterator[Lesson]:
+    """What the tokenizer is trained on: compact prompts with their moves, in the order of the games."""
     for name in GAMES:
-        yield from _texts_of(load_game(name))
+        yield from _lessons_of(load_game(name))
 
 
 def tokenizer_hash(directory: Path) -> str:
@@ -52,8 +60,8 @@ def tokenizer_hash(directory: Path) -> str:
     return hashlib.sha256((directory / "tokenizer.json").read_bytes()).hexdigest()
 
 
-def _texts_of(game: Game) -> Iterator[str]:
-    from gymposium_train.cold_start import Lesson, RandomPlay, texts_of
+def _lessons_of(game: Game) -> list[Lesson]:
+    from gymposium_train.cold_start import RandomPlay
 
     found: list[Lesson] = []
     lot = 0
@@ -62,4 +70,4 @@ def _texts_of(game: Game) -> Iterator[str]:
         played = RandomPlay(game, "compact", reader("move"), seed=0, tag=tag).play(MATCHES)
         found += [turn.trace for one in played for turn in one.turns]
         lot += 1
-    yield from texts_of(found[:DECISIONS])
+    return found[:DECISIONS]
