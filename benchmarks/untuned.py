@@ -19,7 +19,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
@@ -113,7 +113,8 @@ def do(job: Job, runs: Path, matches: int) -> Row:
     if done.returncode not in (0, 3):  # 3: it learned nothing
         raise subprocess.CalledProcessError(done.returncode, command, stderr=f"See {shown}.")
     results = json.loads((path / "results.json").read_text(encoding="utf-8"))
-    scores = {what: by_game[job.game]["random"] for what, by_game in results["evaluations"].items()}
+    # the run has one game, whose name there leaves out what is the default
+    scores = {what: next(iter(by_game.values()))["random"] for what, by_game in results["evaluations"].items()}
     names = ("steps", "setbacks", "cold_start_cpu_seconds", "train_cpu_seconds", "control_cpu_seconds")
     return _row(job, scores, **{name: results[name] for name in names if name in results})
 
@@ -136,7 +137,8 @@ def _row(job: Job, scores: Mapping[str, Any], **facts: Any) -> Row:
 def all_of(jobs: Sequence[Job], given: argparse.Namespace, kept: Path) -> list[Row]:
     """The rows of all jobs, and of all earlier ones in `kept`, where each is added as soon as it is done."""
     rows: list[Row] = json.loads(kept.read_text(encoding="utf-8"))["rows"] if kept.exists() else []
-    known = {(row["game"], row["seed"], row["learner"], row["budget"], tuple(row["settings"])) for row in rows}
+    known = {*map(_key, rows)}
+    place = {job.key: number for number, job in enumerate(jobs)}
     cores = iter(sorted(os.sched_getaffinity(0)))
 
     def take_core() -> None:
@@ -146,14 +148,20 @@ def all_of(jobs: Sequence[Job], given: argparse.Namespace, kept: Path) -> list[R
     with ThreadPoolExecutor(given.jobs, initializer=take_core) as pool:
         doing = [pool.submit(do, job, given.runs, given.matches) for job in jobs if job.key not in known]
         try:
-            for future in doing:
+            for future in as_completed(doing):
                 rows.append(future.result())
+                rows.sort(key=lambda row: place.get(_key(row), -1))
                 keep(kept, rows)
-                print(f"[{rows[-1]['game']} {rows[-1]['seed']} {rows[-1]['learner']}] is done", flush=True)
+                print(f"{len(rows)} rows are kept", flush=True)
         except BaseException:
             pool.shutdown(wait=True, cancel_futures=True)
             raise
     return rows
+
+
+def _key(row: Row) -> tuple[Any, ...]:
+    """The key of the job of a row."""
+    return row["game"], row["seed"], row["learner"], row["budget"], tuple(row["settings"])
 
 
 def keep(path: Path, rows: Sequence[Row]) -> None:

@@ -283,7 +283,7 @@ def test_learning_measures_a_run_beside_its_cold_start_and_control(tmp_path: Pat
 
 
 def test_untuned_keeps_each_run_and_goes_on(tmp_path: Path) -> None:
-    options = ["--games", "kuhn_poker", "--budget", "4", "--matches", "4", "--runs", str(tmp_path / "runs")]
+    options = ["--games", "kuhn_poker()", "--budget", "4", "--matches", "4", "--runs", str(tmp_path / "runs")]
     options += ["--out", str(tmp_path), "--set", "model.small.hidden=32", "--set", "model.small.heads=2"]
     for seeds in (["7"], ["7", "8"]):
         run("untuned", "search", *options, "--seeds", *seeds)
