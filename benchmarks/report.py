@@ -12,6 +12,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from gymposium.durable import replace_text
+
 RESULTS = Path(__file__).parent / "results"
 
 
@@ -40,12 +42,14 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def write(folder: Path, name: str, data: dict[str, Any], text: str, *, quiet: bool = False) -> None:
+    """Write the result `name` of a benchmark, by renaming, so that an interruption leaves the files of before. `data`
+    holds what `about` returns. The text is printed too unless `quiet`."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{name}.json").write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
+    replace_text(folder / f"{name}.json", json.dumps(data, indent=2) + "\n")
     facts = data["about"]
     made = ", ".join(f"{k} {v}" for k, v in {"Python": facts["python"], **facts["versions"]}.items() if v)
     head = f"# {name}\n\n`{facts['command']}`, {facts['date']}, {facts['machine']}; {made}.\n\n"
-    (folder / f"{name}.md").write_text(head + text, encoding="utf-8")
+    replace_text(folder / f"{name}.md", head + text)
     if not quiet:
         print(text)
         print(f"Written: {folder / name}.json and .md")

@@ -18,7 +18,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from math import sqrt
@@ -27,7 +27,6 @@ from statistics import fmean, median
 from typing import Any
 
 from benchmarks.report import RESULTS, about, table, write
-from gymposium.durable import replace_text
 
 GAMES = (
     *("hex(board_size=5)", "clobber(rows=5,columns=5)", "othello", "mancala"),
@@ -134,8 +133,9 @@ def _row(job: Job, scores: Mapping[str, Any], **facts: Any) -> Row:
     return {**which, "settings": list(job.settings), "players": players, **facts, "about": about(*VERSIONS)}
 
 
-def all_of(jobs: Sequence[Job], given: argparse.Namespace, kept: Path) -> list[Row]:
-    """The rows of all jobs, and of all earlier ones in `kept`, where each is added as soon as it is done."""
+def do_all(jobs: Sequence[Job], given: argparse.Namespace, name: str, text: Callable[[Sequence[Row]], str]) -> None:
+    """Do all jobs that are not among the results of this name yet. Each is added to them as soon as it is done."""
+    kept = given.out / f"{name}.json"
     rows: list[Row] = json.loads(kept.read_text(encoding="utf-8"))["rows"] if kept.exists() else []
     known = {*map(_key, rows)}
     place = {job.key: number for number, job in enumerate(jobs)}
@@ -151,23 +151,17 @@ def all_of(jobs: Sequence[Job], given: argparse.Namespace, kept: Path) -> list[R
             for future in as_completed(doing):
                 rows.append(future.result())
                 rows.sort(key=lambda row: place.get(_key(row), -1))
-                keep(kept, rows)
+                write(given.out, name, {"about": about(*VERSIONS), "rows": rows}, text(rows), quiet=True)
                 print(f"{len(rows)} rows are kept", flush=True)
         except BaseException:
             pool.shutdown(wait=True, cancel_futures=True)
             raise
-    return rows
+    write(given.out, name, {"about": about(*VERSIONS), "rows": rows}, text(rows))
 
 
 def _key(row: Row) -> tuple[Any, ...]:
     """The key of the job of a row."""
     return row["game"], row["seed"], row["learner"], row["budget"], tuple(row["settings"])
-
-
-def keep(path: Path, rows: Sequence[Row]) -> None:
-    """Write the rows, so that no run is done twice."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    replace_text(path, json.dumps({"about": about(*VERSIONS), "rows": rows}, indent=2) + "\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,23 +197,24 @@ def by_game(rows: Sequence[Row], learner: str) -> dict[str, list[Row]]:
 
 
 def published(rows: Sequence[Row]) -> str:
-    """The table and its verdict, as Markdown."""
-    ours, ppo = by_game(rows, OURS), by_game(rows, PPO)
+    """The table and its verdict, as Markdown, as far as the runs are done."""
+    ours, ppo = {game: found for game, found in by_game(rows, OURS).items() if found}, by_game(rows, PPO)
     lines, above, ratios = [], 0, []
     for game, of_game in ours.items():
         cold, trained, control, random = (
             Mean.of(of_game, what) for what in ("cold start", "trained", "control", "anchor random")
         )
-        other = Mean.of(ppo[game], "trained")
+        other = Mean.of(ppo[game], "trained") if ppo[game] else None
         above += trained.low > control.high
         ratio = ""
-        if other.value - random.value >= LEAST_BASIS:
+        if other is not None and other.value - random.value >= LEAST_BASIS:
             ratios.append((trained.value - random.value) / (other.value - random.value))
             ratio = f"{ratios[-1]:.2f}"
         failed = max(row["players"]["trained"]["failed"] for row in of_game)
         below = sum(fell(row) for row in of_game)
-        lines.append([game, str(cold), str(trained), str(control), str(other), ratio, f"{failed:.1%}", str(below)])
-    head = ["game", "cold start", "trained", "control", "MaskablePPO", "ratio", "most failed", "seeds below"]
+        means = [str(mean or "") for mean in (cold, trained, control, other)]
+        lines.append([game, str(len(of_game)), *means, ratio, f"{failed:.1%}", str(below)])
+    head = ["game", "seeds", "cold start", "trained", "control", "MaskablePPO", "ratio", "most failed", "seeds below"]
     every = [row for of_game in ours.values() for row in of_game]
     checks = [
         (f"no seed ends below its cold start: {sum(map(fell, every))} of {len(every)} do", not any(map(fell, every))),
@@ -229,13 +224,16 @@ def published(rows: Sequence[Row]) -> str:
         ),
         (f"above the control in {LEAST_GAMES} games: in {above} of {len(ours)}", above >= LEAST_GAMES),
     ]
+    missing = len(GAMES) * len(SEEDS) * 2 - len(rows)
     verdict = "".join(f"- {'reached' if reached else 'MISSED'}: {text}\n" for text, reached in checks)
+    if missing:
+        verdict = f"{missing} runs are still to be done, so this is no verdict yet.\n\n{verdict}"
     if ratios:
         verdict += f"- aim: median ratio {LEAST_RATIO}: {median(ratios):.2f} over {len(ratios)} games\n"
     return (
-        f"Mean return against random play over {len({row['seed'] for row in every})} seeds, with the 95 % interval of "
-        f"the matches. *Ratio*: (ours - random) / (MaskablePPO - random), where MaskablePPO beats random play by "
-        f"{LEAST_BASIS} or more.\n\n{table(head, lines)}\n{verdict}"
+        "Mean return against random play over the seeds, with the 95 % interval of the matches. *Ratio*: (ours - "
+        f"random) / (MaskablePPO - random), where MaskablePPO beats random play by {LEAST_BASIS} or more.\n\n"
+        f"{table(head, lines)}\n{verdict}"
     )
 
 
@@ -290,9 +288,7 @@ def main() -> None:
     settings = tuple(given.settings)
     jobs = [Job(game, seed, who, given.budget, settings, final) for seed in seeds for game in games for who in learners]
     name = "untuned" if final else "untuned-search"
-    kept = given.out / f"{name}.json"
-    rows = all_of(jobs, given, kept)
-    write(given.out, name, {"about": about(*VERSIONS), "rows": rows}, published(rows) if final else searched(rows))
+    do_all(jobs, given, name, published if final else searched)
 
 
 if __name__ == "__main__":

@@ -314,6 +314,8 @@ def test_untuned_says_which_demand_is_missed(monkeypatch: pytest.MonkeyPatch) ->
         rows += [row(game, seed, untuned.PPO, trained=0.8) for seed in untuned.SEEDS]
     text = untuned.published(rows)
     assert "MISSED" not in text
+    assert "still to be done" not in text
+    assert "46 runs are still to be done" in untuned.published([rows[0], rows[-1]])
     assert "median ratio 0.6: 0.62 over 8 games" in text
     rows[0]["players"]["trained"]["return"] = [-0.2, -0.25, -0.15]
     rows[2]["players"]["trained"]["failed"] = 0.06
