@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,13 +39,12 @@ def make_base(directory: Path, seed: int) -> None:
     if is_whole(directory):
         return
     from gymposium_agents.small import make_small_model  # brings torch
-    from gymposium_train.cold_start import texts_of
+    from gymposium_train.cold_start import moves_of, texts_of
 
     directory.parent.mkdir(parents=True, exist_ok=True)
     read = [*lessons()]
-    moves = chain.from_iterable(lesson.legal or () for lesson in read)
     with written_whole(directory) as staging:
-        make_small_model(staging, texts_of(read), seed=seed, size=SIZE, moves=moves)
+        make_small_model(staging, texts_of(read), seed=seed, size=SIZE, moves=moves_of(read))
 
 
 def lessons() -> Iterator[Lesson]:

@@ -30,7 +30,7 @@ from gymposium_agents.loading import LoadedModel, load_model
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.small import make_small_model
 from gymposium_agents.tokens import Sampling
-from gymposium_train.cold_start import RandomPlay, batches, imitate, texts_of, tokenized, winners_moves
+from gymposium_train.cold_start import RandomPlay, batches, imitate, moves_of, texts_of, tokenized, winners_moves
 from gymposium_train.config import TrainConfig
 from gymposium_train.learner import LocalLearner, Loss
 from gymposium_train.learner.protocol import Demonstration
@@ -71,8 +71,8 @@ def prepare(directory: Path, config: TrainConfig) -> list[Demonstration]:
         load_game(config.games[0]), prompting.prompt, reader(prompting.reply), seed=config.seed, tag="cold-start"
     )
     lessons = winners_moves(play.play(cold.games))
-    moves = [move for lesson in lessons for move in lesson.legal or ()]
-    make_small_model(directory, texts_of(lessons), seed=config.seed, size=config.model.small, moves=moves)
+    texts, moves = texts_of(lessons), moves_of(lessons)
+    make_small_model(directory, texts, seed=config.seed, size=config.model.small, moves=moves)
     loaded = load_model(directory)
     learner = LocalLearner(loaded.model, loaded.pad, config.optimizer)
     room = config.model.small.context

@@ -3,7 +3,7 @@ chats."""
 
 from gymposium_train.cold_start.chats import read_chats
 from gymposium_train.cold_start.imitation import Ending, batches, cosine, imitate
-from gymposium_train.cold_start.lessons import Lesson, Lessons, prompt_of, texts_of, tokenized
+from gymposium_train.cold_start.lessons import Lesson, Lessons, moves_of, prompt_of, texts_of, tokenized
 from gymposium_train.cold_start.random_play import RandomPlay, all_moves, paid_moves, winners_moves
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "batches",
     "cosine",
     "imitate",
+    "moves_of",
     "paid_moves",
     "prompt_of",
     "read_chats",

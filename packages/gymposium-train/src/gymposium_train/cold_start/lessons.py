@@ -48,6 +48,12 @@ def texts_of(lessons: Iterable[Lesson]) -> Iterator[str]:
         yield lesson.reply
 
 
+def moves_of(lessons: Iterable[Lesson]) -> Iterator[str]:
+    """Yield all legal moves of the lessons, each as often as it was legal."""
+    for lesson in lessons:
+        yield from lesson.legal or ()
+
+
 def tokenized(lessons: Sequence[Lesson], chat: Chat, *, room: int, max_tokens: int, form: Reader = _BARE) -> Lessons:
     """Tokenize lessons by the model's chat template. `room` is the largest number of tokens of a prompt and its reply
     together, `max_tokens` that of a reply when the model plays, and `form` the form of the replies.

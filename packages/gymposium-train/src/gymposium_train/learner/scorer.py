@@ -35,7 +35,8 @@ class Scored(NamedTuple):
     entropy: Tensor | None = None
     """[N]: entropies in nats of the distributions of the tokens, without gradients; None if they were not wanted."""
     move_entropy: Tensor | None = None
-    """[N]: entropies in nats among the tokens that continue a legal reply; None if no sequence names them."""
+    """[N]: entropies in nats among the tokens that continue a legal reply; None if no sequence names them or entropies
+    were not wanted."""
     illegality: Tensor | None = None
     """[N]: the negative logarithm of the probability of these tokens together; None if no sequence names them."""
 
@@ -108,7 +109,7 @@ def _score(
     head: Head, states: Tensor, ids: Tensor, among: Tensor | None, temperature: float, entropy: bool
 ) -> tuple[Tensor | None, ...]:
     """The log-probabilities of tokens by the hidden states that predict them, the entropies if they are wanted, and,
-    if other tokens are given, the entropies among those and their illegality."""
+    if other tokens are given, the entropies among those, if they are wanted, and their illegality."""
     logits = head(states)
     if temperature != 1.0:
         logits = logits / temperature
@@ -117,4 +118,5 @@ def _score(
     entropies = entropy_of(scores.detach()) if entropy else None
     if among is None:
         return logprobs, entropies, None, None
-    return logprobs, entropies, entropy_among(logits, among), illegality(scores, among)
+    moves = entropy_among(logits, among) if entropy else None
+    return logprobs, entropies, moves, illegality(scores, among)

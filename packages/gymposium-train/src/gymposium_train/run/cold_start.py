@@ -24,6 +24,7 @@ from gymposium_train.cold_start import (
     RandomPlay,
     batches,
     imitate,
+    moves_of,
     prompt_of,
     read_chats,
     texts_of,
@@ -71,9 +72,9 @@ def start(run: UnderWay) -> None:
         if makes and not is_whole(directory.base):
             share = TOKENIZER_LESSONS // len(first)
             some = [lesson for lot in first for lesson in islice(lot, share)]
-            moves = chain.from_iterable(lesson.legal or () for lesson in some)
+            texts, moves, size = texts_of(some), moves_of(some), config.model.small
             with written_whole(directory.base) as staging:
-                make_small_model(staging, texts_of(some), seed=config.seed, size=config.model.small, moves=moves)
+                make_small_model(staging, texts, seed=config.seed, size=size, moves=moves)
                 config.prompting.player_settings().save(staging)
         if teaches:
             _teach(run, chain([first], lots), bar, began)
