@@ -17,7 +17,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from benchmarks.learning.base import base, make_base
 from benchmarks.learning.one import VERSIONS, measured_file
 from benchmarks.learning.publish import merged, publish, read
 from benchmarks.learning.tasks import SEEDS, TASKS, Task
@@ -97,8 +96,6 @@ def main() -> None:
     if unknown := [name for name in given.tasks if name not in names]:
         parser.error(f"no such task: {', '.join(unknown)}. There are {', '.join(names)}.")
     tasks = [names[name] for name in dict.fromkeys(given.tasks)] or [*TASKS]
-    for seed in given.seeds:
-        make_base(base(given.runs, seed), seed)
     try:
         found = all_of(tasks, given)
     except KeyboardInterrupt:

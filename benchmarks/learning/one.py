@@ -4,6 +4,7 @@ in a process of its own. A run that stands is not done again, an interrupted one
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import sys
 from collections.abc import Sequence
@@ -11,7 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks.learning.base import base, tokenizer_hash
 from benchmarks.learning.measures import CURVES, PlayerAt, figures
 from benchmarks.learning.points import GAME, Points, read_points
 from benchmarks.learning.tasks import TASKS, Task
@@ -49,16 +49,14 @@ def measured_file(runs: Path, task: Task, seed: int) -> Path:
     return run_directory(runs, task, seed) / "measured.json"
 
 
-def config_of(task: Task, seed: int, runs: Path, settings: Sequence[str]) -> TrainConfig:
-    """The task's file, with further settings in place of its own, for one seed and the model that all begin with."""
-    own = [Override(("seed",), seed, "--seeds"), Override(("model", "name"), str(base(runs, seed)), "--runs")]
-    small = config_from(read_data(task.file), map(parse, settings))  # the base has the defaults of a small model
-    return config_from(as_data(small), own)
+def config_of(task: Task, seed: int, settings: Sequence[str]) -> TrainConfig:
+    """The task's file for one seed, with further settings in place of its own."""
+    return config_from(read_data(task.file), [*map(parse, settings), Override(("seed",), seed, "--seeds")])
 
 
 def learn(task: Task, seed: int, runs: Path, settings: Sequence[str], *, may_train: bool) -> RunDirectory:
     """The finished run. Raises `BadOption` where another one stands in its place, or none and it may not be done."""
-    path, config = run_directory(runs, task, seed), config_of(task, seed, runs, settings)
+    path, config = run_directory(runs, task, seed), config_of(task, seed, settings)
     run = RunDirectory(path)
     if run.config_file.is_file() and read_config(run.config_file) != config:
         raise BadOption(
@@ -91,7 +89,7 @@ def measure(task: Task, run: RunDirectory) -> dict[str, Any]:
             found.setdefault(who, {})[game] = figures(game, player, config.seed, who.replace(" ", "-"))
     return {
         "config": as_data(config),
-        "tokenizer": tokenizer_hash(run.cold_start),
+        "tokenizer": hashlib.sha256((run.cold_start / "tokenizer.json").read_bytes()).hexdigest(),
         "cpu_seconds": {name: results[f"{name}_cpu_seconds"] for name in ("cold_start", "train", "control")},
         "figures": found,
         "curves": {game: _curve(game, run, found) for game in config.games},

@@ -30,9 +30,8 @@ def merged(earlier: Results, task: Task, found: Mapping[int, dict[str, Any]]) ->
 
 
 def _of_no_seed(config: Mapping[str, Any]) -> dict[str, Any]:
-    """What is the same on all seeds. All begin with the model in `base`, so its place says nothing."""
-    model = {name: setting for name, setting in config["model"].items() if name != "name"}
-    return {**{name: setting for name, setting in config.items() if name != "seed"}, "model": model}
+    """What is the same on all seeds."""
+    return {name: setting for name, setting in config.items() if name != "seed"}
 
 
 def read(out: Path) -> Results:

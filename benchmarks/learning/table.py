@@ -20,8 +20,9 @@ LEGEND = (
     f"figures without are exact, by traversal of the whole game; a legal mass is the least share of replies that are "
     f"legal moves, and the exploitability is that of the legal moves alone. CPU seconds are process time of cold start "
     f"and training, which the budget is for. The control spends those of the training on more imitation of the same "
-    f"random games, from the same cold start. All rows begin with the same small model and tokenizer, and with uniform "
-    f"random play alone."
+    f"random games, from the same cold start. Each run makes its small model as `gymposium train` does, with a "
+    f"tokenizer of its games' prompts, and begins with uniform random play alone. (Runs with equal tokenizers, named "
+    f"below, began with a model for all games.)"
 )
 
 

@@ -253,7 +253,7 @@ def test_every_task_is_learned_by_one_model_from_random_play_alone(file: Path) -
     assert config.control
     asked = config.prompting  # how sharply it samples and what a slip costs are the algorithm's, like a learning rate
     assert asked == Prompting(temperature=asked.temperature, on_illegal=asked.on_illegal)  # compact prompts, bare moves
-    assert config.model.name is None  # the benchmark names the model that all begin with
+    assert config.model.name is None  # the run makes its model
     assert config.cold_start.data == ()
 
 
