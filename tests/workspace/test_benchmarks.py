@@ -247,7 +247,7 @@ LEARNING = ROOT / "benchmarks" / "learning" / "tasks"
 
 
 @pytest.mark.parametrize("file", sorted(LEARNING.glob("*.toml")), ids=lambda file: file.stem)
-def test_every_task_is_learned_by_one_model_from_random_play_alone(file: Path) -> None:
+def test_every_task_is_learned_by_a_model_of_the_run_from_random_play_alone(file: Path) -> None:
     config = read_config(file)
     check(config, at_hand=False)
     assert config.control
