@@ -15,7 +15,6 @@ from gymposium_agents.lora.attach import attach_lora, load_lora
 from gymposium_train import checkpoints
 from gymposium_train.checkpoints import (
     complete_checkpoints,
-    keep_newest,
     load_checkpoint,
     remove_broken,
     save_checkpoint,
@@ -99,8 +98,6 @@ def test_a_half_written_one_is_named_and_removed(model_directory: Path, tmp_path
     (tmp_path / "step-00002").mkdir()
     again = save_checkpoint(tmp_path, learner, loaded.model, {"step": 2}, keep=2)  # writes over what was broken
     assert complete_checkpoints(tmp_path) == [whole, again]
-    assert keep_newest(tmp_path, 1) == [again]
-    assert [*tmp_path.iterdir()] == [again]
 
 
 def test_the_newest_are_kept(model_directory: Path, tmp_path: Path) -> None:
@@ -108,6 +105,16 @@ def test_the_newest_are_kept(model_directory: Path, tmp_path: Path) -> None:
     for step in (1, 2, 10, 100_000):
         save_checkpoint(tmp_path, learner, loaded.model, {"step": step}, keep=3)
     assert [p.name for p in complete_checkpoints(tmp_path)] == ["step-00002", "step-00010", "step-100000"]
+
+
+def test_one_is_kept_besides_the_newest(model_directory: Path, tmp_path: Path) -> None:
+    loaded, learner = fresh(model_directory, seed=1)
+    first = save_checkpoint(tmp_path, learner, loaded.model, {"step": 1}, keep=2)
+    for step in (2, 3, 4):
+        save_checkpoint(tmp_path, learner, loaded.model, {"step": step}, keep=2, besides=first)
+    assert [p.name for p in complete_checkpoints(tmp_path)] == ["step-00001", "step-00003", "step-00004"]
+    save_checkpoint(tmp_path, learner, loaded.model, {"step": 5}, keep=2)
+    assert [p.name for p in complete_checkpoints(tmp_path)] == ["step-00004", "step-00005"]
 
 
 def test_where_it_cannot_be_written_the_older_ones_stay(model_directory: Path, tmp_path: Path) -> None:

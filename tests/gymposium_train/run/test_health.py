@@ -39,7 +39,10 @@ def test_a_run_goes_back_a_few_times_and_then_ends_with_the_last_good_weights(
 ) -> None:
     """Every update counts as too large."""
     monkeypatch.setattr("gymposium_train.run.health.KL_LIMIT", 0.0)
-    config = quick_config("steps=9", "checkpoints.every=9", "evaluation.every=0", without=("evaluation.curve_matches",))
+    config = quick_config(
+        "steps=9", "checkpoints.every=9", "checkpoints.keep=9", "evaluation.every=0",
+        without=("evaluation.curve_matches",),
+    )  # fmt: skip
     run = start_run(tmp_path / "run", config)
     steps = [entry for entry in run.metrics() if entry["stage"] == "train"]
     assert [entry["train/setbacks"] for entry in steps] == [1, 2, 3, 4]
@@ -55,3 +58,22 @@ def test_a_run_goes_back_a_few_times_and_then_ends_with_the_last_good_weights(
     assert "Step 1: the update changed the policy by" in said
     assert "Back to the weights of step 0, with 0.5 of the learning rate." in said
     assert f"with which training ends, since it went back {MOST_SETBACKS + 1} times" in said
+
+
+def test_the_weights_to_which_a_run_goes_back_are_kept_while_it_needs_them(
+    quick_config: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The replies of steps 4 and 5 count as failed, those of step 5 after it went back: the last good weights are older
+    than the newest checkpoints by then."""
+    found = iter([0.1, 0.1, 0.1, 0.9, 0.9, 0.1])
+    monkeypatch.setattr("gymposium_train.run.health.failed_share", lambda metrics: next(found))
+    config = quick_config(
+        "steps=6", "checkpoints.every=1", "checkpoints.keep=2", "engine.staleness=0", "evaluation.every=0",
+        without=("evaluation.curve_matches",),
+    )  # fmt: skip
+    run = start_run(tmp_path / "run", config)
+    said = " ".join(capsys.readouterr().err.split())
+    assert "Step 4: 90% of the replies fail" in said
+    assert said.count("Back to the weights of step 2") == 2
+    assert [p.name for p in complete_checkpoints(run.checkpoints)] == ["step-00005", "step-00006"]
+    assert run.results()["setbacks"] == 2

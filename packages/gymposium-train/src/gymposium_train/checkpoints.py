@@ -30,9 +30,11 @@ PART = 2**28
 """Maximum number of bytes of tensors in a file and, beside the learner, in memory; a single tensor may be larger."""
 
 
-def save_checkpoint(directory: Path, learner: Learner, model: Any, state: Mapping[str, Any], *, keep: int) -> Path:
+def save_checkpoint(
+    directory: Path, learner: Learner, model: Any, state: Mapping[str, Any], *, keep: int, besides: Path | None = None
+) -> Path:
     """Write the checkpoint of `state["step"]`, completely or not at all, and remove all but the newest `keep`
-    checkpoints. `model` is the learner's model as it is played; if it has a LoRA, that is saved too."""
+    checkpoints and `besides`. `model` is the learner's model as it is played; if it has a LoRA, that is saved too."""
     target = directory / f"step-{state['step']:05d}"
     sweep(directory, "step-")
     if target.exists():
@@ -42,16 +44,10 @@ def save_checkpoint(directory: Path, learner: Learner, model: Any, state: Mappin
             save_lora(model, staging)
         files = _write(learner.tensors(), staging)
         (staging / STATE).write_text(json.dumps({**state, "files": files}, indent=2) + "\n", encoding="utf-8")
-    keep_newest(directory, keep)
+    for old in complete_checkpoints(directory)[:-keep]:
+        if old != besides:
+            remove_directory(old)
     return target
-
-
-def keep_newest(directory: Path, keep: int) -> list[Path]:
-    """Remove all complete checkpoints but the newest `keep`. Returns those, oldest first."""
-    complete = complete_checkpoints(directory)
-    for old in complete[:-keep]:
-        remove_directory(old)
-    return complete[-keep:]
 
 
 def complete_checkpoints(directory: Path) -> list[Path]:

@@ -86,7 +86,7 @@ class Checkpoints(Settings):
     every: int = Field(default=10, ge=1)
     """Number of steps between two checkpoints."""
     keep: int = Field(default=2, ge=2)
-    """Number of newest checkpoints that are kept."""
+    """Number of newest checkpoints that are kept. The newest whose policy was found to be well is kept, too."""
     best: bool = True
     """Whether a run ends with the weights of the best point of its learning curve if the last point is clearly worse:
     by more than the interval of their difference. Needs points (`evaluation.every`)."""

@@ -18,7 +18,6 @@ from gymposium_agents.lora.saving import save_lora
 from gymposium_train.ahead import Ahead, Taken
 from gymposium_train.checkpoints import (
     complete_checkpoints,
-    keep_newest,
     load_checkpoint,
     remove_broken,
     save_checkpoint,
@@ -115,10 +114,10 @@ class _Steps:
         """CPU seconds of these steps."""
         self.health = Health()
         self._best = Best(0, returns_before(run))
-        self._newest: Path | None = None
-        """The newest checkpoint."""
+        self._saved: list[Path] = []
+        """The checkpoints, oldest first."""
         self._good: Path | None = None
-        """The newest checkpoint whose policy was found to be well."""
+        """The newest checkpoint whose policy was found to be well. It is kept until there is a newer one."""
         self._judged_from = 0
         """The first step whose replies are judged, after the run went back."""
         self._measuring = 0.0
@@ -129,9 +128,9 @@ class _Steps:
         """Number of consecutive steps, up to the newest, of which all groups were tied."""
         for broken in remove_broken(run.directory.checkpoints):
             say(f"Removed an incomplete checkpoint: {broken}", style="yellow")
-        complete = keep_newest(run.directory.checkpoints, run.config.checkpoints.keep)
-        if complete:
-            state = load_checkpoint(complete[-1], training.trainee.learner)
+        self._saved = complete_checkpoints(run.directory.checkpoints)
+        if self._saved:
+            state = load_checkpoint(self._saved[-1], training.trainee.learner)
             training.restore(state["training"])
             self.done, self.health = int(state["step"]), Health(**state["health"])
             self._best = Best.restored(state["best"])
@@ -139,9 +138,9 @@ class _Steps:
                 remove_directory(later)
             self._spend(float(state["cpu_seconds"]))
             training.rate_scale = self.health.rate_scale
-            self._good, self._newest = complete[0], complete[-1]
+            self._good = self._saved[0]
             self._points = self._tenths()
-            say(f"Resuming after step {self.done} ({complete[-1]})")
+            say(f"Resuming after step {self.done} ({self._saved[-1]})")
 
     def take(self) -> None:
         """Take the remaining steps. If the run is stopped, its last complete step has a checkpoint."""
@@ -163,6 +162,7 @@ class _Steps:
             self._source.record = each
             shown = round(self._pace.used)
             while not self._over:
+                setbacks = self.health.setbacks
                 taken, metrics = self._step(ahead)
                 bar.advance(_note(metrics), 1 if config.steps is not None else round(self._pace.used) - shown)
                 shown = round(self._pace.used)
@@ -174,7 +174,7 @@ class _Steps:
                 except BaseException:
                     self._save()
                     raise
-                if self.done % config.checkpoints.every == 0 or self._over:
+                if self.done % config.checkpoints.every == 0 or self.health.setbacks > setbacks or self._over:
                     self._save()
                 idle = 0 if metrics["train/rows"] else idle + 1
                 if idle == MAX_IDLE_STEPS and not self._over:
@@ -234,8 +234,8 @@ class _Steps:
         if wrong := self.health.of_rollout(metrics) if step >= self._judged_from else "":
             self._go_back(wrong, taken)
         else:
-            if self._newest is not None and step_of(self._newest) <= step - taken.staleness:
-                self._good = self._newest
+            played_by = step - taken.staleness
+            self._good = max((one for one in self._saved if step_of(one) <= played_by), key=step_of, default=self._good)
             metrics = training.learn(step, taken.rollout)
             if wrong := self.health.of_update(metrics):
                 self._go_back(wrong, taken)
@@ -254,9 +254,11 @@ class _Steps:
         }
 
     def _go_back(self, wrong: str, taken: Taken[StepRollout[MatchGroup]]) -> None:
-        """Return to the weights of the newest checkpoint whose policy was well, and halve the learning rate. Versions
-        of the policy are counted on, so that none is published twice."""
+        """Return to the weights of the newest checkpoint whose policy was well, remove the later ones, and halve the
+        learning rate. Versions of the policy are counted on, so that none is published twice."""
         assert self._good is not None, "there is a checkpoint before the first step"
+        while self._saved[-1] != self._good:
+            remove_directory(self._saved.pop())
         learner = self._training.trainee.learner
         version = learner.policy_version
         state = load_checkpoint(self._good, learner)
@@ -319,9 +321,10 @@ class _Steps:
 
     def _save(self) -> None:
         run, keep = self._run, self._run.config.checkpoints.keep
-        learner = self._training.trainee.learner
-        self._newest = save_checkpoint(run.directory.checkpoints, learner, self._model, self._state(), keep=keep)
-        run.watchers.saved(self._newest)
+        learner, state = self._training.trainee.learner, self._state()
+        saved = save_checkpoint(run.directory.checkpoints, learner, self._model, state, keep=keep, besides=self._good)
+        self._saved = complete_checkpoints(run.directory.checkpoints)
+        run.watchers.saved(saved)
 
     def _save_best(self) -> None:
         """Keep the weights as the best so far, beside those of the best before, until a checkpoint says so."""
