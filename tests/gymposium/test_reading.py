@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import tracemalloc
+from typing import get_args
 
 import pytest
 from hypothesis import given, strategies as st
 
 from gymposium.errors import UnknownName
-from gymposium.reading import KINDS, MAX_REPLY, READERS, Reading, read, read_action, reader
+from gymposium.reading import KINDS, MAX_REPLY, READERS, Reading, Wanted, read, read_action, reader
 
 SQUARES = re.compile(r"[a-c][1-3]")
 LEGAL = ["a3", "b2", "c1"]
@@ -196,8 +197,8 @@ def test_free_text_that_cannot_be_encoded_is_no_move() -> None:
 
 def test_free_text_is_asked_for_in_other_words() -> None:
     for how in READERS.values():
-        assert "legal" not in how.instructions("full", free_text=True)
-    assert (MOVE.instructions("compact"), MOVE.instructions("compact", free_text=True)) == ("move:", "answer:")
+        assert "legal" not in how.instructions("full", wanted="your text")
+    assert (MOVE.instructions("compact"), MOVE.instructions("compact", wanted="your text")) == ("move:", "answer:")
 
 
 def test_without_a_pattern_what_is_not_legal_is_illegal() -> None:
@@ -224,6 +225,6 @@ def test_readers_go_by_name() -> None:
     assert [reader(name).name for name in ("move", "tags", "json")] == ["move", "tags", "json"]
     for how in READERS.values():
         for style in ("full", "compact"):
-            assert all(how.instructions(style, free_text=free).isascii() for free in (False, True))
+            assert all(how.instructions(style, wanted=wanted).isascii() for wanted in get_args(Wanted))
     with pytest.raises(UnknownName, match="Did you mean 'json'"):
         reader("jsn")

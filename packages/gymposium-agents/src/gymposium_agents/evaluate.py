@@ -24,6 +24,8 @@ class Evaluation:
     """The score over all matches."""
     by_seat: list[Score]
     """The scores over the matches in which the player had seat 0, 1, …"""
+    broken: int = 0
+    """Number of matches without a result, because a tool failed."""
 
     @classmethod
     def of(cls, game: Game) -> Evaluation:
@@ -31,18 +33,26 @@ class Evaluation:
         return cls(Score(), [Score() for _ in range(game.seats)])
 
     def add(self, played: MatchResult, seat: int) -> None:
-        """Count a finished match in which the player had `seat`."""
+        """Count a match in which the player had `seat`."""
+        if played.ending.broke_off:
+            self.broken += 1
+            return
         self.overall.add(played, seat)
         self.by_seat[seat].add(played, seat)
 
     def add_record(self, record: Record, game: Game, seat: int) -> None:
         """Count a recorded match of `game` in which the player had `seat`."""
+        if record.ending.broke_off:
+            self.broken += 1
+            return
         self.overall.add_record(record, game, seat)
         self.by_seat[seat].add_record(record, game, seat)
 
     def as_dict(self) -> dict[str, Any]:
-        """The evaluation as plain data: the overall score, and under `seats` the score of each seat."""
-        return {**self.overall.as_dict(), "seats": [score.as_dict() for score in self.by_seat]}
+        """The evaluation as plain data: the overall score, under `seats` the score of each seat, and under `broken` the
+        number of matches without a result, if there are any."""
+        broken = {"broken": self.broken} if self.broken else {}
+        return {**self.overall.as_dict(), "seats": [score.as_dict() for score in self.by_seat], **broken}
 
 
 def check_share(matches: int, game: Game) -> None:

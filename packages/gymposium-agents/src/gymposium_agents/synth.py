@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from gymposium.errors import BadOption
-from gymposium.games.protocol import CHANCE, Game
+from gymposium.games.protocol import CHANCE, Game, as_recorded
 from gymposium.games.registry import load_game
 from gymposium.prompt import prompt_for
 from gymposium.reading import reader
@@ -93,7 +93,7 @@ def exchanges(record: Record, seat: int, settings: PlayerSettings) -> list[Excha
     same_form = record.prompts[seat]["reader"] == settings.reply
     mine = iter([turn for turn in record.turns if turn["seat"] == seat])
     moves = iter([event for event in record.events if event.seat != CHANCE])
-    match, asked = game.new(record.seed), []
+    match, asked = as_recorded(game, record.events).new(record.seed), []
     while seats := match.to_move():
         joint = {event.seat: event.move for _, event in zip(seats, moves)}  # seats first: zip then takes no extra move
         if seat in joint:

@@ -87,6 +87,17 @@ class NotAsked(GymposiumError, ValueError):
     tells_what_to_do = False
 
 
+class WorldBroke(GymposiumError):
+    """What a match needs besides its game failed: a tool raised, took too long, or its server is gone. The match has no
+    result."""
+
+    tells_what_to_do = False
+
+
+class CannotPlayOn(GymposiumError):
+    """A recorded match cannot be played on, because its tools would not return the same again."""
+
+
 class NoSampler(GymposiumError):
     """Search cannot sample worlds for this seat without looking at hidden information."""
 

@@ -7,7 +7,9 @@ from functools import lru_cache
 
 from gymposium.errors import BadOption
 from gymposium.games.protocol import Game, Observation, Style
-from gymposium.reading import Reader
+from gymposium.reading import Reader, Wanted
+from gymposium.tools.reader import ToolsReader
+from gymposium.tools.tool import tools_in_words, tools_of
 
 PROMPT_VERSION = 1
 """Version of the prompts' wording, which every record holds. Raise it when the wording changes."""
@@ -21,8 +23,12 @@ class Prompt:
             raise BadOption(f"prompt={style!r}: write 'full' or 'compact'.")
         self.style: Style = style
         self.reader = how
-        self._heads = [game.rules(seat, style) + ("\n" if style == "full" else "") for seat in range(game.seats)]
-        self._tail = how.instructions(style, free_text=game.num_actions == 0)
+        tools = tools_of(game)
+        listed = tools_in_words(tools, style) if tools and not isinstance(how, ToolsReader) else ""
+        gap = "\n" if style == "full" else ""
+        self._heads = [game.rules(seat, style) + listed + gap for seat in range(game.seats)]
+        wanted: Wanted = "one call" if tools else "your text" if game.num_actions == 0 else "one legal move"
+        self._tail = how.instructions(style, wanted=wanted)
         self._full = style == "full"
         self.hash = hashlib.sha256("\0".join([*self._heads, self._tail]).encode()).hexdigest()[:12]
         """Digest of the fixed parts, 12 hexadecimal digits."""

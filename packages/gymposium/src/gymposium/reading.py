@@ -15,14 +15,19 @@ from typing import Literal, Protocol
 
 from gymposium.errors import BadOption, UnknownName
 from gymposium.strict_json import strict_json
+from gymposium.tools.calls import calls_of, move_of
+from gymposium.tools.reader import ToolsReader, tools_readers
+from gymposium.tools.tool import Tool
+from gymposium.visible import is_encodable
 
 MAX_REPLY = 1_000_000
 """Length of the longest reply that is read, in characters, thoughts included."""
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
-
 Kind = Literal["move", "illegal", "unparsable", "cut off"]
 KINDS: tuple[Kind, ...] = ("move", "illegal", "unparsable", "cut off")
+
+Wanted = Literal["one legal move", "your text", "one call"]
+"""What a game wants as an answer: a move of its list, free text, or a call of one of its tools."""
 
 
 @dataclass(slots=True)
@@ -45,12 +50,13 @@ class Reading:
 class Reader(Protocol):
     """Protocol of readers, which define a form of replies and extract the move from it."""
 
-    name: str
+    @property
+    def name(self) -> str: ...
 
     def __hash__(self) -> int: ...
 
-    def instructions(self, style: str, *, free_text: bool = False) -> str:
-        """The lines of the prompt that say how to answer. `free_text` is True for a game that lists no legal moves."""
+    def instructions(self, style: str, *, wanted: Wanted = "one legal move") -> str:
+        """The lines of the prompt that say how to answer."""
 
     def submission(self, reply: str) -> str | None:
         """The text of the move, with its white space; None if the reply does not have the required form."""
@@ -64,10 +70,10 @@ class MoveReader:
 
     name = "move"
 
-    def instructions(self, style: str, *, free_text: bool = False) -> str:
+    def instructions(self, style: str, *, wanted: Wanted = "one legal move") -> str:
         if style == "compact":
-            return "answer:" if free_text else "move:"
-        return f"Answer with {'your text' if free_text else 'one legal move'} and nothing else.\n"
+            return {"one legal move": "move:", "your text": "answer:", "one call": "call:"}[wanted]
+        return f"Answer with {wanted} and nothing else.\n"
 
     def submission(self, reply: str) -> str | None:
         return reply
@@ -81,12 +87,12 @@ class TagsReader:
 
     name = "tags"
 
-    def instructions(self, style: str, *, free_text: bool = False) -> str:
+    def instructions(self, style: str, *, wanted: Wanted = "one legal move") -> str:
         if style == "compact":
             return "<think>...</think><move>...</move>"
         return (
-            f"Think first if you like, inside <think></think>. Then answer with "
-            f"{'your text' if free_text else 'one legal move'} inside <move></move>, and nothing else.\n"
+            f"Think first if you like, inside <think></think>. Then answer with {wanted} inside <move></move>, and "
+            f"nothing else.\n"
         )
 
     def submission(self, reply: str) -> str | None:
@@ -107,7 +113,7 @@ class JsonReader:
 
     name = "json"
 
-    def instructions(self, style: str, *, free_text: bool = False) -> str:
+    def instructions(self, style: str, *, wanted: Wanted = "one legal move") -> str:
         form = '{"move": "..."}'
         return form if style == "compact" else f"Answer with a JSON object and nothing else: {form}\n"
 
@@ -126,6 +132,8 @@ class JsonReader:
 
 
 READERS: dict[str, Reader] = {r.name: r for r in (MoveReader(), TagsReader(), JsonReader())}
+"""The readers for every game."""
+_ALL = READERS | {r.name: r for r in tools_readers()}
 
 
 def reader(name: str) -> Reader:
@@ -133,36 +141,52 @@ def reader(name: str) -> Reader:
     if not isinstance(name, str):
         raise BadOption(f"reply={name!r}: write {', '.join(map(repr, READERS))}.")
     try:
-        return READERS[name]
+        return _ALL[name]
     except KeyError:
-        raise UnknownName("way of replying", name, READERS) from None
+        raise UnknownName("way of replying", name, _ALL) from None
+
+
+def bound(how: Reader, tools: tuple[Tool, ...], game: str) -> Reader:
+    """The reader for a game with these tools. Raises `BadOption` for a reader of calls and a game without tools."""
+    if not isinstance(how, ToolsReader):
+        return how
+    if not tools:
+        raise BadOption(f"reply={how.name}: {game} has no tools to call. Write {', '.join(map(repr, READERS))}.")
+    return how.bound(tools)
 
 
 def read(
-    text: str, legal: Sequence[str] | None, how: Reader, pattern: re.Pattern[str] | None, *, cut_off: bool = False
+    text: str,
+    legal: Sequence[str] | None,
+    how: Reader,
+    pattern: re.Pattern[str] | None,
+    *,
+    cut_off: bool = False,
+    calls: bool = False,
 ) -> Reading:
     """Reads a reply. With a list of legal moves, white space around the move is ignored; a text that is not legal is
     *illegal* if it has the shape of a move of this game (`pattern`, None for any shape), otherwise *unparsable*.
 
     In free text (`legal` is None) white space counts, and every text that is not blank is a move, unless it has a lone
-    surrogate, which cannot be encoded and is *unparsable*."""
+    surrogate, which cannot be encoded and is *unparsable*. With `calls`, only calls of tools are a move, whose text
+    becomes canonical (`gymposium.tools.move_of`)."""
     if cut_off:
         return Reading("cut off")
     submission = how.submission(text) if len(text) <= MAX_REPLY else None
     if submission is None or not (move := submission.strip()):
         return Reading("unparsable")
     if legal is None:
+        if calls:
+            try:
+                submission = move_of(calls_of(submission))
+            except ValueError:
+                return Reading("unparsable")
         return Reading("move", submission) if is_encodable(submission) else Reading("unparsable")
     if move in legal:
         return Reading("move", move)
     if pattern is None or pattern.fullmatch(move):
         return Reading("illegal", move)
     return Reading("unparsable")
-
-
-def is_encodable(text: str) -> bool:
-    """True if UTF-8 can encode the text, which then has no lone surrogate."""
-    return text.isascii() or _SURROGATE.search(text) is None
 
 
 def read_action(action: int, actions: Sequence[int], legal: Sequence[str] | None) -> Reading:

@@ -1,4 +1,5 @@
-"""Escaping of untrusted text for display: control and invisible characters are replaced by visible symbols."""
+"""Untrusted text: whether it can be encoded, and its escaping for display, in which control and invisible characters
+are replaced by visible symbols."""
 
 from __future__ import annotations
 
@@ -7,10 +8,16 @@ import unicodedata
 from functools import lru_cache
 
 _PERHAPS = re.compile(r"[^\t\n -~]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _STEER = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 """Unicode categories of controls, formats (direction, zero width), surrogates, line and paragraph separators."""
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
 """Invisible characters of other categories."""
+
+
+def is_encodable(text: str) -> bool:
+    """True if UTF-8 can encode the text, which then has no lone surrogate."""
+    return text.isascii() or _SURROGATE.search(text) is None
 
 
 def visible(text: str) -> str:

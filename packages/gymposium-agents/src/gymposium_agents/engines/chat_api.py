@@ -13,12 +13,13 @@ from concurrent.futures import Future
 from typing import Any
 from weakref import finalize
 
+from gymposium.background import BackgroundLoop
 from gymposium.errors import MissingExtra
-from gymposium.reading import MAX_REPLY, is_encodable
+from gymposium.reading import MAX_REPLY
 from gymposium.strict_json import strict_json
+from gymposium.visible import is_encodable
 from gymposium_agents.engines.api_errors import explained, malformed
 from gymposium_agents.engines.api_settings import OPENAI_URL, ApiSettings
-from gymposium_agents.engines.background import BackgroundLoop
 from gymposium_agents.engines.protocol import ChatCompletion
 from gymposium_agents.engines.secrets import without_secret
 from gymposium_agents.tokens import FinishReason, Message, Sampling

@@ -12,7 +12,7 @@ from typing import Literal
 
 from gymposium.driver import Turn
 from gymposium.errors import BadReward
-from gymposium.games.protocol import CHANCE, Match
+from gymposium.games.protocol import CHANCE, Match, as_recorded
 from gymposium.reading import Kind
 from gymposium.trajectories import Trajectory
 
@@ -45,7 +45,7 @@ def transcript(trajectory: Trajectory) -> Transcript:
     seat, seed = trajectory.seat, trajectory.seed
     if seed is None:
         raise BadReward("A trajectory has no seed, so its match cannot be replayed: give it the seed of its match.")
-    match, parts = trajectory.game.new(seed), []
+    match, parts = as_recorded(trajectory.game, trajectory.events).new(seed), []
     turns = iter(trajectory.turns)
     moves = iter([event for event in trajectory.events if event.seat != CHANCE])
     while seats := match.to_move():

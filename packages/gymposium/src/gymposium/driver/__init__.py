@@ -60,6 +60,8 @@ def play(
     came, with an `ending` that says why. Both schedules play the same moves if the players' replies depend on their
     asks alone.
 
+    A match of which a tool failed (`WorldBroke`) is yielded as far as it came, with or without a guard.
+
     Raises `BadOption` for an unknown schedule; without a guard, also `EngineError` with the match so far if a game's
     engine fails, and every exception that a player raises."""
     if schedule not in SCHEDULES:

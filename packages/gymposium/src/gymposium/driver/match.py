@@ -8,19 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from gymposium.driver.guard import Answer, PlayerFailure
 from gymposium.driver.opening import open_match
 from gymposium.driver.result import EngineError, MatchJob, MatchResult, Turn
 from gymposium.ending import OVER, Ending
-from gymposium.errors import tells_what_to_do
+from gymposium.errors import WorldBroke, tells_what_to_do
 from gymposium.failures import Tally, forfeited
-from gymposium.games.protocol import Match
+from gymposium.games.protocol import Match, Waits
 from gymposium.players.protocol import Ask, MatchContext, Reply, legal_moves
 from gymposium.prompt import prompt_for
-from gymposium.reading import read, read_action
+from gymposium.reading import bound, read, read_action
 from gymposium.streams import stream
+from gymposium.tools import tools_of
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 
 class RunningMatch:
@@ -28,14 +32,19 @@ class RunningMatch:
 
     `begin` opens it. From then on `asks` holds the current asks: put an answer to each of them, in order, into
     `answers`, and call `go_on` to play these. `match` and `turns` must not be changed.
+
+    The moves of some games take time (`Waits`), such as calls of tools. `go_on(wait=False)` begins them, and `waiting`
+    is then the future after which `arrived` plays on.
     """
 
     __slots__ = (
         "_context",
         "_moves",
         "_paid",
+        "_readers",
         "_so_far",
         "_tally",
+        "_tools",
         "answers",
         "asks",
         "job",
@@ -43,6 +52,7 @@ class RunningMatch:
         "opening",
         "penalties",
         "turns",
+        "waiting",
     )
 
     match: Match
@@ -52,11 +62,15 @@ class RunningMatch:
         if len(job.players) != job.game.seats:
             raise ValueError(f"{job.game.name} has {job.game.seats} seats, but {len(job.players)} players were given.")
         self.job = job
+        self._tools = tools_of(job.game)
+        self._readers = [bound(player.reader, self._tools, job.game.name) for player in job.players]
         self.turns: list[Turn] = []
         """The replies so far, of all seats."""
         self.asks: list[Ask] = []
         self.answers: list[Answer] = []
         """One place for each ask: None until its player has answered, and after the watchdog fired."""
+        self.waiting: Future[Any] | None = None
+        """What the match waits for after its moves, before it asks again."""
         self.opening = 0
         """Number of random plies with which the match began."""
         self._tally = Tally(job.on_illegal)
@@ -84,9 +98,10 @@ class RunningMatch:
         """The error to raise because the game's engine raised `error`; it holds the match so far."""
         return _engine_error(self._so_far, error)
 
-    def go_on(self) -> MatchResult | None:
-        """Plays the answers. Returns the result of the match if it is over, and None if it asks for more. A match
-        whose player could not be asked (a `PlayerFailure` that is not the player's own) is over as far as it came.
+    def go_on(self, *, wait: bool = True) -> MatchResult | None:
+        """Plays the answers. Returns the result of the match if it is over, and None if it asks for more or, without
+        `wait`, is `waiting`. A match whose player could not be asked (a `PlayerFailure` that is not the player's own)
+        is over as far as it came.
 
         Raises `EngineError` if the game's engine fails."""
         job, match, turns, moves, paid = self.job, self.match, self.turns, self._moves, self._paid
@@ -109,7 +124,8 @@ class RunningMatch:
                 legal = legal_moves(ask)
                 if reply.action is None:
                     cut_off = reply.finish_reason == "length"
-                    reading = read(reply.text, legal, job.players[seat].reader, job.game.move_pattern, cut_off=cut_off)
+                    pattern, calls = job.game.move_pattern, bool(self._tools)
+                    reading = read(reply.text, legal, self._readers[seat], pattern, cut_off=cut_off, calls=calls)
                 else:
                     reading = read_action(reply.action, match.legal_actions(seat), legal)
                 before = None if paid is None else paid[seat]
@@ -133,12 +149,32 @@ class RunningMatch:
             if again:
                 self.asks, self.answers = again, [None] * len(again)
                 return None
-            match.apply(moves)
-            return self._next_decision()
+            begin = getattr(match, "begin_moves", None)  # of `Waits`
+            if begin is None:
+                match.apply(moves)
+                return self._next_decision()
+            self.asks, self.answers, self.waiting = [], [], begin(moves)
         except Exception as error:
             if tells_what_to_do(error):
                 raise
             # players' exceptions do not pass through here, so it is the engine's
+            raise self.broken_off(error) from error
+        return self.arrived() if wait else None
+
+    def arrived(self) -> MatchResult | None:
+        """Plays the moves that the match is `waiting` for, and waits for them if they are not done. Returns as `go_on`
+        does.
+
+        Raises `EngineError` if the game's engine fails."""
+        done, self.waiting = self.waiting, None
+        assert done is not None, "the match waits for its moves"
+        try:
+            done.exception()  # waits
+            cast(Waits, self.match).finish_moves(done)
+            return self._next_decision()
+        except Exception as error:
+            if tells_what_to_do(error):
+                raise
             raise self.broken_off(error) from error
 
     def _next_decision(self) -> MatchResult | None:
@@ -178,7 +214,8 @@ def _result_so_far(
 
 
 def _engine_error(so_far: Callable[[str], MatchResult], error: Exception) -> EngineError:
-    return EngineError(so_far(f"{type(error).__name__}: {' '.join(str(error).split())}"), error)
+    text = " ".join(str(error).split())
+    return EngineError(so_far(text if isinstance(error, WorldBroke) else f"{type(error).__name__}: {text}"), error)
 
 
 def prompt_hash(job: MatchJob, seat: int) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gymposium.ending import Ending, cut_off_last
-from gymposium.errors import GymposiumError, WrongType
+from gymposium.errors import GymposiumError, WorldBroke, WrongType
 from gymposium.failures import FailurePolicy, forfeit_returns
 from gymposium.games.protocol import Event, Game, seat_result
 from gymposium.players.protocol import Player, Usage
@@ -115,14 +115,17 @@ class MatchResult:
 
 
 class EngineError(GymposiumError):
-    """A game's engine raised during a match. `played` is the match so far, as a record writer takes it; the cause is
-    the engine's exception."""
+    """A game's engine raised during a match, or a tool that the match needs failed (`WorldBroke`). `played` is the
+    match so far, as a record writer takes it; the cause is the exception."""
 
     def __init__(self, played: MatchResult, error: Exception) -> None:
         events = played.events
         last = f", the last {events[-1].move!r} of seat {events[-1].seat}" if events else ""
+        self.world_broke = isinstance(error, WorldBroke)
+        """True if a tool failed, which costs this match alone."""
+        what = "world" if self.world_broke else "engine"
         super().__init__(
-            f"The engine of {played.job.game.name} failed in match {played.job.id} (seed {played.job.seed}) after "
+            f"The {what} of {played.job.game.name} failed in match {played.job.id} (seed {played.job.seed}) after "
             f"{len(events)} events{last}: {played.ending.detail}."
         )
         self.add_note("The attribute `played` of this error holds the match so far.")

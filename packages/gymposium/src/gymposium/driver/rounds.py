@@ -3,7 +3,7 @@ is asked for all of them in one call."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from gymposium.driver.guard import Answer, Guard
 from gymposium.driver.match import RunningMatch
@@ -31,11 +31,12 @@ def rounds(
             return
         ask_players(running, watchdog, guard)
         unfinished: list[RunningMatch] = []
-        for match in running:
-            try:
-                result = match.go_on()
-            except EngineError as error:
-                result = result_or_raise(error, guard)
+        # all matches make their moves before the first is waited for, so that moves that take time do so together
+        for match, result in [(match, _result(match.go_on, wait=False)) for match in running]:
+            if match.waiting is not None:
+                result = _result(match.arrived)
+            if isinstance(result, EngineError):
+                result = result_or_raise(result, guard)
             if result is None:
                 unfinished.append(match)
             else:
@@ -43,9 +44,16 @@ def rounds(
         running = unfinished
 
 
+def _result(go_on: Callable[..., MatchResult | None], **keywords: bool) -> MatchResult | EngineError | None:
+    try:
+        return go_on(**keywords)
+    except EngineError as error:
+        return error
+
+
 def result_or_raise(error: EngineError, guard: Guard | None) -> MatchResult:
-    """The match so far, which says why it broke off. Raises the error if there is no guard."""
-    if guard is None:
+    """The match so far, which says why it broke off. Raises the error if there is no guard, unless a tool failed."""
+    if guard is None and not error.world_broke:
         raise error
     return error.played
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from queue import Empty, SimpleQueue
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gymposium.driver.guard import Answer, Guard, PlayerFailure, check_replies
 from gymposium.driver.match import RunningMatch
@@ -55,16 +55,21 @@ def streaming(
             failure: Exception | None = None
             for match in asker.answered():
                 try:
-                    result = match.go_on()
-                    if result is None:
+                    result = match.go_on(wait=False) if match.waiting is None else match.arrived()
+                    if match.waiting is not None:
+                        asker.wait_for(match, match.waiting)
+                    elif result is None:
                         asker.ask(match)
                     else:
                         ended.append(result)
-                except Exception as error:  # noqa: BLE001 - raised below, after the matches that ended are yielded
-                    if guard is None or not isinstance(error, EngineError):
+                except EngineError as error:
+                    if guard is None and not error.world_broke:
                         failure = error
                         break
                     ended.append(error.played)
+                except Exception as error:  # noqa: BLE001 - raised below, after the matches that ended are yielded
+                    failure = error
+                    break
             if failure is None:
                 asker.hand_over()  # so that players work while the caller handles the matches that ended
             running -= len(ended)
@@ -93,12 +98,14 @@ class _Pending:
 
 @dataclass(slots=True)
 class _Answered:
-    """The answers to some asks, or the exception that their player raised."""
+    """The answers to some asks, or the exception that their player raised, or a match whose moves are done."""
 
     pending: Sequence[_Pending]
     answers: Sequence[Answer] | BaseException
     desk: _Desk | None = None
     """The desk whose call has returned."""
+    moved: RunningMatch | None = None
+    """The match whose moves are done."""
 
 
 class _Desk:
@@ -166,6 +173,10 @@ class _Asker:
                 self._start_clock([pending])
                 self._submit(pending, receiver, player)
 
+    def wait_for(self, match: RunningMatch, moves: Future[Any]) -> None:
+        """Counts the match as answered when its moves are done."""
+        moves.add_done_callback(lambda _: self._answered.put(_Answered((), (), moved=match)))
+
     def hand_over(self) -> None:
         """Lets every desk that is not busy ask for what waits there."""
         for _, receiver in self._players.values():
@@ -173,11 +184,15 @@ class _Asker:
                 self._start_clock(receiver.call())
 
     def answered(self) -> list[RunningMatch]:
-        """Waits for answers. Returns the matches that have all of theirs. Raises what a player raised."""
+        """Waits for answers. Returns the matches that have all of theirs or whose moves are done. Raises what a player
+        raised."""
         self.hand_over()
         complete: list[RunningMatch] = []
         while not complete:
             for batch in self._next_answers():
+                if batch.moved is not None:
+                    complete.append(batch.moved)
+                    continue
                 if batch.desk is not None:
                     batch.desk.busy = batch.desk.overdue = False
                 if not any(pending in self._pending for pending in batch.pending):

@@ -15,6 +15,7 @@ from gymposium.games.protocol import Game, Style
 from gymposium.prompt import prompt_for
 from gymposium.reading import Reader
 from gymposium.table import Table
+from gymposium.tools import tools_of
 
 KINDS = ("text", "dict", "tensor")
 _RESULTS = {"win": "You won.", "draw": "It is a draw.", "loss": "You lost.", "score": "You played to the end."}
@@ -29,6 +30,7 @@ class Views:
         self.style: Style = style
         self.prompt = prompt_for(game, style, how)
         self._listed = game.num_actions > 0  # False for free text
+        self._tools = tools_of(game)
 
     def action_space(self) -> Space[Any]:
         """A new action space: `Moves`, or `UnicodeText` if the game takes free text. Each seat gets one, as spaces have
@@ -70,9 +72,12 @@ class Views:
         return parts
 
     def info(self, table: Table, seat: int, since: int | None = None) -> dict[str, Any]:
-        """The seat's info: `seat`; `legal_moves` unless the game takes free text; `reading`, that of the seat's first
-        reply after the first `since` turns; at the end `result`, and `report` if the match has reports."""
+        """The seat's info: `seat`; `legal_moves` unless the game takes free text; `tools` in a game with tools, as
+        OpenAI's API and chat templates take them; `reading`, that of the seat's first reply after the first `since`
+        turns; at the end `result`, and `report` if the match has reports."""
         info: dict[str, Any] = {"seat": seat}
+        if self._tools:
+            info["tools"] = [tool.as_function for tool in self._tools]
         if self._listed:  # in the order of the set bits of the mask
             ask = table.asks.get(seat)
             info["legal_moves"] = [] if ask is None else ask.legal_moves

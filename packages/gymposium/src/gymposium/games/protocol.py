@@ -11,9 +11,11 @@ import random
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, cast, runtime_checkable
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     import numpy as np
 
     from gymposium.plugins.specs import GameSpec
@@ -32,6 +34,13 @@ class Event(NamedTuple):
     move: str
 
 
+class ToolText(NamedTuple):
+    """What a tool returned, as its caller reads it."""
+
+    tool: str
+    text: str
+
+
 @dataclass(slots=True)  # not frozen, because that triples the cost of making one, once for each decision
 class Observation:
     """What one seat may know now. `legal_moves` is None in games of free text."""
@@ -39,6 +48,8 @@ class Observation:
     seat: int
     text: str
     legal_moves: list[str] | None
+    results: Sequence[ToolText] = ()
+    """What each tool returned that the seat's last move called; `text` has them all. () if none was called."""
 
 
 class Match(Protocol):
@@ -102,6 +113,37 @@ class Match(Protocol):
         """Return another world that this seat cannot tell from this one.
 
         Raises `NoSampler` if the game has no such sampler."""
+        ...
+
+
+@runtime_checkable
+class Waits(Protocol):
+    """Optional protocol: a match whose moves take time, such as calls of tools. The driver plays other matches in the
+    meantime. `apply` of such a match waits."""
+
+    def begin_moves(self, moves: Mapping[int, str]) -> Future[Any]:
+        """Begin what one move for each seat of `to_move()` leads to. The match stays as it is until `finish_moves`.
+
+        Raises `IllegalMove` or `WrongSeat`."""
+        ...
+
+    def finish_moves(self, done: Future[Any]) -> None:
+        """Play the moves of `begin_moves`, whose future is done. Raises `WorldBroke` if what they led to failed."""
+        ...
+
+
+@runtime_checkable
+class Recorded(Protocol):
+    """Optional protocol: a game whose matches ask something else than the game, such as tools."""
+
+    @property
+    def pure(self) -> bool:
+        """True if seed and moves decide what is answered, so that a replay asks again. False if it may be answered
+        otherwise another time, as by a server; a replay then takes the recorded answers."""
+        ...
+
+    def recorded(self, events: Sequence[Event]) -> Game:
+        """Return this game with matches that take what these events record, and ask nothing else."""
         ...
 
 
@@ -180,6 +222,13 @@ class Game(Protocol):
     def load(self, events: Sequence[Event], seed: int | None = None) -> Match:
         """Return the match that these events lead to. With its seed it continues as the original would."""
         ...
+
+
+def as_recorded(game: Game, events: Sequence[Event]) -> Game:
+    """The game whose matches take what these events record and ask nothing else; the game itself if its matches never
+    ask."""
+    recorded = getattr(game, "recorded", None)
+    return game if recorded is None else cast(Game, recorded(events))
 
 
 def seat_result(returns: Sequence[float], seat: int, forfeit: int | None = None) -> str:

@@ -9,10 +9,13 @@ from gymposium.games.protocol import Style
 from gymposium.players.distribution import MoveDistribution
 from gymposium.players.protocol import Ask, Repeats, Reply
 from gymposium.reading import READERS, Reader
+from gymposium.tools import move_of, tools_of
+from gymposium.tools.random_calls import random_call
 
 
 class RandomPlayer:
-    """A player of uniformly random legal moves, drawn from the seat's own stream."""
+    """A player of uniformly random legal moves, drawn from the seat's own stream. In a game with tools it calls a
+    random tool with random arguments, whose words are from the text that it reads."""
 
     name = "random"
     reader: Reader = READERS["move"]
@@ -30,6 +33,8 @@ class RandomPlayer:
         ]
 
     def _choose(self, ask: Ask) -> str:
+        if tools := tools_of(ask.game):
+            return move_of([random_call(tools, ask.observe("compact").text, ask.rng)])
         moves = _legal(ask)
         return moves[int(ask.rng.random() * len(moves))]
 

@@ -128,6 +128,9 @@ class GameSpec(Spec):
     chance: bool = False
     utility: Literal["zero_sum", "general_sum", "cooperative", "score"] = "zero_sum"
     free_text: bool = False
+    tools: bool = False
+    """True if moves are calls of tools, and chance events hold the hidden task and what tools returned
+    (`gymposium.worlds`). Then `free_text` is True, too."""
     unsearchable: str = ""
     """Why players that search must not play the game, as the end of a sentence: `its deals are too large …`. They
     refuse with this reason. Empty if they may."""

@@ -15,7 +15,7 @@ from gymposium.driver import Answer, Guard, MatchJob, MatchResult, PlayerFailure
 from gymposium.ending import Ending
 from gymposium.errors import BadRecord
 from gymposium.failures import FailurePolicy, forfeit_returns
-from gymposium.games.protocol import CHANCE, Event, Game, Match, Style
+from gymposium.games.protocol import CHANCE, Event, Game, Match, Style, as_recorded
 from gymposium.games.registry import load_named_game
 from gymposium.players.protocol import Ask, Player, Reply, Usage
 from gymposium.prompt import PROMPT_VERSION
@@ -94,8 +94,14 @@ def _reply(turn: Mapping[str, Any]) -> Reply:
     return Reply(turn["text"], "length" if turn["reading"] == "cut off" else "stop", None, turn.get("action"), usage)
 
 
+def replayed_game(game: Game, record: Record) -> Game:
+    """The game in which a recorded match is played again. If it asks a server or the like, whose answers may differ
+    now, it takes the recorded ones."""
+    return game if getattr(game, "pure", True) else as_recorded(game, record.events)
+
+
 def replay_job(game: Game, record: Record) -> MatchJob:
-    """The job that plays a recorded match again, with a `ScriptedPlayer` in each seat.
+    """The job that plays a recorded match again in its `replayed_game`, with a `ScriptedPlayer` in each seat.
 
     Raises `GymposiumError` if the record's players, prompts or failure policy do not fit the game."""
     ended = 0 if record.ending.broke_off else game.seats
@@ -110,7 +116,7 @@ def replay_job(game: Game, record: Record) -> MatchJob:
     ]
     return MatchJob(
         id=record.id,
-        game=game,
+        game=replayed_game(game, record),
         players=players,
         seed=record.seed,
         player_seed=record.player_seed,
@@ -198,7 +204,8 @@ def wrong_event(record: Record, number: int, now: Event) -> str:
 
 def _opening_events(record: Record) -> int:
     """Number of events before the first reply."""
-    return len(open_match(load_named_game(record.game), record.seed, record.opening)[0].events)
+    game = replayed_game(load_named_game(record.game), record)
+    return len(open_match(game, record.seed, record.opening)[0].events)
 
 
 def late_event(record: Record, number: int) -> str:

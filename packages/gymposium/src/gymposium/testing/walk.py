@@ -13,6 +13,8 @@ from gymposium.players.protocol import Ask, Reply
 from gymposium.reading import READERS, Reader
 from gymposium.streams import stream
 from gymposium.testing.contract import CheckFailed, after
+from gymposium.tools import move_of, tools_of
+from gymposium.tools.random_calls import random_call
 
 BEGIN = 10
 """Cost of starting a match, in decisions. In some games the start is most of the work."""
@@ -20,8 +22,11 @@ BEGIN = 10
 _WORDS = ("0", "1", "2", "3", "5", "7", "10", "yes", "no", "a", "x", "I do not know", "çé ∑", "{}")
 
 
-def some_text(prompt: str, rng: random.Random) -> str:
-    """Return a short text that a reader of the prompt might reply: a word or line of it, or a common answer."""
+def some_text(game: Game, prompt: str, rng: random.Random) -> str:
+    """Return a short text that a reader of the prompt might reply: a call of one of the game's tools, or else a word or
+    line of the prompt, or a common answer."""
+    if tools := tools_of(game):
+        return move_of([random_call(tools, prompt, rng)])
     pieces = (prompt.split(), [line.strip() for line in prompt.split("\n") if line.strip()], _WORDS)
     some = pieces[int(rng.random() * 3)] or _WORDS
     return some[int(rng.random() * len(some))]
@@ -31,7 +36,7 @@ def any_move(match: Match, seat: int, rng: random.Random) -> str:
     """Return a random legal move, or a short text in a game of free text."""
     legal = match.legal_moves(seat)
     if legal is None:
-        return some_text(match.observe(seat, "compact").text, rng)
+        return some_text(match.game, match.observe(seat, "compact").text, rng)
     if not legal:
         raise CheckFailed(
             f"seat {seat} is to move but has no legal move.",
@@ -46,10 +51,10 @@ def any_moves(match: Match, rng: random.Random) -> dict[int, str]:
     return {seat: any_move(match, seat, rng) for seat in match.to_move()}
 
 
-def any_reply(info: Mapping[str, Any], text: str, rng: random.Random) -> str:
+def any_reply(game: Game, info: Mapping[str, Any], text: str, rng: random.Random) -> str:
     """Return a random reply to what an environment shows: a legal move of its info, or a short text."""
     legal = info.get("legal_moves")
-    return legal[int(rng.random() * len(legal))] if legal else some_text(text, rng)
+    return legal[int(rng.random() * len(legal))] if legal else some_text(game, text, rng)
 
 
 class AnyPlayer:
@@ -64,7 +69,9 @@ class AnyPlayer:
 
     def _choose(self, ask: Ask) -> str:
         moves, rng = ask.legal_moves, ask.rng
-        return some_text(ask.observe("compact").text, rng) if moves is None else moves[int(rng.random() * len(moves))]
+        if moves is None:
+            return some_text(ask.game, ask.observe("compact").text, rng)
+        return moves[int(rng.random() * len(moves))]
 
 
 def steps(match: Match, rng: random.Random, moves: list[dict[int, str]] | None = None) -> Iterator[Match]:

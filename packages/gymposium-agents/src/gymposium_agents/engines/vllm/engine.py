@@ -12,8 +12,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from gymposium.background import BackgroundLoop
 from gymposium.errors import GymposiumError
-from gymposium_agents.engines.background import BackgroundLoop
 from gymposium_agents.engines.vllm.client import Connection, Held, Refused
 from gymposium_agents.engines.vllm.fits import check_fits
 from gymposium_agents.engines.vllm.server import Server

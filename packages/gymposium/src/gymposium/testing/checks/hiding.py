@@ -45,6 +45,8 @@ def hiding_is_declared(game: Game, seed: int = 0, effort: Effort = NORMAL) -> No
     that they do not tell apart."""
     if game.spec.information == "perfect":
         raise NotApplicable("the game says that nothing is hidden")
+    if game.spec.tools:
+        raise NotApplicable("its openings tell the tasks apart, and what tools would return is hidden all the same")
     require(
         not _views_are_texts(game, seed, effort),
         "the spec says information='imperfect', but view(seat) is what observe(seat) shows, so nothing says what the "
@@ -94,6 +96,8 @@ def nothing_hidden_shows(game: Game, seed: int = 0, effort: Effort = NORMAL) -> 
 
 def everything_known_is_told(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
     """If what a seat knows differs, its prompts differ, in both styles."""
+    if game.spec.tools:
+        raise NotApplicable("a prompt shows what the last tools returned, as a message of a conversation")
     _raise(_report(game, seed, effort), ("blind prompt",))
 
 

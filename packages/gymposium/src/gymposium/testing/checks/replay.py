@@ -75,7 +75,7 @@ def _falsified(match: Match) -> Iterator[tuple[str, list[Event]]]:
     events = list(match.events)
     last = max(number for number, event in enumerate(events) if event.seat != CHANCE)
     seat, move = events[last]
-    if not match.game.spec.free_text:
+    if match.game.spec.tools or not match.game.spec.free_text:
         yield "an illegal move", [*events[:last], Event(seat, "no such move"), *events[last + 1 :]]
     yield "an event after the end", [*events, Event(seat, move)]
     yield "a seat that does not exist", [*events[:last], Event(match.game.seats, move), *events[last + 1 :]]

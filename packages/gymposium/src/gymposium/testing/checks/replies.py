@@ -9,10 +9,11 @@ from typing import NoReturn
 
 from gymposium.errors import IllegalMove
 from gymposium.games.protocol import Game, Match
-from gymposium.reading import KINDS, READERS, is_encodable, read
+from gymposium.reading import KINDS, READERS, read
 from gymposium.testing.contract import NORMAL, CheckFailed, Effort, after, raised, short
 from gymposium.testing.positions import Snapshot
 from gymposium.testing.walk import alike, any_moves, played
+from gymposium.visible import is_encodable
 
 _HOSTILE: tuple[str, ...] = (
     "",
@@ -87,7 +88,7 @@ def hostile_texts(legal: Sequence[str] | None) -> list[str]:
 def refused_moves_change_nothing(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
     """An illegal move raises IllegalMove and nothing else; the match stays as it was, and so does its later course.
 
-    A game of free text takes every text."""
+    A game of free text takes every text, unless it has tools."""
     for match, untouched in alike(game, seed, effort.decisions // 8):
         if match.events != untouched.events:
             raise CheckFailed(
@@ -96,9 +97,10 @@ def refused_moves_change_nothing(game: Game, seed: int = 0, effort: Effort = NOR
                 where=after(match),
                 do="check every move before anything is drawn or changed.",
             )
-        for seat in () if game.spec.free_text else match.to_move():
+        takes_all = game.spec.free_text and not game.spec.tools
+        for seat in () if takes_all else match.to_move():
             _refuses_all(match, seat)
-        if game.spec.free_text and match.to_move():
+        if takes_all and match.to_move():
             _takes_all(match)
 
 

@@ -64,7 +64,7 @@ def rewards_add_up(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
             text, info = env.reset(seed=own_seed)
             total, over = 0.0, False
             while not over:
-                text, reward, over, _, info = env.step(any_reply(info, text, rng))
+                text, reward, over, _, info = env.step(any_reply(game, info, text, rng))
                 total += reward
             _adds_up(game, env.match.returns()[seat], total, f"Gymnasium, seat {seat}, seed {own_seed}")
         aec = TextGameAECEnv(game)
@@ -73,7 +73,7 @@ def rewards_add_up(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
         for agent in aec.agent_iter():
             observation, reward, over, _, info = aec.last()
             totals[agent] += reward
-            aec.step(None if over else any_reply(info, observation["text"], rng))
+            aec.step(None if over else any_reply(game, info, observation["text"], rng))
         for agent, value in zip(aec.possible_agents, aec.match.returns()):
             _adds_up(game, value, totals[agent], f"PettingZoo, {agent}, seed {own_seed}")
 

@@ -72,7 +72,7 @@ class _Beside:
             self.match = self.game.new(self.rng.getrandbits(31))
         self.match.apply(any_moves(self.match, self.rng))
         text, info = self.env.reset(seed=self.rng.getrandbits(31))
-        self.env.step(any_reply(info, text, self.rng))
+        self.env.step(any_reply(self.game, info, text, self.rng))
 
 
 def _environment(game: Game) -> TextGameEnv:
@@ -86,7 +86,7 @@ def _through_an_environment(game: Game, seed: int, beside: _Beside | None) -> li
     while not over:
         if beside is not None:
             beside.step()
-        text, _, over, _, info = env.step(any_reply(info, text, rng))
+        text, _, over, _, info = env.step(any_reply(game, info, text, rng))
     return list(env.match.events)
 
 

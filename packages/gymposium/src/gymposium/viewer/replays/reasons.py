@@ -29,7 +29,8 @@ def why(turn: Turn, legal: Sequence[str] | None, how: Reader) -> str:
         return f"It has {len(text):,} characters. A reply of more than {MAX_REPLY:,} is not read."
     submission = how.submission(text)
     if submission is None:
-        return f"It does not have the form that was asked for: {how.instructions('compact', free_text=legal is None)}"
+        form = how.instructions("compact", wanted="your text" if legal is None else "one legal move")
+        return f"It does not have the form that was asked for: {form}" if form else "It is no call of a tool."
     written = submission.strip()
     if not written:
         return "It is empty where the move should stand." if how.name != "move" else "It is empty."

@@ -18,6 +18,7 @@ from gymposium.players.protocol import Usage
 from gymposium.prompt import PROMPT_VERSION, prompt_for
 from gymposium.reading import reader
 from gymposium.records import Decision, Record, first_difference, walk
+from gymposium.records.replay import replayed_game
 from gymposium.viewer.replays.reasons import offered, why
 from gymposium.visible import visible
 
@@ -184,7 +185,7 @@ def _build(record: Record, trouble: str = "") -> Story:
     difference = ""
     try:
         if not trouble:
-            game = load_named_game(record.game)
+            game = replayed_game(load_named_game(record.game), record)
             for seat, prompt in zip(seats, record.prompts, strict=False):
                 _describe_prompts(game, seat, prompt)
             for decision in walk(record, partial(_look, record, pictures)):

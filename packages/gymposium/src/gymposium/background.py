@@ -1,4 +1,4 @@
-"""An event loop in a background thread, for engines that wait for servers."""
+"""An event loop in a background thread, for engines and tools that wait for servers."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class BackgroundLoop:
             if not self._ended:
                 return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
         coroutine.close()
-        raise GymposiumError("The engine is closed, so it cannot be asked. Make another.")
+        raise GymposiumError("It is closed, so it cannot be asked. Make another.")
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine to its end and return its result."""

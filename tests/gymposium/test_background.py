@@ -10,8 +10,8 @@ from concurrent.futures import CancelledError
 
 import pytest
 
+from gymposium.background import BackgroundLoop
 from gymposium.errors import GymposiumError
-from gymposium_agents.engines.background import BackgroundLoop
 
 
 async def nothing() -> None:
@@ -98,7 +98,7 @@ def test_nobody_who_asks_while_it_ends_is_left_waiting() -> None:
 def test_a_program_ends_while_it_runs() -> None:
     program = (
         "import asyncio\n"
-        "from gymposium_agents.engines.background import BackgroundLoop\n"
+        "from gymposium.background import BackgroundLoop\n"
         "loop = BackgroundLoop('test')\n"
         "async def wait(begun):\n"
         "    begun.set()\n"

@@ -1,0 +1,12 @@
+"""Worlds: tasks that a player solves by calling tools, such as questions about a mailbox.
+
+Each task is a match of one seat, so players, records, evaluation, boards and training need nothing of their own for
+them. An author writes a `Tasks` and a `World`, and `tool_game` makes the game.
+"""
+
+from gymposium.tools import Call, Tool
+from gymposium.worlds.game import ToolGame, tool_game
+from gymposium.worlds.match import ToolMatch
+from gymposium.worlds.protocol import Result, Tasks, World
+
+__all__ = ["Call", "Result", "Tasks", "Tool", "ToolGame", "ToolMatch", "World", "tool_game"]

@@ -1,0 +1,262 @@
+"""The match of one task: calls and results as events, from which everything that is shown follows."""
+
+from __future__ import annotations
+
+import json
+import random
+import weakref
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from gymposium.errors import BadRecord, CannotPlayOn, IllegalMove, NoSampler, WorldBroke, WrongSeat
+from gymposium.games.protocol import CHANCE, Event, Observation, Style, ToolText
+from gymposium.strict_json import strict_json
+from gymposium.tools import Call, Tool, calls_of
+from gymposium.visible import is_encodable
+from gymposium.worlds.protocol import Result, World
+from gymposium.worlds.running import limited, start
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from gymposium.worlds.game import ToolGame
+
+LONGEST = 20_000
+"""Number of characters of a result that are shown; the rest is cut off, and the text says so."""
+
+
+class ToolMatch:
+    """A match that is one task. Its events are the task with its opening, and then each move and what its calls
+    returned; if the world is not pure, the first one also holds the tools. A world is opened for new matches, and for
+    loaded ones when they are played on."""
+
+    def __init__(self, game: ToolGame, seed: int | None, events: Sequence[Event] = ()) -> None:
+        self.game = game
+        self.seed = seed
+        self.events: list[Event] = []
+        self._used, self._invalid = 0, 0
+        self._steps: list[tuple[str, tuple[ToolText, ...], Mapping[str, Any]]] = []
+        """Each move with its results and the state of the task after it."""
+        self._world: World | None = None
+        self._closing: weakref.finalize[[World], ToolMatch] | None = None
+        if events:
+            self._load(events)
+        elif game.record:
+            self._begin(game.record[0])
+        else:
+            assert seed is not None, "a new match has a seed"
+            first: dict[str, Any] = {} if game.pure else {"tools": [asdict(tool) for tool in game.tools]}
+            first["task"] = game.tasks.task(seed)
+            world = start(self._opened(first["task"])).result()
+            first["opening"] = {style: world.opening(style) for style in ("full", "compact")}
+            self._begin(Event(CHANCE, _json(first, sort=game.pure)))  # prompts list arguments in the order of a schema
+
+    # -- what it shows
+
+    def to_move(self) -> tuple[int, ...]:
+        return () if self._over else (0,)
+
+    def legal_moves(self, seat: int) -> list[str] | None:
+        return None
+
+    def legal_actions(self, seat: int) -> list[int]:
+        return []
+
+    def observe(self, seat: int, style: Style = "full") -> Observation:
+        if not self._steps:
+            return Observation(seat, self._opening[style], None)
+        results = self._steps[-1][1]
+        return Observation(seat, "".join(f"{_lined(result.text)}" for result in results), None, results)
+
+    def view(self, seat: int) -> str:
+        shown = [[move, [result.text for result in results]] for move, results, _ in self._steps]
+        return _json([self._opening["full"], shown])
+
+    def tensor(self, seat: int) -> np.ndarray:
+        raise ValueError(f"{self.game.name} has no tensor observation; use observation='text'.")
+
+    def returns(self) -> tuple[float, ...]:
+        return (float(self._steps[-1][2]["score"]) if self._steps else 0.0,)
+
+    def report(self, seat: int) -> Mapping[str, float]:
+        """The world's figures, the number of calls, and the number of calls that were not valid."""
+        named = dict(self._steps[-1][2]["report"]) if self._steps else {}
+        return {**named, "calls": float(self._used), "invalid_calls": float(self._invalid)}
+
+    # -- moves
+
+    def apply(self, moves: Mapping[int, str]) -> None:
+        done = self.begin_moves(moves)
+        done.exception()  # waits; `finish_moves` raises it
+        self.finish_moves(done)
+
+    def begin_moves(self, moves: Mapping[int, str]) -> Future[tuple[Event, Event]]:
+        if self._over or set(moves) != {0}:
+            raise WrongSeat(moves, self.to_move())
+        try:
+            calls = calls_of(moves[0])
+        except ValueError as error:
+            raise IllegalMove(0, moves[0], ()) from error
+        return start(self._outcome(Event(0, moves[0]), calls))
+
+    def finish_moves(self, done: Future[tuple[Event, Event]]) -> None:
+        self._note(*done.result())
+
+    def fork(self, rng: random.Random) -> ToolMatch:
+        return self.game.load(self.events, self.seed)
+
+    def resample(self, seat: int, rng: random.Random) -> ToolMatch:
+        raise NoSampler(f"{self.game.name}: search cannot guess what tools would return.")
+
+    # -- the world
+
+    async def _opened(self, task: Mapping[str, Any]) -> World:
+        world = self._world = await limited(self.game.tasks.open(task), "The opening of the task")
+        self._closing = weakref.finalize(self, _close, world)
+        self._closing.atexit = False
+        return world
+
+    async def _outcome(self, move: Event, calls: Sequence[Call]) -> tuple[Event, Event]:
+        """The move and what its calls return: of the world, or of the record."""
+        if record := self.game.record:
+            if len(self.events) + 1 >= len(record):
+                raise WorldBroke("The record ends here.")
+            return move, record[len(self.events) + 1]
+        world = self._world or await self._resumed()
+        results: list[Result] = []
+        for call in calls:
+            results.append(await self._answer(world, call, self._used + len(results)))
+        over = world.over() or self._used + len(calls) >= self.game.tasks.max_calls
+        invalid = sum(self._objection(call) is not None for call in calls)
+        state = {"over": over, "score": world.score(), "report": world.report(), "invalid_calls": invalid}
+        outcome = _recorded(self.game, calls, results, state)
+        if over and self._closing is not None and self._closing.detach():
+            await limited(world.close(), "The end of the task")
+        return move, Event(CHANCE, outcome)
+
+    async def _answer(self, world: World, call: Call, used: int) -> Result:
+        if used >= self.game.tasks.max_calls:
+            return Result("No calls are left.", error=True)
+        if world.over():
+            return Result("The task is over.", error=True)
+        if (objection := self._objection(call)) is not None:
+            return Result(objection, error=True)
+        return _bounded(await limited(world.call(call), f"The tool {call.name}"))
+
+    def _objection(self, call: Call) -> str | None:
+        """Why the call is not valid, as a sentence; None if it is."""
+        tool = self.game.by_name.get(call.name)
+        if tool is None:
+            return f"There is no tool {call.name!r}. Tools: {', '.join(self.game.by_name)}."
+        reason = tool.objection(call.arguments)
+        return None if reason is None else f"Wrong arguments for {call.name}: {reason}."
+
+    async def _resumed(self) -> World:
+        """The world at the position of a loaded match, in which every recorded call is made again."""
+        if self.game.tasks.purity != "pure":
+            raise CannotPlayOn(
+                f"{self.game.name}: a recorded match cannot be played on, because its tools would not return the same "
+                f"again. Start a new match."
+            )
+        world = await self._opened(json.loads(self.events[0].move)["task"])
+        used = 0
+        for move, shown, _ in self._steps:
+            for call, was in zip(calls_of(move), shown, strict=True):
+                result = await self._answer(world, call, used)
+                used += 1
+                if result.text != was.text:
+                    raise BadRecord(
+                        f"{call.name} returned {was.text[:80]!r} in the record, and now {result.text[:80]!r}"
+                    )
+        return world
+
+    # -- events
+
+    @property
+    def _over(self) -> bool:
+        return bool(self._steps) and bool(self._steps[-1][2]["over"])
+
+    def _begin(self, event: Event) -> None:
+        try:
+            opening = json.loads(event.move)["opening"]
+            self._opening = {style: _lined(opening[style]) for style in ("full", "compact")}
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise BadRecord("Event 0 is not a task with its opening.") from error
+        self.events.append(event)
+
+    def _note(self, move: Event, outcome: Event) -> None:
+        """Add a move and what it led to."""
+        state = json.loads(outcome.move)
+        results = tuple(ToolText(one["tool"], one["text"]) for one in state.pop("results"))
+        if len(results) != len(calls_of(move.move)):
+            raise ValueError("there is not one result for each call")
+        self._used += len(results)
+        self._invalid += int(state.pop("invalid_calls"))
+        self._steps.append((move.move, results, state))
+        self.events += move, outcome
+
+    def _load(self, events: Sequence[Event]) -> None:
+        if events[0].seat != CHANCE or len(events) % 2 == 0:
+            raise BadRecord("The events are not a task followed by moves and their results.")
+        self._begin(Event(*events[0]))
+        for number in range(1, len(events), 2):
+            move, outcome = Event(*events[number]), Event(*events[number + 1])
+            if move.seat != 0 or outcome.seat != CHANCE or self._over:
+                raise BadRecord(f"Event {number} ({move.move[:80]!r}) is of seat {move.seat}, which is not to move.")
+            try:
+                self._note(move, outcome)
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                raise BadRecord(f"Event {number} is no call with its results.") from error
+
+
+def tools_in(event: Event) -> tuple[Tool, ...]:
+    """The tools that the first event of a match names; () if its world is pure, so that they need not be recorded.
+    Raises `BadRecord` for an event that is no task."""
+    try:
+        return tuple(Tool(**tool) for tool in strict_json(event.move).get("tools", ()))
+    except (ValueError, TypeError, AttributeError) as error:
+        raise BadRecord("Event 0 is not a task with its tools.") from error
+
+
+def _close(world: World) -> None:
+    """Let the world end, without waiting for it."""
+    start(world.close())
+
+
+def _recorded(game: ToolGame, calls: Sequence[Call], results: Sequence[Result], state: Mapping[str, Any]) -> str:
+    """The event of what calls returned. Raises `WorldBroke` for a score that the game does not allow, and for values
+    that are not JSON."""
+    least, most = game.tasks.utility_range
+    if not least - 1e-9 <= state["score"] <= most + 1e-9:
+        raise WorldBroke(f"The score {state['score']!r} is not from {least:g} to {most:g}.")
+    shown = [
+        {"tool": call.name, "text": result.text, "error": result.error, "value": result.value}
+        for call, result in zip(calls, results, strict=True)
+    ]
+    try:
+        return _json({**state, "report": dict(state["report"]), "results": shown})
+    except (TypeError, ValueError) as error:
+        raise WorldBroke(f"A report or the value of a result is not JSON: {error}") from error
+
+
+def _bounded(result: Result) -> Result:
+    """The result with a text that can be shown and recorded."""
+    if not isinstance(result, Result):
+        raise WorldBroke(f"A tool returned {type(result).__name__} where a Result is wanted.")
+    text: Any = result.text
+    if not isinstance(text, str) or not is_encodable(text):
+        return Result("The tool returned something that is not text.", error=True)
+    if len(text) <= LONGEST:
+        return result
+    cut = f"{text[:LONGEST]}\n[cut off: the whole result has {len(text):,} characters]"
+    return Result(cut, result.error, result.value)
+
+
+def _lined(text: str) -> str:
+    return text if text.endswith("\n") or not text else text + "\n"
+
+
+def _json(value: Any, *, sort: bool = True) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=sort)

@@ -1,0 +1,80 @@
+"""Dialects: what is written is read again, and nothing else is."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, strategies as st
+
+from gymposium.errors import BadOption
+from gymposium.reading import bound, read, reader
+from gymposium.tools import Call, Tool, move_of
+from gymposium.tools.dialects import DIALECTS, Dialect
+
+TOOL = Tool(
+    "find",
+    "Find it.",
+    {"type": "object", "properties": {"text": {"type": "string"}, "count": {"type": "integer"}, "list": {}}},
+)
+TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="<>\r"), min_size=1).map(str.strip)
+CALLS = st.builds(
+    lambda text, count, words: Call("find", {"text": text, "count": count, "list": words}),
+    TEXTS, st.integers(), st.lists(TEXTS),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+@given(call=CALLS)
+def test_what_is_written_is_read(name: str, call: Call) -> None:
+    how = bound(reader(f"tools-{name}"), (_typed(),), "a game")
+    reply = how.answer(move_of([call]))
+    for text in (reply, f"  {reply}\n", f"<think>\nIt may be </tool_call>.\n</think>\n\n{reply}"):
+        reading = read(text, None, how, None, calls=True)
+        assert (reading.kind, reading.move) == ("move", move_of([call]))
+
+
+def _typed() -> Tool:
+    return Tool("find", "Find it.", {**TOOL.parameters, "properties": {**TOOL.parameters["properties"],
+                "list": {"type": "array", "items": {"type": "string"}}}})  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["hermes", "keys", "functions"])
+def test_several_calls_are_one_move(name: str) -> None:
+    how = bound(reader(f"tools-{name}"), (TOOL,), "a game")
+    calls = [Call("find", {"text": "a"}), Call("find", {"count": 2})]
+    assert how.submission(how.answer(move_of(calls))) == move_of(calls)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS.values(), ids=lambda one: one.name)
+def test_other_text_is_unparsable(dialect: Dialect) -> None:
+    how = bound(reader(f"tools-{dialect.name}"), (TOOL,), "a game")
+    call = how.answer(move_of([Call("find", {"count": 1})]))
+    spoilt = (
+        "", "I will call find.", f"First: {call}", f"{call} Done.", call[:-1], f"<think>{call}", f"{call}</tool_call>",
+        call.replace("count", 'count": 1, "count') if dialect.name in ("hermes", "llama") else f"{call}<tool_call>",
+        call.replace("1", "NaN"), call.replace("1", "[" * 9_999),
+    )  # fmt: skip
+    for text in spoilt:
+        assert read(text, None, how, None, calls=True).kind == "unparsable", text
+
+
+def test_an_argument_that_is_given_twice_is_unparsable() -> None:
+    twice = "<tool_call>find\n" + "<arg_key>count</arg_key>\n<arg_value>1</arg_value>\n" * 2 + "</tool_call>"
+    assert bound(reader("tools-keys"), (TOOL,), "a game").submission(twice) is None
+
+
+def test_a_surrogate_in_an_argument_is_unparsable() -> None:
+    how = bound(reader("tools-hermes"), (TOOL,), "a game")
+    text = '<tool_call>{"name": "find", "arguments": {"text": "\\ud800"}}</tool_call>'
+    assert read(text, None, how, None, calls=True).kind == "unparsable"
+
+
+def test_a_game_without_tools_refuses_the_readers_of_calls() -> None:
+    with pytest.raises(BadOption, match=r"reply=tools-llama: nim has no tools to call\. Write 'move'"):
+        bound(reader("tools-llama"), (), "nim")
+
+
+def test_the_other_readers_read_a_call_as_one_line_of_json() -> None:
+    line = move_of([Call("find", {"text": "a"})])
+    assert read(line.replace(" ", ""), None, reader("move"), None, calls=True).move == line
+    assert read(f"<think>x</think><move>{line}</move>", None, reader("tags"), None, calls=True).move == line
+    assert read("find a", None, reader("move"), None, calls=True).kind == "unparsable"

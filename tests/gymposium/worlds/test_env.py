@@ -1,0 +1,40 @@
+"""Worlds as Gymnasium environments, and under the conformance kit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from gymnasium.utils.env_checker import check_env
+from tests.gymposium.worlds.guessing import a_guess, guessing
+
+from gymposium.envs.gym import TextGameEnv
+from gymposium.testing.contract import QUICK, NotApplicable
+from gymposium.testing.registry import CHECKS, Check
+
+OF_GAMES = [check for check in CHECKS if check.of == "game"]
+
+
+def test_an_episode() -> None:
+    env = TextGameEnv(guessing())
+    text, info = env.reset(seed=4)
+    assert text.endswith("Guess a number from 0 to 9.\nAnswer with one call and nothing else.\n")
+    assert [tool["function"]["name"] for tool in info["tools"]] == ["guess", "misbehave"]
+    text, reward, terminated, _, info = env.step(a_guess(2))
+    assert "higher\n" in text
+    assert (reward, terminated, info["reading"]) == (0.0, False, "move")
+    _, reward, terminated, _, info = env.step(a_guess(4))
+    assert (reward, terminated, info["report"]["exact"]) == (1.0, True, 1.0)
+
+
+def test_gymnasium_checks_it() -> None:
+    check_env(TextGameEnv(guessing()), skip_render_check=True)
+
+
+@pytest.mark.parametrize("check", OF_GAMES, ids=[f"{check.family}-{check.name}" for check in OF_GAMES])
+@pytest.mark.parametrize("purity", ["pure", "recorded"])
+def test_it_conforms(purity: Any, check: Check) -> None:
+    try:
+        check.run(guessing(purity), 0, QUICK)
+    except NotApplicable as reason:
+        pytest.skip(str(reason))
