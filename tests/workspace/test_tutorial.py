@@ -1,8 +1,9 @@
-"""The tutorial "your own game" happens as it is told: its files are written, its changes made and its commands run in
-the order of the page, and what they print is what it shows."""
+"""The tutorials "your own game" and "your own world" happen as they are told: their files are written, their changes
+made and their commands run in the order of the page, and what they print is what it shows."""
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import subprocess
@@ -13,15 +14,21 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "tutorials" / "your-own-game.md"
+TUTORIALS = ROOT / "docs" / "tutorials"
+GAME, WORLD = TUTORIALS / "your-own-game.md", TUTORIALS / "your-own-world.md"
 BLOCK = re.compile(r"^```(?:\{code-block\} )?(\w+)\n(?::caption: ([^\n]*)\n\n)?(.*?)^```$", re.MULTILINE | re.DOTALL)
+PIECE = re.compile(
+    r"^```\{literalinclude\} (\S+)\n:language: python\n:caption: ([^\n]*)\n:([\w-]+): (.*)\n```$", re.MULTILINE
+)
+"""A part of an example that the reader is to write: the file, where to write it, and which part."""
 SKIPPED = "…"
 """On a line of its own it stands for any lines of output, within a line for any text."""
 
 
-def test_the_tutorial_happens_as_it_is_told(tmp_path: Path) -> None:
+@pytest.mark.parametrize("page", [GAME, WORLD], ids=lambda page: page.stem)
+def test_the_tutorial_happens_as_it_is_told(page: Path, tmp_path: Path) -> None:
     kinds = set()
-    for kind, caption, body in BLOCK.findall(PAGE.read_text(encoding="utf-8")):
+    for kind, caption, body in BLOCK.findall(PIECE.sub(as_code, page.read_text(encoding="utf-8"))):
         kinds.add(kind)
         if kind == "console":
             for command, shown in commands(body):
@@ -35,6 +42,34 @@ def test_the_tutorial_happens_as_it_is_told(tmp_path: Path) -> None:
             assert (kind, bool(caption)) == ("python", True), f"nothing is done with this {kind}"
             (tmp_path / caption).write_text(body, encoding="utf-8")
     assert kinds == {"console", "diff", "python"}
+
+
+def test_the_world_is_written_whole() -> None:
+    [(file, _, _, _), *_] = pieces = PIECE.findall(WORLD.read_text(encoding="utf-8"))
+    assert "\n\n".join(piece(file, how, which) for _, _, how, which in pieces) == read(file)
+
+
+def as_code(shown: re.Match[str]) -> str:
+    """The block of code that a directive shows."""
+    file, caption, how, which = shown.groups()
+    return f"```{{code-block}} python\n:caption: {caption}\n\n{piece(file, how, which)}```"
+
+
+def piece(file: str, how: str, which: str) -> str:
+    """The part of an example from its first line to a line (`end-at`), or with a class or function (`pyobject`)."""
+    lines = read(file).splitlines(keepends=True)
+    if how == "end-at":
+        last = next(number for number, line in enumerate(lines, start=1) if which in line)
+        return "".join(lines[:last])
+    assert how == "pyobject", how
+    [found] = [node for node in ast.parse(read(file)).body if getattr(node, "name", None) == which]
+    first = min(node.lineno for node in [found, *found.decorator_list])
+    return "".join(lines[first - 1 : found.end_lineno])
+
+
+def read(file: str) -> str:
+    """The text of a file that a page names."""
+    return (TUTORIALS / file).read_text(encoding="utf-8")
 
 
 def commands(body: str) -> Iterator[tuple[str, list[str]]]:

@@ -11,13 +11,13 @@ import sys
 import tomllib
 from collections.abc import Callable
 from importlib.metadata import version
-from importlib.resources import files
+from importlib.resources import as_file, files
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 
-from gymposium.cli.plugins.new import FILES, fill_in, render
+from gymposium.cli.plugins.new import FILES, FILES_OF, Kind, fill_in, render
 from gymposium.errors import BadOption
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -34,6 +34,18 @@ def stage(package: Path, site: Path) -> dict[str, str]:
     [(name, value)] = project["entry-points"]["gymposium"].items()
     (info / "entry_points.txt").write_text(f"[gymposium]\n{name} = {value}\n")
     return {"PYTHONPATH": str(site), "GYMPOSIUM_PLUGINS": project["name"], "GYMPOSIUM_PLUGINS_STRICT": "1"}
+
+
+def assert_its_own_tests_pass(package: Path, environment: dict[str, str]) -> None:
+    tests = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
+        cwd=package,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert tests.returncode == 0, tests.stdout
 
 
 def test_what_it_writes_is_a_plugin_that_passes_its_own_tests(gymposium: Run, tmp_path: Path) -> None:
@@ -59,20 +71,27 @@ def test_what_it_writes_is_a_plugin_that_passes_its_own_tests(gymposium: Run, tm
     assert ran.returncode == 0, ran.stderr
     wrong_game = gymposium("run", "kuhn_poker", "--players", "card_swap-greedy,random", "-n", "1", env=environment)
     assert "card_swap-greedy plays card_swap only, not kuhn_poker" in wrong_game.stderr
-    tests = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
-        cwd=package,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert tests.returncode == 0, tests.stdout
+    assert_its_own_tests_pass(package, environment)
     licence = (package / "LICENSE").read_text(encoding="utf-8")
     assert licence.startswith("MIT License")
     assert "Ada L." in licence
     readme = (package / "README.md").read_text(encoding="utf-8")
     assert '"gymposium:me/TextCardSwap-v0"' in readme
+
+
+def test_a_world_that_it_writes_passes_its_own_tests(gymposium: Run, tmp_path: Path) -> None:
+    made = gymposium("plugins", "new", "city-archive", "--world", "--namespace", "me")
+    assert made.returncode == 0, made.stderr
+    package = tmp_path / "city-archive"
+    assert "gymposium run city_archive --players city_archive-expert -n 20" in made.stdout
+    assert str(Path("src", "city_archive", "tasks.py")) in made.stdout
+    environment = stage(package, tmp_path / "site")
+    ran = gymposium("run", "city_archive", "--players", "city_archive-expert", "-n", "4", "--out", "x", env=environment)
+    assert "mean return    1.000" in ran.stdout, ran.stderr
+    wrong_game = gymposium("run", "pig", "--players", "city_archive-expert,random", "-n", "1", env=environment)
+    assert "city_archive-expert plays city_archive only, not pig" in wrong_game.stderr
+    assert_its_own_tests_pass(package, environment)
+    assert '"gymposium:me/TextCityArchive-v0"' in (package / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -93,7 +112,7 @@ def test_what_it_writes_is_a_plugin_that_passes_its_own_tests(gymposium: Run, tm
 )
 def test_what_cannot_be_called_so_is_refused(name: str, namespace: str, author: str, reason: str) -> None:
     with pytest.raises(BadOption, match=reason):
-        fill_in(name, namespace, author, "MIT")
+        fill_in(name, namespace, author, "MIT", "game")
 
 
 @pytest.mark.parametrize(("name", "reason"), [("there", "there exists already. Choose another"), ("Card", "cannot")])
@@ -105,13 +124,12 @@ def test_what_it_refuses_it_does_not_begin(name: str, reason: str, gymposium: Ru
     assert [path.name for path in tmp_path.rglob("*")] == ["there"]
 
 
-def test_every_template_is_used_and_every_name_in_them_filled_in() -> None:
-    words = fill_in("dice", "", "", "Apache-2.0")
+@pytest.mark.parametrize("kind", FILES_OF)
+def test_every_name_in_the_templates_is_filled_in(kind: Kind) -> None:
+    words = fill_in("dice", "", "", "Apache-2.0", kind)
     written = render(words)
     assert (words["namespace"], words["env_id"], words["author"]) == ("dice", "dice/TextDice-v0", "The dice authors")
-    templates = {file.name.removesuffix(".txt") for file in (files("gymposium") / "template").iterdir()}
-    assert templates == {*FILES, "Apache-2.0", "MIT"}
-    assert len(written) == len(FILES) + 1
+    assert len(written) == len(FILES) + len(FILES_OF[kind]) + 1
     for path, text in written.items():
         assert "$" not in path
         assert "$" not in text.replace("${{ matrix.python }}", "").replace("$ ", ""), path
@@ -119,10 +137,20 @@ def test_every_template_is_used_and_every_name_in_them_filled_in() -> None:
         compile(written[path], path, "exec")
 
 
-def test_it_depends_on_this_gymposium_and_on_no_later_minor_one() -> None:
-    project = tomllib.loads(render(fill_in("dice", "", "", "MIT"))["pyproject.toml"])
+def test_every_template_is_used() -> None:
+    with as_file(files("gymposium") / "template") as folder:
+        templates = {file.relative_to(folder).as_posix() for file in folder.rglob("*.txt")}
+    used = {*FILES, "Apache-2.0", "MIT"}.union(*FILES_OF.values())
+    assert templates == {f"{name}.txt" for name in used}
+
+
+@pytest.mark.parametrize(("kind", "extras"), [("game", set()), ("world", {"worlds"})])
+def test_it_depends_on_this_gymposium_and_on_no_later_minor_one(kind: Kind, extras: set[str]) -> None:
+    project = tomllib.loads(render(fill_in("dice", "", "", "MIT", kind))["pyproject.toml"])
     major, minor = version("gymposium").split(".")[:2]
-    for line in (*project["project"]["dependencies"], project["dependency-groups"]["test"][-1]):
+    [dependency] = project["project"]["dependencies"]
+    assert Requirement(dependency).extras == extras
+    for line in (dependency, project["dependency-groups"]["test"][-1]):
         wanted = Requirement(line).specifier
         assert wanted.contains(version("gymposium"))
         assert not wanted.contains(f"{major}.{int(minor) + 1}.0")

@@ -1,4 +1,4 @@
-"""The command `gymposium plugins new`, which writes a package with a game, a player, tests and a workflow.
+"""The command `gymposium plugins new`, which writes a package with a game or a world, a player, tests and a workflow.
 
 The files are those of `gymposium/template`, with the names filled in. The package passes its own checks.
 """
@@ -26,22 +26,38 @@ from gymposium.plugins.specs import GameSpec
 from gymposium.writable import check_writable
 
 License = Literal["Apache-2.0", "MIT"]
+Kind = Literal["game", "world"]
+"""What the package holds: a game of cards, or a world of tasks that are solved with tools."""
 
 FILES = {
     "pyproject.toml": "pyproject.toml",
-    "README.md": "README.md",
     "tox.ini": "tox.ini",
     "gitignore": ".gitignore",
     "workflow.yml": ".github/workflows/check.yml",
     "init.py": "src/$package/__init__.py",
-    "plugin.py": "src/$package/plugin.py",
-    "game.py": "src/$package/game.py",
-    "players.py": "src/$package/players.py",
     "py.typed": "src/$package/py.typed",
-    "check_game.py": "tests/test_game.py",
-    "golden": "tests/golden/$game.txt",
 }
-"""Path in the new package of each template."""
+"""Path in every new package of each template."""
+
+FILES_OF: Mapping[str, Mapping[str, str]] = {
+    "game": {
+        "game/README.md": "README.md",
+        "game/plugin.py": "src/$package/plugin.py",
+        "game/game.py": "src/$package/game.py",
+        "game/players.py": "src/$package/players.py",
+        "game/check_game.py": "tests/test_game.py",
+        "game/golden": "tests/golden/$game.txt",
+    },
+    "world": {
+        "world/README.md": "README.md",
+        "world/plugin.py": "src/$package/plugin.py",
+        "world/tasks.py": "src/$package/tasks.py",
+        "world/players.py": "src/$package/players.py",
+        "world/check_world.py": "tests/test_world.py",
+        "world/golden": "tests/golden/$game.txt",
+    },
+}
+"""Path of each further template, by the kind of the package."""
 
 _LONGEST = 40
 """Maximum length of a package's name, in characters."""
@@ -60,41 +76,53 @@ def new_plugin(
     ] = "",
     author: Annotated[str, typer.Option(help="The author of the package.", show_default="The NAME authors")] = "",
     license_name: Annotated[License, typer.Option("--license", help="The licence of the package.")] = "Apache-2.0",
+    world: Annotated[
+        bool, typer.Option("--world", help="Write a world, whose tasks are solved with tools, in place of a card game.")
+    ] = False,
 ) -> None:
-    """Write a plugin: a package with a game, a player, tests and a workflow for CI.
+    """Write a plugin: a package with a game or a world, a player, tests and a workflow for CI.
 
-    The package works as it is, and its tests pass: it holds a small card game with a hidden card, which you replace by
-    your own rules piece by piece. The name of the game is that of the package, without a leading gymposium-.
+    The package works as it is, and its tests pass: it holds a small card game with a hidden card, or with --world a
+    library catalogue to search, which you replace by your own piece by piece. The name of the game is that of the
+    package, without a leading gymposium-.
 
     Examples:
 
         gymposium plugins new card-swap
+        gymposium plugins new city-archive --world
         gymposium plugins new gymposium-dice --directory ~/src --namespace me --author "My Name" --license MIT
     """
     folder = directory.expanduser() / name
     if folder.exists():
         raise BadOption(f"{folder} exists already. Choose another name, or another place with --directory.")
     note_complaints()
-    words = fill_in(name, namespace, author, license_name)
+    words = fill_in(name, namespace, author, license_name, "world" if world else "game")
     check_writable("--directory", folder)
     for path, text in render(words).items():
         file = folder / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8", newline="\n")
+    game, source = words["game"], Path("src", words["package"])
+    if world:
+        player, use = f"{game}-expert", f"gymposium run {game} --players {game}-expert -n 20"
+        yours = f"Your own tasks and tools go into {source / 'tasks.py'}"
+    else:
+        player, use = f"{game}-greedy", f"gymposium play {game} --opponent {game}-greedy"
+        yours = f"Your own rules go into {source / 'game.py'}"
     show(
         out(),
-        f"{folder} is a plugin with the game {words['game']} and the player {words['game']}-greedy. Next:\n\n"
+        f"{folder} is a plugin with the {words['kind']} {game} and the player {player}. Next:\n\n"
         f"  cd {folder}\n"
         f"  python -m pip install --group test -e .\n"
         f"  python -m pytest\n"
-        f"  gymposium play {words['game']} --opponent {words['game']}-greedy\n\n"
-        f"Your own rules go into {Path('src', words['package'], 'game.py')}; README.md says where the rest is.\n"
-        f"After each change:  gymposium plugins check {words['game']}",
+        f"  {use}\n\n"
+        f"{yours}; README.md says where the rest is.\n"
+        f"After each change:  gymposium plugins check {game}",
     )
     note("--group needs pip 25.1 or newer: python -m pip install --upgrade pip")
 
 
-def fill_in(name: str, namespace: str, author: str, license_name: License) -> dict[str, str]:
+def fill_in(name: str, namespace: str, author: str, license_name: License, kind: Kind) -> dict[str, str]:
     """The values of the placeholders in the templates. Raises `BadOption` for names that cannot be used."""
     if not re.fullmatch(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*", name) or len(name) > _LONGEST:
         raise BadOption(
@@ -121,6 +149,7 @@ def fill_in(name: str, namespace: str, author: str, license_name: License) -> di
     major, minor = map(int, version("gymposium").split(".")[:2])
     return {
         "name": name,
+        "kind": kind,
         "package": package,
         "game": game,
         "title": title,
@@ -129,16 +158,17 @@ def fill_in(name: str, namespace: str, author: str, license_name: License) -> di
         "author": author or f"The {name} authors",
         "license": license_name,
         "year": str(datetime.now(UTC).year),
+        "extras": "[worlds]" if kind == "world" else "",
         "versions": f">={major}.{minor},<{major}.{minor + 1}",
     }
 
 
 def render(words: Mapping[str, str]) -> dict[str, str]:
-    """The text of every file of the new package, by path."""
+    """The text of every file of the new package, by path. `words` are the values of the placeholders."""
     folder = files("gymposium") / "template"
     return {
         Template(path).substitute(words): Template((folder / f"{template}.txt").read_text(encoding="utf-8")).substitute(
             words
         )
-        for template, path in {**FILES, words["license"]: "LICENSE"}.items()
+        for template, path in {**FILES, **FILES_OF[words["kind"]], words["license"]: "LICENSE"}.items()
     }
