@@ -1,4 +1,4 @@
-"""Small tokenizers that behave as those of four model families, each with the family's chat template."""
+"""Small tokenizers that behave as those of model families, each with a chat template like the family's."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from transformers import PreTrainedTokenizerFast
 
 TEMPLATES = Path(__file__).with_name("templates")
 FAMILIES = ("qwen2.5", "qwen3", "llama3", "gemma")
+"""The families for tests without tools."""
 
 _WORDS = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}"
@@ -108,11 +109,39 @@ def _gemma() -> PreTrainedTokenizerFast:
     )
 
 
+def _glm() -> PreTrainedTokenizerFast:
+    """The headers of messages are tokens, and nothing else ends a turn. Tags of thoughts and calls are tokens."""
+    tokenizer = _byte_level()
+    names = ["<|endoftext|>", "[gMASK]", "<sop>", "<|system|>", "<|user|>", "<|assistant|>", "<|observation|>"]
+    tokenizer.add_special_tokens(names)
+    tags = [
+        f"<{end}{name}>"
+        for name in ("think", "tool_call", "tool_response", "arg_key", "arg_value")
+        for end in ("", "/")
+    ]
+    tokenizer.add_tokens([AddedToken(tag, normalized=False) for tag in tags])
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<|endoftext|>")
+
+
+def _gpt_oss() -> PreTrainedTokenizerFast:
+    """Several tokens end a message; one of them ends a reply, and another a call."""
+    tokenizer = _byte_level()
+    names = ["endoftext", "start", "end", "message", "channel", "constrain", "call", "return"]
+    tokenizer.add_special_tokens([f"<|{name}|>" for name in names])
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<|return|>")
+
+
+_QWEN3 = ("<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>", "<think>", "</think>")
 _MAKERS: dict[str, Callable[[], PreTrainedTokenizerFast]] = {
     "qwen2.5": lambda: _qwen("<tool_call>", "</tool_call>"),
-    "qwen3": lambda: _qwen("<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>", "<think>", "</think>"),
+    "qwen3": lambda: _qwen(*_QWEN3),
+    "qwen3-2507": lambda: _qwen(*_QWEN3),
+    "qwen3-coder": lambda: _qwen(*_QWEN3),
     "llama3": _llama,
     "gemma": _gemma,
+    "glm4": _glm,
+    "gpt-oss": _gpt_oss,
+    "smollm2": _qwen,
 }
 
 

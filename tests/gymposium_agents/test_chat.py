@@ -154,7 +154,7 @@ def test_text_of_others_holds_no_control_token(chat_of: ChatOf, family: str, tex
     for message in messages:
         assert composed(chat, message["content"]) in read
     assert added(chat, chat.prompt(first)) == added(chat, chat.prompt("b2"))
-    if chat.grows:
+    if chat.grows("user"):
         assert added(chat, chat.more(then, ended=False)) == added(chat, chat.more("b2", ended=False))
 
 
@@ -237,7 +237,7 @@ def test_what_the_template_does_with_history_and_the_end_of_a_turn_is_found_out(
     chat_of: ChatOf, family: str, thinking: bool, grows: bool, end: str
 ) -> None:
     chat = chat_of(family, thinking)
-    assert chat.grows is grows
+    assert chat.grows("user") is grows
     assert chat.tokenizer.convert_ids_to_tokens(chat.end) == end
     assert chat.stops == {chat.end, chat.tokenizer.eos_token_id}
     if not grows:
@@ -261,7 +261,7 @@ def test_a_template_whose_history_does_not_grow_is_found_out(template: str) -> N
     tokenizer = make_tokenizer(["b2"], 300)
     tokenizer.chat_template = template
     chat = Chat(tokenizer)
-    assert not chat.grows
+    assert not chat.grows("user")
     assert list(chat.prompt("b2")) == by_transformers(chat, talk("b2"))
 
 
@@ -312,7 +312,7 @@ def test_tokens_that_take_in_the_white_space_beside_them_do_so_in_a_chat() -> No
         "{{ m.content }}<|stop|>\n{% endfor %}<|bot|>\n<|Note|>"
     )
     chat = Chat(tokenizer)
-    assert chat.grows is False  # the opening of a reply is not in its history
+    assert chat.grows("user") is False  # the opening of a reply is not in its history
     for messages in (talk("b2"), talk(" b2 "), talk(" b2", "\nb2\n", "?<|Not|>")):
         assert list(chat.conversation(messages)) == by_transformers(chat, messages)
     assert chat.read(chat.plain(" b2\n")) == " b2\n"
@@ -338,7 +338,7 @@ def converted() -> PreTrainedTokenizerFast:
 
 def test_text_behind_a_control_token_is_not_taken_for_a_beginning(converted: PreTrainedTokenizerFast) -> None:
     chat = Chat(converted)
-    assert chat.grows
+    assert chat.grows("user")
     for messages in (talk("b2"), talk("b2 b2", "b2", " b2"), talk(" b2", " b2", "!")):
         assert list(chat.conversation(messages)) == by_transformers(chat, messages)
     whole = talk("b2", "b2 b2", "b2!")

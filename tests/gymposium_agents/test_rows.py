@@ -100,7 +100,7 @@ def test_conversations_become_rows(
     ended_last = True
     for text, reply, ended in turns:
         messages.append({"role": "user", "content": text})
-        if played and chat.grows:
+        if played and chat.grows("user"):
             before = played[-1]
             prompt = (*before.prompt, *before.completion.ids, *chat.more(text, ended=ended_last))
         else:

@@ -93,4 +93,4 @@ def test_spans_are_what_was_sampled_and_the_rest_is_what_was_read(
 
 def test_the_families_differ_in_what_they_do_to_the_past(random_model: Models) -> None:
     """Otherwise the test above would not cover rows with several turns, or histories that are split into rows."""
-    assert {family for family in FAMILIES if random_model(family).chat.grows} == GROWING
+    assert {family for family in FAMILIES if random_model(family).chat.grows("user")} == GROWING

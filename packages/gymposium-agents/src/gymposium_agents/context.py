@@ -16,12 +16,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from gymposium.errors import BadOption, GymposiumError, UnknownName
 from gymposium.players.protocol import Ask
 from gymposium.prompt import Prompt
+from gymposium.reading import Reader
+from gymposium.tools import Call
+from gymposium.tools.reader import ToolsReader
 from gymposium_agents.tokens import Message
 
 _THOUGHTS = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
@@ -41,13 +44,30 @@ class Exchange:
     later: str
     """The message without the rules, for the rest of a conversation."""
     reply: str | None = None
-    """The raw reply; None before it is given."""
+    """The raw reply; None before it is given. Without its calls, if it has `calls`."""
+    calls: tuple[Call, ...] = ()
+    """The calls of tools in the reply, if the reader reads such calls."""
+    results: tuple[str, ...] = ()
+    """What each tool returned that the last reply called. These messages of tools then stand in place of the user's, if
+    that reply is part of the conversation."""
 
     @classmethod
     def of(cls, ask: Ask, prompt: Prompt) -> Exchange:
         """The exchange of an ask, without a reply. The message of a retry says why the last reply was not accepted."""
         observation = ask.observe(prompt.style)
-        return cls(prompt(observation, ask.reason), prompt(observation, ask.reason, rules=False))
+        answered = isinstance(prompt.reader, ToolsReader) and ask.reason is None
+        return cls(
+            prompt(observation, ask.reason),
+            prompt(observation, ask.reason, rules=False),
+            results=tuple(result.text for result in observation.results) if answered else (),
+        )
+
+    def replied(self, reply: str, how: Reader) -> Exchange:
+        """This exchange with its reply, which `how` reads."""
+        parts = how.parts(reply) if isinstance(how, ToolsReader) else None
+        if parts is None:
+            return replace(self, reply=reply)
+        return replace(self, reply=parts[0], calls=parts[1])
 
 
 class Context(Protocol):
@@ -93,10 +113,19 @@ class _History:
         for exchange in past if self.keeps is None else past[max(0, len(past) - self.keeps) :]:
             if exchange.reply is None:
                 raise GymposiumError("A past exchange has no reply: give each one its reply before the next begins.")
-            asked = exchange.later if messages else exchange.first
             reply = exchange.reply if self.thoughts else without_thoughts(exchange.reply)
-            messages += {"role": "user", "content": asked}, {"role": "assistant", "content": reply}
-        return [*messages, {"role": "user", "content": now.later if messages else now.first}]
+            said: Message = {"role": "assistant", "content": reply}
+            if exchange.calls:
+                said["tool_calls"] = exchange.calls
+            messages += *_told(exchange, messages), said
+        return [*messages, *_told(now, messages)]
+
+
+def _told(exchange: Exchange, before: Sequence[Message]) -> Sequence[Message]:
+    """The messages that an exchange begins with: of tools, if their calls stand before it, or else of the user."""
+    if exchange.results and before and before[-1].get("tool_calls"):
+        return [{"role": "tool", "content": text} for text in exchange.results]
+    return [{"role": "user", "content": exchange.later if before else exchange.first}]
 
 
 _NAMED: dict[str, Context] = {

@@ -9,7 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from gymposium.players.protocol import Ask
+from gymposium.tools import Tool
 from gymposium_agents.chat import Chat
+from gymposium_agents.chat.growth import After
 from gymposium_agents.context import Context, Exchange
 from gymposium_agents.tokens import Tokens, TurnTokens
 
@@ -45,18 +47,19 @@ class Dialogue:
     chat: Chat
     context: Context
 
-    @property
-    def grows(self) -> bool:
-        """Whether each prompt of a match begins with all tokens of the turn before."""
-        return self.context.grows and self.chat.grows
-
-    def prompt(self, conversation: Conversation, now: Exchange) -> Tokens:
-        """The ids of the next prompt, with the reply opened. If history grows, sampled tokens are kept as they are and
-        not tokenized again."""
-        if self.grows and conversation.last is not None:
-            prompt, sampled = conversation.last.prompt, conversation.last.completion.ids
-            return (*prompt, *sampled, *self.chat.more(now.later, ended=sampled[-1:] == (self.chat.end,)))
-        messages = self.context.messages(conversation.past, now)
+    def prompt(self, conversation: Conversation, now: Exchange, tools: tuple[Tool, ...] = ()) -> Tokens:
+        """The ids of the next prompt, with the reply opened. `tools` are those that the chat template lists. If history
+        grows, sampled tokens are kept as they are and not tokenized again."""
+        past, last = conversation.past, conversation.last
+        if last is not None and self.context.grows:
+            after: After = "tool" if now.results and past[-1].calls else "user"
+            thoughts = any("<think>" in (exchange.reply or "") for exchange in past)
+            if self.chat.grows(after, thoughts=thoughts):
+                ended = last.completion.ids[-1:] == (self.chat.end,)
+                texts = now.results if after == "tool" else (now.later,)
+                more = self.chat.more(*texts, after=after, ended=ended, thoughts=thoughts)
+                return (*last.prompt, *last.completion.ids, *more)
+        messages = self.context.messages(past, now)
         if len(messages) == 1:
-            return self.chat.prompt(messages[0]["content"])  # cached, because many matches begin alike
-        return self.chat.conversation(messages)
+            return self.chat.prompt(messages[0]["content"], tools)  # cached, because many matches begin alike
+        return self.chat.conversation(messages, tools)

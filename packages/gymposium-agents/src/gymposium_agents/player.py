@@ -5,16 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
+from gymposium.errors import BadOption
 from gymposium.games.protocol import Style
 from gymposium.players.distribution import MoveDistribution
 from gymposium.players.identity import Fact, Identity
 from gymposium.players.protocol import Ask, Repeats, Reply, Usage
 from gymposium.prompt import prompt_for
-from gymposium.reading import Reader, reader
+from gymposium.reading import Reader, bound, reader
 from gymposium.streams import stream
+from gymposium.tools import tools_of
+from gymposium.tools.reader import ToolsReader
 from gymposium_agents.chat import Chat
 from gymposium_agents.context import Context, Exchange, context as context_called, out_of_context
 from gymposium_agents.conversation import Conversation, Dialogue
@@ -22,7 +25,7 @@ from gymposium_agents.distribution import continuations, estimate_distributions,
 from gymposium_agents.engines.protocol import ConcurrentTokenEngine, TokenEngine
 from gymposium_agents.futures import then
 from gymposium_agents.identity import Origin
-from gymposium_agents.settings import PlayerSettings
+from gymposium_agents.settings import TOOLS, PlayerSettings
 from gymposium_agents.tokens import Completion, Policy, Sampling, TokenRequest, Tokens, TurnTokens
 
 
@@ -69,7 +72,7 @@ class LanguageModelPlayer:
         self.chat = chat
         self.sampling = sampling
         self.style: Style = style
-        self.reader: Reader = reader(reply)
+        self.reader: Reader = reader_of(reply, chat)
         self.context: Context = context_called(context) if isinstance(context, str) else context
         self.policy = policy
         self.origin = origin
@@ -132,7 +135,8 @@ class LanguageModelPlayer:
     def _turn(self, ask: Ask) -> _Turn:
         conversation = Conversation.of(ask)
         exchange = Exchange.of(ask, prompt_for(ask.game, self.style, self.reader))
-        prompt = self._dialogue.prompt(conversation, exchange)
+        tools = tools_of(ask.game) if isinstance(self.reader, ToolsReader) else ()
+        prompt = self._dialogue.prompt(conversation, exchange, tools)
         rng = stream(ask.seed, "sampling", ask.seat, ask.turn)
         return _Turn(ask, conversation, exchange, TokenRequest(prompt, rng, self.policy))
 
@@ -142,7 +146,8 @@ class LanguageModelPlayer:
     def _reply(self, turn: _Turn, completion: Completion, seconds: float) -> Reply:
         legal = self._legal(turn, completion) if self.note_legal else ()
         text, tokens = self.chat.read(completion.ids), TurnTokens(turn.request.prompt, completion, legal)
-        turn.conversation.keep(turn.ask, replace(turn.exchange, reply=text), tokens)
+        how = bound(self.reader, tools_of(turn.ask.game), turn.ask.game.name)
+        turn.conversation.keep(turn.ask, turn.exchange.replied(text, how), tokens)
         usage = Usage(len(tokens.prompt), len(completion.ids), seconds)
         return Reply(text, completion.finish_reason, tokens, usage=usage)
 
@@ -159,6 +164,20 @@ class LanguageModelPlayer:
     def _no_room(self, turn: _Turn) -> Reply:
         self._without_room += 1
         return Reply("", "context", turn.request.prompt, usage=Usage(len(turn.request.prompt), 0))
+
+
+def reader_of(reply: str, chat: Chat) -> Reader:
+    """The reader called `reply`; `tools` stands for the dialect of the chat template. Raises `UnknownName`, and
+    `BadOption` for `tools` and a template without a dialect that is known."""
+    if reply != TOOLS:
+        return reader(reply)
+    if chat.dialect is None:
+        raise BadOption(
+            f"reply={TOOLS}: the chat template of {chat.tokenizer.name_or_path!r} knows no tools, or writes calls in a "
+            f"way that is not known here. Write reply=tags, reply=json or reply=move, which describe the tools in the "
+            f"prompt."
+        )
+    return ToolsReader(chat.dialect)
 
 
 class ConcurrentLanguageModelPlayer(LanguageModelPlayer):

@@ -19,6 +19,9 @@ from gymposium.games.protocol import Style
 from gymposium.reading import reader
 from gymposium_agents.context import context
 
+TOOLS = "tools"
+"""The form of replies in which a model calls tools in the way of its own chat template."""
+
 
 @dataclass(frozen=True, slots=True)
 class PlayerSettings:
@@ -28,7 +31,8 @@ class PlayerSettings:
     style: Style = "full"
     """The prompt style."""
     reply: str = "tags"
-    """The form of the model's replies: move, tags or json."""
+    """The form of the model's replies: move, tags or json; in a game with tools also tools, the way of calling tools
+    that the model's chat template has."""
     max_tokens: int = 512
     """The largest number of tokens in a reply; a longer reply is cut off."""
     context: str = "state"
@@ -43,7 +47,8 @@ class PlayerSettings:
     def __post_init__(self) -> None:
         if self.style not in ("full", "compact"):
             raise BadOption(f"prompt={self.style!r}: write full or compact.")
-        reader(self.reply)  # both raise for a name that does not exist
+        if self.reply != TOOLS:
+            reader(self.reply)  # raises for a name that does not exist, as does the next line
         context(self.context)
         if not _is_number(self.max_tokens, int) or self.max_tokens < 1:
             raise BadOption(f"max_tokens={self.max_tokens!r}: must be a whole number, at least 1.")

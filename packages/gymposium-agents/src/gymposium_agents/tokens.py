@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NotRequired, TypedDict
+
+from gymposium.tools import Call
 
 FinishReason = Literal["stop", "length"]
 Tokens = tuple[int, ...]
 """A sequence of token ids."""
-Message = Mapping[str, str]
-"""One message of a chat: `role` (system, user or assistant) and `content`."""
+
+
+class Message(TypedDict):
+    """One message of a chat."""
+
+    role: str
+    """`system`, `user`, `assistant`, or `tool` for the result of a call."""
+    content: str
+    """The text. Of a reply with calls, the text before them."""
+    tool_calls: NotRequired[Sequence[Call]]
+    """The calls of a reply, in order. The messages of role `tool` behind it hold their results, in the same order."""
+    name: NotRequired[str]
+    """The name of the tool whose result a message of role `tool` is. If it is missing, the call says it."""
 
 
 @dataclass(frozen=True, slots=True)

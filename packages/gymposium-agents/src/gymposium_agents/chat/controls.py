@@ -22,14 +22,19 @@ class ControlTokens:
         self.added: dict[int, AddedToken] = dict(sorted(tokenizer.get_added_tokens_decoder().items()))
         contents = {t.content for t in self.added.values() if t.special or t.content.replace("▁", " ").strip()}
         self.contents = frozenset(contents)
-        self.firsts: tuple[str, ...] = tuple(sorted({content[0] for content in contents}))
-        self._first = re.compile("[" + "".join(map(re.escape, self.firsts)) + "]") if contents else None
+        self.characters: tuple[str, ...] = tuple(sorted(set().union(*contents)))
+        """The characters of control tokens, in order."""
+        firsts = "".join(map(re.escape, sorted({content[0] for content in contents})))
+        self._first = re.compile(f"[{firsts}]") if contents else None
         in_order = sorted(contents, key=lambda content: (content[0], -len(content)))
         self._lengths = {
             first: tuple(dict.fromkeys(map(len, group)))
             for first, group in groupby(in_order, key=lambda content: content[0])
         }
+        self._longest = max(map(len, contents), default=0)
         self._beginnings = frozenset(content[:n] for content in contents for n in range(1, len(content)))
+        self._ends = frozenset(content[n:] for content in contents for n in range(1, len(content)))
+        self._all = "\n".join(sorted(contents))
 
     def found(self, text: str) -> Iterator[tuple[int, str]]:
         """The control tokens in `text`: for each place where one begins, that place and the longest token there. The
@@ -43,20 +48,36 @@ class ControlTokens:
                     yield at, content
                     break
 
-    def hidden(self, text: str, stand_ins: Mapping[str, str], keep: Container[str] = ()) -> str:
-        """`text` without complete control tokens: the first character of each is replaced by its stand-in. So is the
-        first character of a token that is cut off by the end of the text, because a template might add the rest. Tokens
-        in `keep` stay."""
-        if self._first is None:
-            return text
+    def hidden(self, text: str, stand_ins: Mapping[str, str], keep: Container[str] = (), *, parts: bool = False) -> str:
+        """`text` without complete control tokens, except those in `keep`: the first character of each is replaced by
+        its stand-in. With `parts`, so is the first character of each part that `parts` finds."""
         places = [at for at, content in self.found(text) if content not in keep]
-        places += [m.start() for m in self._first.finditer(text) if text[m.start() :] in self._beginnings]
+        if parts:
+            places += self.parts(text)
         if not places:
             return text
         characters = list(text)
         for at in places:
             characters[at] = stand_ins.get(characters[at], characters[at])
         return "".join(characters)
+
+    def parts(self, text: str) -> list[int]:
+        """The places in `text` where a part of a control token begins to which other text may add the rest, as `<` and
+        `>` do to `tool_call`: parts that reach to the start or the end of the text, white space aside."""
+        if self._first is None:
+            return []
+        last = len(text.rstrip())
+        first = len(text) - len(text.lstrip())
+        places = [
+            match.start()
+            for match in self._first.finditer(text, max(first, last - self._longest), last)
+            if text[match.start() : last] in self._beginnings
+        ]
+        stop = min(last, first + self._longest)
+        inside = first < stop == last and (whole := text[first:last]) in self._all and whole not in self.contents
+        if inside or any(text[first:n] in self._ends for n in range(first + 1, stop + 1)):
+            places.append(first)
+        return places
 
     def marked(self, text: str, mark: str, only: Container[str] | None = None) -> str:
         """`text` with `mark` in front of its control tokens, or in front of those in `only`."""

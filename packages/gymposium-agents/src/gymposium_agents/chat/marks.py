@@ -3,13 +3,36 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain, islice
 
 from gymposium.errors import GymposiumError
+from gymposium_agents.chat.controls import Encoder
 
 _PLANES = ((0xE000, 0xF900), (0xF0000, 0xFFFFE), (0x100000, 0x10FFFE))
 _PRIVATE = re.compile("[" + "".join(f"{chr(start)}-{chr(stop - 1)}" for start, stop in _PLANES) + "]")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Marks:
+    """Private-use characters that do not occur in the texts of a conversation, and the encoder that uses them."""
+
+    control: str
+    """The mark in front of each control token of the template."""
+    reply: str
+    """A reply, or an argument of a call, with which to find the text that the template puts behind it."""
+    probe: str
+    """A message with which to find the text that the template puts around a message."""
+    stand_ins: Mapping[str, str]
+    """The characters that replace those of control tokens in messages while the template renders them."""
+    encoder: Encoder
+
+    def restored(self, text: str) -> str:
+        """`text` with the original characters in place of their stand-ins."""
+        for character, stand_in in self.stand_ins.items():
+            text = text.replace(stand_in, character)
+        return text
 
 
 def private(texts: Iterable[str]) -> frozenset[str]:

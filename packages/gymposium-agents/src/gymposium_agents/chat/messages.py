@@ -1,0 +1,114 @@
+"""Messages and tools in the form that chat templates take, with control tokens hidden in all text from outside."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from gymposium.tools import Call, Tool
+from gymposium_agents.chat.controls import THINKING
+from gymposium_agents.tokens import Message
+
+_SCHEMA_WORDS = frozenset(
+    "$defs $ref additionalProperties allOf anyOf array boolean const default description enum examples format integer "
+    "items maxItems maxLength maximum minItems minLength minimum null number object oneOf pattern prefixItems "
+    "properties required string title type uniqueItems".split()
+)
+"""The words of JSON schemas, for which templates look."""
+
+
+class Hide(Protocol):
+    """A function that returns a text without control tokens, except those in `keep`."""
+
+    def __call__(self, text: str, keep: Container[str] = ()) -> str: ...
+
+
+def user(text: str) -> Message:
+    """A message of the user."""
+    return {"role": "user", "content": text}
+
+
+def assistant(text: str, *calls: Call) -> Message:
+    """A reply."""
+    return {"role": "assistant", "content": text, "tool_calls": calls}
+
+
+def result(text: str) -> Message:
+    """The result of a call."""
+    return {"role": "tool", "content": text}
+
+
+def texts_of(messages: Iterable[Message]) -> Iterator[str]:
+    """Yield all text from outside in these messages."""
+    for message in messages:
+        yield message["content"]
+        yield message.get("name", "")
+        for call in message.get("tool_calls", ()):
+            yield call.name
+            yield json.dumps(call.arguments, ensure_ascii=False)
+
+
+def taken_by_templates(messages: Iterable[Message], hide: Hide) -> list[dict[str, Any]]:
+    """The messages as templates take them. Calls are numbered, and results are matched with calls in their order."""
+    taken: list[dict[str, Any]] = []
+    calls = 0
+    waiting: list[tuple[str, str]] = []  # the numbers and names of calls without a result
+    for message in messages:
+        role = message["role"]
+        one: dict[str, Any] = {
+            "role": role,
+            "content": hide(message["content"], THINKING if role == "assistant" else ()),
+        }
+        if made := message.get("tool_calls", ()):
+            one["tool_calls"] = []
+            waiting = []
+            for call in made:
+                calls += 1
+                hidden = hidden_call(call, hide)
+                number = f"{calls:09d}"  # nine characters, as Mistral's templates want
+                waiting.append((number, hidden.name))
+                function = {"name": hidden.name, "arguments": hidden.arguments}
+                one["tool_calls"].append({"id": number, "type": "function", "function": function})
+        if role == "tool" and waiting:
+            one["tool_call_id"], one["name"] = waiting.pop(0)
+        if "name" in message:
+            one["name"] = hide(message["name"])
+        taken.append(one)
+    return taken
+
+
+def tools_taken_by_templates(tools: Sequence[Tool], hide: Hide) -> list[dict[str, Any]]:
+    """The tools as templates take them."""
+
+    def hide_unless_schema(text: str) -> str:
+        return text if text in _SCHEMA_WORDS else hide(text)
+
+    return [
+        {
+            "type": "function",
+            "function": {
+                "name": hide(tool.name),
+                "description": hide(tool.description),
+                "parameters": _hidden(tool.parameters, hide_unless_schema),
+            },
+        }
+        for tool in tools
+    ]
+
+
+def hidden_call(call: Call, hide: Hide) -> Call:
+    """The call without control tokens in its name and its arguments."""
+    return Call(hide(call.name), _hidden(call.arguments, hide))
+
+
+def _hidden(value: Any, hide: Callable[[str], str]) -> Any:
+    """A JSON value without control tokens in its keys and texts."""
+    match value:
+        case str():
+            return hide(value)
+        case Mapping():
+            return {hide(key): _hidden(inside, hide) for key, inside in value.items()}
+        case list() | tuple():
+            return [_hidden(inside, hide) for inside in value]
+    return value

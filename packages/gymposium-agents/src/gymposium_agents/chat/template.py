@@ -1,0 +1,149 @@
+"""The chat template of a tokenizer: conversations as text in which every control token is the template's own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Container, Iterable, Sequence
+from functools import lru_cache
+from typing import Any
+
+from jinja2 import TemplateError
+from tokenizers import Tokenizer
+from transformers import PreTrainedTokenizerBase
+
+from gymposium.errors import GymposiumError
+from gymposium.tools import Tool
+from gymposium_agents.chat.controls import ControlTokens, Encoder
+from gymposium_agents.chat.marks import Marks, free, private
+from gymposium_agents.chat.messages import taken_by_templates, tools_taken_by_templates
+from gymposium_agents.tokens import Message
+
+
+class Template:
+    """The chat template of a tokenizer, and the encoding of what it renders.
+
+    Raises `GymposiumError` for a tokenizer that cannot carry a chat."""
+
+    def __init__(self, tokenizer: PreTrainedTokenizerBase, *, thinking: bool) -> None:
+        self.name = tokenizer.name_or_path
+        self._tokenizer = tokenizer
+        self._thinking = thinking
+        self.backend = _backend(tokenizer)
+        self.controls = ControlTokens(self.backend)
+        self._taken = private((str(tokenizer.chat_template), *self.controls.contents))
+        self._marks_for = lru_cache(maxsize=8)(self._make_marks)
+        self._listed = lru_cache(maxsize=64)(self._make_listed)
+        self._private_in = lru_cache(maxsize=64)(_private_in)
+        self.usual = self._make_marks(frozenset())
+        """The marks for texts without private-use characters."""
+
+    def marks(self, texts: Iterable[str], tools: tuple[Tool, ...] = ()) -> Marks:
+        """Marks that do not occur in these texts and tools."""
+        taken = private(texts) | self._private_in(tools)
+        return self._marks_for(taken) if taken else self.usual
+
+    def wording(
+        self, messages: Sequence[Message], marks: Marks, tools: tuple[Tool, ...] = (), *, opened: bool = True
+    ) -> str:
+        """The rendering of messages and tools, with stand-ins for the control tokens in their texts. With `opened` it
+        ends with the opening of the next reply.
+
+        Raises `GymposiumError` if the template refuses these messages."""
+        return self.written(lambda hiding: self._render(messages, tools, hiding, opened), marks)
+
+    def written(self, write: Callable[[Hiding], str], marks: Marks) -> str:
+        """What `write` makes of texts from outside with the given function, which hides control tokens in a text. Parts
+        of control tokens are hidden only if they make a token together with other text, since templates may look at a
+        text or sort by it."""
+        hiding = Hiding(self.controls, marks)
+        exact = write(hiding)
+        if not hiding.met_parts:
+            return exact
+        safe = write(Hiding(self.controls, marks, parts=True))
+        return exact if self._tokens(exact) == self._tokens(safe) else safe
+
+    def encoded(self, wording: str, marks: Marks) -> tuple[int, ...]:
+        """The ids of a rendering."""
+        return marks.encoder.encode(self.marked(wording, marks))
+
+    def marked(self, wording: str, marks: Marks) -> str:
+        """A rendering with the mark in front of its control tokens, and with the original text of its messages."""
+        return marks.restored(self.controls.marked(wording, marks.control))
+
+    def _tokens(self, text: str) -> list[str]:
+        return [content for _, content in self.controls.found(text)]
+
+    def _make_listed(self, tools: tuple[Tool, ...], marks: Marks, parts: bool) -> tuple[list[dict[str, Any]], bool]:
+        """The tools as templates take them, and whether they hold parts of control tokens."""
+        hiding = Hiding(self.controls, marks, parts=parts)
+        return tools_taken_by_templates(tools, hiding), hiding.met_parts
+
+    def _make_marks(self, taken: frozenset[str]) -> Marks:
+        characters = self.controls.characters
+        control, reply, probe, *stand_ins = free(taken | self._taken, 3 + len(characters))
+        encoder = Encoder(self.backend, self.controls, control)
+        return Marks(control, reply, probe, dict(zip(characters, stand_ins, strict=True)), encoder)
+
+    def _render(self, messages: Sequence[Message], tools: tuple[Tool, ...], hiding: Hiding, opened: bool) -> str:
+        listed: list[Any] | None = None
+        if tools:
+            listed, met_parts = self._listed(tools, hiding.marks, hiding.parts)
+            hiding.met_parts |= met_parts
+        try:
+            return str(
+                self._tokenizer.apply_chat_template(
+                    taken_by_templates(messages, hiding),
+                    tools=listed,
+                    tokenize=False,
+                    add_generation_prompt=opened,
+                    enable_thinking=self._thinking,
+                )
+            )
+        except (TemplateError, TypeError) as error:  # TypeError: it adds a text and something else
+            roles = ", ".join(message["role"] for message in messages)
+            raise GymposiumError(
+                f"The chat template of {self.name!r} refuses this conversation ({roles}): {error}. Give it the roles "
+                "that it knows, in the order that it asks for."
+            ) from error
+
+
+class Hiding:
+    """A function that returns a text with stand-ins for its control tokens."""
+
+    def __init__(self, controls: ControlTokens, marks: Marks, *, parts: bool = False) -> None:
+        """With `parts`, parts of control tokens are hidden too."""
+        self.marks, self.parts = marks, parts
+        self.met_parts = False
+        """Whether a text held a part of a control token so far."""
+        self._controls = controls
+
+    def __call__(self, text: str, keep: Container[str] = ()) -> str:
+        self.met_parts = self.met_parts or bool(self._controls.parts(text))
+        return self._controls.hidden(text, self.marks.stand_ins, keep, parts=self.parts)
+
+
+def _private_in(tools: tuple[Tool, ...]) -> frozenset[str]:
+    """The private-use characters in these tools."""
+    return private(json.dumps(tool.as_function, ensure_ascii=False) for tool in tools)
+
+
+def _backend(tokenizer: PreTrainedTokenizerBase) -> Tokenizer:
+    """The tokenizer of the tokenizers library inside. Raises `GymposiumError` if it cannot carry a chat."""
+    name = tokenizer.name_or_path
+    if not tokenizer.chat_template:
+        raise GymposiumError(
+            f"The tokenizer of {name!r} has no chat template. Use an instruction-tuned model, or set "
+            "tokenizer.chat_template and save it beside the model."
+        )
+    if tokenizer.eos_token_id is None:
+        raise GymposiumError(
+            f"The tokenizer of {name!r} names no end-of-turn token. Set tokenizer.eos_token to the token that ends a "
+            "reply and save it beside the model."
+        )
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if not isinstance(backend, Tokenizer):
+        raise GymposiumError(
+            f"The tokenizer of {name!r} is not one of the tokenizers library. Convert it to a tokenizer.json and save "
+            "that beside the model."
+        )
+    return backend

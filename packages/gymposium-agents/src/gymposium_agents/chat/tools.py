@@ -1,0 +1,98 @@
+"""What a chat template does with tools, found by rendering tools, calls and results of our own with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import Self
+
+from gymposium.errors import GymposiumError
+from gymposium.tools import Call, Tool, move_of
+from gymposium.tools.dialects import DIALECTS, Dialect
+from gymposium.tools.reader import ToolsReader
+from gymposium_agents.chat.messages import assistant, result, user
+from gymposium_agents.chat.template import Template
+from gymposium_agents.tokens import Message
+
+
+def probe_tools(description: str) -> tuple[Tool, Tool]:
+    """Two tools, each with one argument called `word`."""
+    argument = {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]}
+    return Tool("look_up", description, argument), Tool("count", description, argument)
+
+
+def probe_calls(word: str, *names: str) -> tuple[Call, ...]:
+    """A call of each of these tools of `probe_tools`."""
+    return tuple(Call(name, {"word": word}) for name in names)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSupport:
+    """What a chat template does with tools."""
+
+    lists: bool
+    """Whether it writes the tools that it is given."""
+    calls: bool
+    """Whether it writes calls and their results."""
+    dialect: Dialect | None
+    """The dialect in which it writes calls. None if no dialect is like it, and if it does not write tools, calls and
+    results."""
+    several: bool
+    """Whether it writes several calls of one reply, in that dialect."""
+    before_result: str
+    """The text that it writes between a call of the dialect and its result; empty without a dialect."""
+
+    @classmethod
+    def of(cls, template: Template) -> Self:
+        """What this template does."""
+        probe, mark = template.usual.probe, template.usual.reply
+        listed = _rendered(template, [user("?")], probe_tools(probe))
+        lists = all(text in listed for text in (probe, "look_up", "word"))
+        (call,) = probe_calls(mark, "look_up")
+        said = _rendered(template, [user("?"), assistant("", call), result(probe)], probe_tools("?"))
+        before, _, behind = said.rpartition(mark)
+        calls = "look_up" in before and probe in behind
+        dialect = _dialect(template, (call,)) if lists and calls else None
+        if dialect is None:
+            return cls(lists, calls, None, several=False, before_result="")
+        several = _dialect(template, probe_calls(mark, "look_up", "count")) == dialect
+        between = behind.partition(probe)[0].removeprefix(_tail(template, (call,)))
+        return cls(lists, calls, dialect, several, between)
+
+
+def _dialect(template: Template, calls: Sequence[Call]) -> Dialect | None:
+    """The dialect whose reader reads what the template writes for a reply with these calls."""
+    written = _written(template, calls)
+    move = move_of(calls)
+    return next((one for one in DIALECTS.values() if ToolsReader(one).submission(written) == move), None)
+
+
+def _written(template: Template, calls: Sequence[Call]) -> str:
+    """The text that the template writes for a reply with these calls, whose last argument is the mark of a reply. It
+    begins where it differs from a reply without calls, and ends where the reply does."""
+    probe, mark = template.usual.probe, template.usual.reply
+    tools = probe_tools("?")
+    whole = _rendered(template, [user("?"), assistant("", *calls), *(result("?") for _ in calls)], tools)
+    other = _rendered(template, [user("?"), assistant(probe), user("?")], tools).partition(probe)[0]
+    begins = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(whole, other)))
+    return whole[begins:].rpartition(mark)[0] + mark + _tail(template, calls)
+
+
+def _tail(template: Template, calls: Sequence[Call]) -> str:
+    """The text that the template writes behind the last argument of these calls, up to the end of the reply."""
+    probe, mark = template.usual.probe, template.usual.reply
+    tools = probe_tools("?")
+    ends = [
+        _rendered(template, [user("?"), said], tools, opened=False).rpartition(last)[2]
+        for said, last in ((assistant("", *calls), mark), (assistant(probe), probe))
+    ]
+    return ends[0].removesuffix(ends[1])
+
+
+def _rendered(template: Template, messages: Sequence[Message], tools: tuple[Tool, ...], *, opened: bool = True) -> str:
+    """What the template writes for messages of our own; nothing if it refuses them."""
+    try:
+        return template.wording(messages, template.usual, tools, opened=opened)
+    except GymposiumError:
+        return ""
