@@ -5,13 +5,16 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
+from tests.gymposium.worlds.guessing import Says, a_guess, guessing, misbehaving
 
 from gymposium import load_game, make_player
-from gymposium.driver import EngineError, MatchResult, Schedule
+from gymposium.driver import EngineError, MatchJob, MatchResult, Schedule
+from gymposium.errors import GymposiumError
 from gymposium.games.protocol import CHANCE
 from gymposium.match_score import match_score
 from gymposium.players.protocol import Ask, Reply
@@ -20,7 +23,15 @@ from gymposium_agents.loading import LoadedModel
 from gymposium_agents.player import LanguageModelPlayer
 from gymposium_agents.tokens import Sampling, TurnTokens
 from gymposium_train.config import Prompting
-from gymposium_train.rollout import LocalExecutor, MatchGroup, MatchPlanner, Planned, StepRollout, roll_out
+from gymposium_train.rollout import (
+    LocalExecutor,
+    MatchGroup,
+    MatchPlanner,
+    MatchRollouts,
+    Planned,
+    StepRollout,
+    roll_out,
+)
 
 Who = Callable[..., MatchPlanner]
 GAMES = ["tic_tac_toe", "kuhn_poker", "blackjack", "hearts", "goofspiel(num_cards=3)"]
@@ -238,6 +249,34 @@ def test_a_game_that_breaks_stops_the_rollout_and_is_told_first(who: Who, new_ca
     assert told[-1].ending.broke_off
 
 
+def of_worlds(scripts: Sequence[Sequence[str]]) -> Planned:
+    """A group of matches of a world, one for each script of replies."""
+    game = guessing()
+    jobs = [MatchJob(f"m{number}", game, [Says(*script)], 4) for number, script in enumerate(scripts)]
+    return Planned(game, "alone", None, (0,), 0, tuple(jobs))
+
+
+RIGHT, BREAKS = (a_guess(2), a_guess(4)), (a_guess(2), misbehaving("raise"))
+
+
+def test_a_match_of_which_a_tool_failed_is_left_out_and_counted() -> None:
+    told: list[MatchResult] = []
+    planned = [of_worlds([RIGHT, BREAKS, RIGHT]), of_worlds([RIGHT, BREAKS])]
+    rollout = roll_out(planned, told.append, LocalExecutor())
+    assert [[one.returns for one in group.trajectories] for group in rollout.groups] == [[(1.0,), (1.0,)]]
+    assert rollout.broken == {"The tool misbehave failed: OSError: the server is gone": 2}
+    assert (rollout.metrics["rollout/broken"], rollout.metrics["rollout/matches"]) == (2, 3)
+    assert sum(played.ending.broke_off for played in told) == 2, "they are recorded"
+
+
+def test_too_many_broken_matches_stop_the_run() -> None:
+    planner: Any = SimpleNamespace(plan=lambda step: [of_worlds([RIGHT, BREAKS, BREAKS])], note=lambda groups: {})
+    planner.state = dict
+    assert MatchRollouts(planner, most_broken=0.7).roll_out(0).metrics["rollout/broken"] == 2
+    with pytest.raises(GymposiumError, match=r"2 of 3 matches of step 1 broke off.*: The tool misbehave failed"):
+        MatchRollouts(planner, most_broken=0.5).roll_out(0)
+
+
 def test_rolling_out_touches_no_global_generator(who: Who, new_cast: Any) -> None:
     before = random.getstate()
     played_by(who(new_cast(), GAMES, {"random": 1.0, "past": 1.0, "self": 1.0}))
@@ -247,4 +286,6 @@ def test_rolling_out_touches_no_global_generator(who: Who, new_cast: Any) -> Non
 def test_nothing_planned_is_nothing_played() -> None:
     rollout = roll_out([], lambda played: None, LocalExecutor())
     assert rollout.groups == []
-    assert rollout.metrics == {"rollout/matches": 0, "rollout/dropped": 0, "rollout/silent": 0}
+    assert rollout.metrics == {
+        "rollout/matches": 0, "rollout/dropped": 0, "rollout/silent": 0, "rollout/broken": 0
+    }  # fmt: skip

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from gymposium.errors import BadOption
 from gymposium.plugins.host import host
 from gymposium_agents.engines.vllm.settings import VllmSettings
+from gymposium_agents.settings import TOOLS
 from gymposium_train.config.problems import BadConfig
 from gymposium_train.config.references import missing, unknown
 from gymposium_train.config.root import TrainConfig
@@ -138,6 +139,11 @@ def _prompting(config: TrainConfig) -> Iterator[Rule]:
             f"prompting.on_illegal = {prompting.on_illegal}: a reply that was not played would share the credit of "
             f"the one that was. Set forfeit or penalty(x).",
         )
+    yield Rule(
+        prompting.reply == TOOLS,
+        f"prompting.reply = {TOOLS}: training reads calls of tools as lines of JSON. Set reply=move, or reply=tags for "
+        f"a model that thinks first.",
+    )
     yield Rule(
         prompting.thinking and prompting.reply != "tags",
         f"prompting.thinking = true: with prompting.reply={prompting.reply} a reply that begins with thoughts is not "

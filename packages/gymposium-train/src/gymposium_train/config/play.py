@@ -68,6 +68,9 @@ class RolloutSettings(Settings):
     """Ratio of `decisions` in the last step to that in the first, or of the group size if the number of groups is
     given. Steps grow geometrically: a good policy wins nearly all matches, so more of them are needed to tell moves
     apart. 1: the size is constant."""
+    most_broken: float = Field(default=0.5, ge=0.0, le=1.0)
+    """Largest share of a step's matches that may break off because a tool failed. They are left out. If more of them
+    break off, the run stops."""
 
 
 Share = Annotated[float, Field(gt=0.0)]

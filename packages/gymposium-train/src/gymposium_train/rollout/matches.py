@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from gymposium.driver import MatchJob, MatchResult, Schedule, play
+from gymposium.errors import GymposiumError
 from gymposium.records import recorded
 from gymposium.trajectories import Trajectory
 from gymposium_train.config.stages import SELF
@@ -33,9 +35,19 @@ class MatchRollouts:
     executor: Executor = LocalExecutor()
     record: Callable[[MatchResult], object] = lambda played: None
     """Called with each finished match."""
+    most_broken: float = 1.0
+    """Largest share of a step's matches that may break off."""
 
     def roll_out(self, step: int) -> StepRollout[MatchGroup]:
-        rollout = roll_out(self.planner.plan(step), self.record, self.executor)
+        """Raises `GymposiumError` if more than `most_broken` of the matches break off."""
+        planned = self.planner.plan(step)
+        rollout = roll_out(planned, self.record, self.executor)
+        matches, broken = sum(len(one.jobs) for one in planned), sum(rollout.broken.values())
+        if broken > self.most_broken * matches:
+            raise GymposiumError(
+                f"{broken} of {matches} matches of step {step + 1} broke off, more than rollout.most_broken="
+                f"{self.most_broken:g} allows, most often because: {next(iter(rollout.broken))}"
+            )
         rollout.metrics |= self.planner.note(rollout.groups)
         rollout.state = self.planner.state()
         return rollout
@@ -50,13 +62,15 @@ class MatchRollouts:
 def roll_out(
     planned: Sequence[Planned], record: Callable[[MatchResult], object], executor: Executor
 ) -> StepRollout[MatchGroup]:
-    """Play the planned matches and group the learner's trajectories. `record` is called with each match as it ends.
+    """Play the planned matches and group the learner's trajectories. `record` is called with each match as it ends. A
+    match of which a tool failed is left out, and so is the rest of a group of which fewer than two matches are left.
 
     Raises `EngineError` if a game's engine fails, and whatever a player raises. Such an error is a bug or a broken
     server, and leaving the match out would hide it and bias learning. `record` is called with the unfinished match."""
     jobs = [job for matches in planned for job in matches.jobs]
     finished = {played.job.id: played for played in recorded(executor.play(jobs), record)}
     rollout, total = StepRollout[MatchGroup](), Results()
+    broken: Counter[str] = Counter()
     opponents: dict[str, Results] = {}
     games: dict[str, Results] = {}
     for matches in planned:
@@ -66,6 +80,9 @@ def roll_out(
         with_outcome = by_name[:1] if opponent == SELF else (total, *by_name)
         for job in matches.jobs:
             played = finished[job.id]
+            if played.ending.broke_off:
+                broken[played.ending.detail] += 1
+                continue
             trajectories = [Trajectory.of(played, seat) for seat in matches.seats]
             for results in (total, *by_name):
                 results.note_match(trajectories)
@@ -78,8 +95,11 @@ def roll_out(
                     group.trajectories.append(trajectory)
                     for results in with_outcome:
                         results.note_result(trajectory)
-        rollout.groups += [group for group in groups if group.trajectories]
+        least = 2 if broken and len(matches.jobs) > 1 else 1
+        rollout.groups += [group for group in groups if len(group.trajectories) >= least]
+    rollout.broken = dict(broken.most_common())
     rollout.readings = dict(total.readings)
     rollout.metrics = named(total, opponents, games)
     rollout.metrics |= {"rollout/dropped": rollout.dropped, "rollout/silent": rollout.silent}
+    rollout.metrics["rollout/broken"] = broken.total()
     return rollout

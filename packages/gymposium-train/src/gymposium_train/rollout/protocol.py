@@ -47,6 +47,8 @@ class StepRollout(Generic[G]):
     """Number of trajectories left out because another seat forfeited, so that the result is not their merit."""
     silent: int = 0
     """Number of trajectories left out because the match ended before the seat's first turn."""
+    broken: dict[str, int] = field(default_factory=dict)
+    """Number of matches left out because a tool failed, which has no result, by reason."""
     readings: dict[str, int] = field(default_factory=dict)
     """Number of the learner's replies by reading."""
     metrics: dict[str, float] = field(default_factory=dict)

@@ -63,7 +63,8 @@ def reinforce(run: UnderWay) -> None:
         make_trainee(config, directory.path, loaded, learner, run.games) as trainee,
     ):
         planner = MatchPlanner(config, run.games, trainee.players, pace)
-        source = MatchRollouts(planner, LocalExecutor(config.engine.schedule))
+        executor = LocalExecutor(config.engine.schedule)
+        source = MatchRollouts(planner, executor, most_broken=config.rollout.most_broken)
         samples = SamplesFile(
             directory.samples_file,
             config.samples,
