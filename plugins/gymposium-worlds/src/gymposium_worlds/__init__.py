@@ -1,0 +1,1 @@
+"""Worlds with tools, as games for gymposium: each room is one world."""

@@ -1,0 +1,105 @@
+"""The player `mail-expert`: it reads the mails that name the topic of the question, and answers from their text.
+
+It knows what it is shown and nothing else. It understands questions and sentences of generated mailboxes, as the
+checker does (`gymposium_worlds.mail.proof`), and so is right in all of them if it has 10 calls.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from gymposium.errors import GymposiumError
+from gymposium.games.protocol import Style
+from gymposium.players.protocol import Ask, Repeats, Reply
+from gymposium.plugins.names import parse_name
+from gymposium.reading import READERS, Reader
+from gymposium.tools import Call, move_of
+from gymposium_worlds.mail.message import Mail
+from gymposium_worlds.mail.proof.asked import Asked, read_question
+from gymposium_worlds.mail.proof.checker import Checker
+from gymposium_worlds.mail.scoring import UNKNOWN_ANSWER
+from gymposium_worlds.mail.showing import listed_ids, read_mail
+
+_QUESTION = re.compile(r"^Question: (.+)$", re.MULTILINE)
+
+
+@dataclass
+class _Notes:
+    """What the player remembers of a match."""
+
+    asked: Asked
+    mails: list[Mail] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
+    """Ids of mails to read, in order."""
+    knows_names: bool = False
+    """True once a mail of the person in question was looked for, which shows what colleagues call the person."""
+
+
+class MailExpert:
+    """Player of `mail` that works by rules. It is deterministic."""
+
+    name = "mail-expert"
+    reader: Reader = READERS["move"]
+    style: Style = "full"
+    deterministic = True
+    repeats: Repeats = "quickly"
+
+    def act(self, asks: Sequence[Ask]) -> list[Reply]:
+        return [Reply(move_of([self._next(ask)])) for ask in asks]
+
+    def _next(self, ask: Ask) -> Call:
+        text = ask.observe("full").text
+        notes: _Notes | None = ask.memory.get("notes")
+        if notes is None:
+            notes = ask.memory["notes"] = _Notes(_asked(ask, text))
+            return Call("search_inbox", {"keywords": [notes.asked.phrase]})
+        if mail := read_mail(text):
+            notes.mails.append(mail)
+        elif ids := listed_ids(text):
+            notes.unread = ids[:1] if notes.knows_names else ids[::-1] if notes.asked.form == "first" else ids
+        return _answer(notes) or _step(notes) or _final(UNKNOWN_ANSWER, ())
+
+
+def _asked(ask: Ask, text: str) -> Asked:
+    found = _QUESTION.search(text)
+    asked = found and read_question(found[1])
+    if asked is None or parse_name(ask.game.name)[0] != "mail":
+        raise GymposiumError(
+            f"mail-expert answers questions about generated mailboxes and nothing else, so it cannot play "
+            f"{ask.game.name}."
+        )
+    return asked
+
+
+def _answer(notes: _Notes) -> Call | None:
+    """The answer, once the mails that were read hold it. Those that could change it were read before."""
+    if notes.asked.form == "count" and notes.unread:
+        return None
+    findings = Checker(notes.mails).findings(notes.asked)
+    return _final(findings[0].answer, findings[0].sources) if findings else None
+
+
+def _step(notes: _Notes) -> Call | None:
+    """The next call of a tool on the way to the answer, None if there is nothing left to do."""
+    if notes.unread:
+        return Call("read_email", {"message_id": notes.unread.pop(0)})
+    if notes.knows_names or not _may_be_called_otherwise(notes):
+        return None
+    notes.knows_names = True
+    return Call("search_inbox", {"sender": notes.asked.value})
+
+
+def _may_be_called_otherwise(notes: _Notes) -> bool:
+    """True if mails name somebody with the family name of the person in question: a mail of that person shows whether
+    both are the same."""
+    asked = notes.asked
+    if asked.form != "first" or not asked.noun:
+        return False
+    family = asked.value.split()[-1]
+    return any(value.split()[-1] == family for value in Checker(notes.mails).stated(asked))
+
+
+def _final(answer: str, sources: Sequence[str]) -> Call:
+    return Call("return_final_answer", {"answer": answer, "sources": list(sources)})

@@ -1,0 +1,26 @@
+"""The game `mail`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gymposium import GameSpec
+from gymposium.errors import BadParameter
+from gymposium.worlds import Tasks, ToolGame, tool_game
+from gymposium_worlds.mail.given import GivenTasks
+from gymposium_worlds.mail.tasks import MailTasks
+
+
+def game(spec: GameSpec, params: Mapping[str, Any]) -> ToolGame:
+    """Make the game. Raises `BadParameter` for parameters of generated mailboxes beside files."""
+    return tool_game(spec, params, _tasks(spec, **params))
+
+
+def _tasks(spec: GameSpec, *, inbox: str, questions: str, max_calls: int, **generated: Any) -> Tasks:
+    if not inbox and not questions:
+        return MailTasks(max_calls=max_calls, **generated)
+    defaults = {parameter.name: parameter.default for parameter in spec.parameters}
+    if changed := [name for name, value in generated.items() if value != defaults[name]]:
+        raise BadParameter(f"{changed[0]} is for generated mailboxes: leave it out if you name an inbox.")
+    return GivenTasks(inbox, questions, max_calls)

@@ -1,0 +1,89 @@
+"""Tasks about mails and questions from files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+from gymposium.errors import BadParameter, BadRecord
+from gymposium.games.protocol import Style
+from gymposium.plugins.names import format_name, parse_name
+from gymposium.streams import derived_seed
+from gymposium.tools import Tool
+from gymposium_worlds.mail.corpus import digest_of, read_mails, read_questions
+from gymposium_worlds.mail.rules import RULES_COMPACT, given_rules
+from gymposium_worlds.mail.store import Store
+from gymposium_worlds.mail.task import Task
+from gymposium_worlds.mail.tools import TOOLS
+from gymposium_worlds.mail.world import MailWorld
+
+
+@dataclass(frozen=True)
+class GivenTasks:
+    """The questions of a file about the mails of another one. The files are read when the first task is made."""
+
+    inbox: str
+    questions: str
+    max_calls: int = 10
+
+    def __post_init__(self) -> None:
+        """Raises `BadParameter` unless both files are named, by paths that can be written in the name of a game."""
+        for name, other in (("inbox", "questions"), ("questions", "inbox")):
+            path = getattr(self, name)
+            if not path:
+                raise BadParameter(f"{other} is given without {name}: name both files, or neither.")
+            _check_path(name, path)
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        return TOOLS
+
+    @property
+    def utility_range(self) -> tuple[float, float]:
+        return 0.0, 1.0
+
+    @property
+    def purity(self) -> Literal["pure", "recorded"]:
+        return "pure"
+
+    def rules(self, style: Style) -> str:
+        return RULES_COMPACT if style == "compact" else given_rules(self.max_calls)
+
+    def task(self, seed: int) -> Mapping[str, Any]:
+        given = self._files.questions[derived_seed(seed, "mail", "given") % len(self._files.questions)]
+        sources = tuple(given["sources"])
+        return Task(self._files.digest, "given", given["question"], given["answer"], sources, all_sources=True).dump()
+
+    async def open(self, task: Mapping[str, Any]) -> MailWorld:
+        loaded = Task.load(task)
+        if loaded.mailbox != self._files.digest:
+            raise BadRecord(f"inbox={self.inbox}: the file is not the one with which the match was recorded.")
+        return MailWorld(self._files.store, loaded, "a mailbox")
+
+    @cached_property
+    def _files(self) -> _Files:
+        return _Files(self.inbox, self.questions)
+
+
+class _Files:
+    """What the files hold."""
+
+    def __init__(self, inbox: str, questions: str) -> None:
+        mails = read_mails(inbox)
+        self.questions = read_questions(questions, mails)
+        self.digest = digest_of(inbox)
+        self.store = Store(mails)
+
+
+def _check_path(name: str, path: str) -> None:
+    try:
+        kept = parse_name(format_name("mail", {name: path}))[1][name] == path
+    except (BadParameter, KeyError):
+        kept = False
+    if not kept:
+        raise BadParameter(
+            f"{name}={path!r} cannot be written in the name of a game, which records need: a path with commas, line "
+            "breaks, brackets that do not match or spaces at its ends. Rename the file, or make a link to it."
+        )

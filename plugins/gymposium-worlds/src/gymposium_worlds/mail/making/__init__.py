@@ -1,0 +1,1 @@
+"""The generator: a mailbox from a seed, and questions about it."""

@@ -1,0 +1,103 @@
+"""Gatherings: invitations, and answers in which people say who comes and change their minds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from gymposium_worlds.mail.making.drawing import Draw
+from gymposium_worlds.mail.making.facts import Topic, sentence
+from gymposium_worlds.mail.making.outbox import Draft, Outbox
+from gymposium_worlds.mail.making.people import Person
+
+MOST_ANSWERS = 6
+"""Most answers to an invitation."""
+MOST_COMING = 8
+"""Most people who come. Each number from 1 on is as likely."""
+
+_INVITATIONS = (
+    "You are all invited to {topic}. Please tell me if you can come to it.",
+    "We are planning {topic} and I would like to know who can join us.",
+)  # fmt: skip
+_COMES = ("I will come to {topic}.", "count me in for {topic}.", "I am happy to join {topic}.")
+_STAYS = ("I cannot come to {topic}.", "I will not be there for {topic}.", "please do not count on me for {topic}.")
+_OTHER_COMES = ("{name} will come to {topic}.", "{name} wants to join {topic} as well.")
+_OTHER_STAYS = ("{name} cannot come to {topic}.", "{name} will not be there for {topic}.")
+_CHANGE = "change of plan: "
+
+
+@dataclass(frozen=True, slots=True)
+class Gathering:
+    """A gathering, and the mail with the last word on each person who comes."""
+
+    topic: Topic
+    coming: Mapping[str, Draft]
+    """By the person's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    """What an answer says about one person."""
+
+    person: Person
+    name: str
+    comes: bool
+    lead: str
+    """How the sentence begins."""
+    is_last: bool
+    """False if a later answer says the opposite."""
+
+
+def gather(topic: Topic, minute: int, most: int, outbox: Outbox, draw: Draw) -> Gathering:
+    """Write an invitation and the answers to it from this minute on, in at most `most` mails, of which there must be
+    two."""
+    count = draw.between(1, MOST_COMING)
+    host, *guests = draw.some(outbox.others, 1 + count + draw.between(0, 3))
+    comes = {guest.name: number < count for number, guest in enumerate(guests)}
+    text = draw.pick(_INVITATIONS).format(topic=topic.name)
+    invitation = last = outbox.write(minute, host, f"Invitation: {topic.name}", [text])
+    coming: dict[str, Draft] = {}
+    for author, words in _answers(guests, comes, min(MOST_ANSWERS, most - 1), draw):
+        sentences = [_sentence(topic, author, word, draw) for word in words]
+        minute = last.minute + draw.between(5, 300)
+        last = outbox.write(minute, author, "", sentences, draw.pick((invitation, last)), draw.chance(0.5))
+        coming.update({word.person.name: last for word in words if word.comes and word.is_last})
+    return Gathering(topic, coming)
+
+
+def _answers(
+    guests: Sequence[Person], comes: Mapping[str, bool], most: int, draw: Draw
+) -> list[tuple[Person, list[_Word]]]:
+    """The authors of the answers in order, and what each says about whom. Authors speak last about themselves, and
+    also about guests who do not write."""
+    order = draw.some(guests, len(guests))
+    authors = order[: draw.between(max(1, most - 2), most)]
+    changed = [author for author in authors if draw.chance(0.35)][: most - len(authors)]
+    answers: list[tuple[Person, list[_Word]]] = [(author, []) for author in (*changed, *authors)]
+
+    def say(number: int, person: Person, name: str, is_last: bool, lead: str = "") -> None:
+        answers[number][1].append(_Word(person, name, comes[person.name] == is_last, lead, is_last))
+
+    for number, author in enumerate(changed):
+        say(number, author, author.name, False)
+    for number, author in enumerate(authors, start=len(changed)):
+        is_wrong_before = author not in changed and number > 0 and draw.chance(0.25)
+        if is_wrong_before:
+            say(draw.below(number), author, draw.pick(author.names), False)
+        say(number, author, author.name, True, _CHANGE if is_wrong_before or author in changed else "")
+    for guest in order[len(authors) :]:
+        name = draw.pick(guest.names)  # one name in all mails, as no mail of the guest shows that two are the same
+        number = len(changed) + draw.below(len(authors))
+        is_wrong_before = number > 0 and draw.chance(0.3)
+        if is_wrong_before:
+            say(draw.below(number), guest, name, False)
+        say(number, guest, name, True, _CHANGE if is_wrong_before else "")
+    return answers
+
+
+def _sentence(topic: Topic, author: Person, word: _Word, draw: Draw) -> str:
+    if word.person is author:
+        form = draw.pick(_COMES if word.comes else _STAYS)
+    else:
+        form = draw.pick(_OTHER_COMES if word.comes else _OTHER_STAYS)
+    return sentence(word.lead + form, topic=topic.name, name=word.name)

@@ -1,0 +1,57 @@
+"""Incidents: things that several people report to be out of order, and mails that name them without saying so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gymposium_worlds.mail.making.drawing import Draw
+from gymposium_worlds.mail.making.facts import Topic, sentence
+from gymposium_worlds.mail.making.outbox import Draft, Outbox
+
+MOST_INCIDENT = 5
+"""Most mails of an incident."""
+
+_REPORTS = (
+    "{topic} is out of order.", "{topic} does not work any more.", "{topic} has broken down.",
+    "{topic} is broken again.",
+)  # fmt: skip
+_OTHER = (
+    "When was {topic} last looked at?", "{topic} works well since it was cleaned.",
+    "Who is in charge of {topic}?", "I have asked for a new part for {topic}.", "Is {topic} out of order?",
+)  # fmt: skip
+_NOTED = ("Thank you, I will call somebody.", "Thank you for telling us.", "Many thanks, I have seen it.")
+
+
+@dataclass(frozen=True, slots=True)
+class Incident:
+    """A thing and the mails that say it is out of order, earliest first; none if nobody says so."""
+
+    topic: Topic
+    claims: Sequence[Draft]
+
+
+def report_incident(topic: Topic, minute: int, most: int, outbox: Outbox, draw: Draw, *, broken: bool) -> Incident:
+    """Write the mails of an incident from this minute on, at most `most`. `broken` is False for a thing that is named,
+    but that nobody says to be out of order."""
+    name = topic.name.removeprefix("the ")
+    steps = ["other"] if draw.chance(0.5) and most > 1 else []
+    steps += ["claim"] * draw.between(1, 3) if broken else ["other"]
+    if draw.chance(0.5):
+        steps.append("noted" if broken else "other")
+    claims: list[Draft] = []
+    last: Draft | None = None
+    others = draw.some(outbox.others, most)
+    for step, author in zip(steps[:most], others):
+        if last is not None:
+            minute = last.minute + draw.between(15, 900)
+        answers = claims[0] if claims and (step == "noted" or draw.chance(0.5)) else None
+        if step == "noted":
+            last = outbox.write(minute, author, name, [draw.pick(_NOTED)], answers)
+            continue
+        text = sentence(draw.pick(_REPORTS if step == "claim" else _OTHER), topic=topic.name)
+        subject = draw.pick((f"Problem: {name}", f"About the {name}", "A short note", "Please read"))
+        last = outbox.write(minute, author, subject, [text], answers)
+        if step == "claim":
+            claims.append(last)
+    return Incident(topic, claims)

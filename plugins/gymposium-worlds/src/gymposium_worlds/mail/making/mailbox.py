@@ -1,0 +1,120 @@
+"""Mailboxes made from a seed: stories, incidents, gatherings, notes and chatter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from functools import lru_cache
+
+from gymposium.streams import stream
+from gymposium_worlds.mail.making.chatter import chat
+from gymposium_worlds.mail.making.drawing import Draw
+from gymposium_worlds.mail.making.facts import GATHERING, INCIDENT, KINDS, Topic, TopicKind
+from gymposium_worlds.mail.making.gatherings import Gathering, gather
+from gymposium_worlds.mail.making.incidents import MOST_INCIDENT, Incident, report_incident
+from gymposium_worlds.mail.making.outbox import Outbox
+from gymposium_worlds.mail.making.people import Person, staff
+from gymposium_worlds.mail.making.stories import MOST_ABOUT, MOST_STORY, Story, Teller
+from gymposium_worlds.mail.message import Mail
+
+FEWEST_MAILS, MOST_MAILS = 20, 5_000
+"""Smallest and largest mailbox that can be made."""
+
+_BEGIN = ("gathering", "story", "incident", "story")
+"""What each mailbox has: the first story has a correction, the second has none."""
+_MOST_GATHERING = 7
+_SAME_PART = 0.6
+"""Probability that a new topic shares a part of its name with an earlier topic of its kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mailbox:
+    """A mailbox and what is known of it, because it was made."""
+
+    people: Sequence[Person]
+    """The owner first."""
+    first_day: date
+    mails: tuple[Mail, ...]
+    """Earliest first. No two were sent in the same minute."""
+    stories: Sequence[Story]
+    incidents: Sequence[Incident]
+    gatherings: Sequence[Gathering]
+    topics: Topics
+    senders: frozenset[Person]
+
+    @property
+    def owner(self) -> Person:
+        return self.people[0]
+
+
+class Topics:
+    """The topics of a mailbox, each with a name of its own."""
+
+    def __init__(self, draw: Draw) -> None:
+        self._draw = draw
+        self._parts: dict[str, list[tuple[str, str]]] = {}  # by the form of the kind
+
+    def new(self, kind: TopicKind) -> Topic:
+        """A topic that the mailbox lacks so far, often with a part of the name of another topic."""
+        topic = self.near(kind, self._draw)
+        self._parts.setdefault(kind.form + kind.second[0], []).append((topic.a, topic.b))
+        return topic
+
+    def near(self, kind: TopicKind, draw: Draw) -> Topic:
+        """A topic that the mailbox lacks. The mailbox is not changed."""
+        before = self._parts.get(kind.form + kind.second[0], [])
+        while True:
+            a, b = draw.pick(kind.first), draw.pick(kind.second)
+            if before and draw.chance(_SAME_PART):
+                like = draw.pick(before)
+                a, b = (like[0], b) if draw.chance(0.5) else (a, like[1])
+            if (a, b) not in before:
+                return Topic(kind, a, b)
+
+
+@lru_cache(maxsize=4)
+def mailbox(seed: int, mails: int) -> Mailbox:
+    """The mailbox of `seed` with this number of mails, from `FEWEST_MAILS` to `MOST_MAILS`. Each has at least one fact
+    that is corrected, one that is not, an incident and a gathering."""
+    draw = Draw(stream(seed, "mailbox", mails))
+    people = staff(min(80, 14 + mails // 25), draw)
+    first = date(2024, 1, 1) + timedelta(days=draw.below(330))
+    outbox = Outbox(people, first, max(30, min(330, mails // 4)), draw)
+    teller, topics = Teller(outbox, draw), Topics(draw)
+    stories: list[Story] = []
+    incidents: list[Incident] = []
+    gatherings: list[Gathering] = []
+    begin = list(_BEGIN)
+    while (left := mails - len(outbox.drafts)) > 0:
+        minute = draw.below(outbox.minutes)
+        match begin.pop(0) if begin else _next(draw):
+            case "story":
+                corrected = left > 1 and (draw.chance(0.6) if len(stories) > 1 else not stories)
+                topic = topics.new(draw.pick(KINDS))
+                stories.append(teller.tell(topic, minute, min(left, MOST_STORY), corrected=corrected))
+            case "incident":
+                broken = not incidents or draw.chance(0.8)
+                topic = topics.new(INCIDENT)
+                incidents.append(report_incident(topic, minute, min(left, MOST_INCIDENT), outbox, draw, broken=broken))
+            case "gathering" if left > 2:
+                gatherings.append(gather(topics.new(GATHERING), minute, min(left, _MOST_GATHERING), outbox, draw))
+            case "notes":
+                able = [one for one in stories[-40:] if one.about < MOST_ABOUT and _is_known(one, minute)]
+                if able:
+                    teller.note(minute, draw.some(able, draw.between(1, 3)))
+            case _:
+                chat(minute, left, outbox, draw)
+    senders = frozenset(draft.sender for draft in outbox.drafts)
+    return Mailbox(people, first, outbox.mails(), stories, incidents, gatherings, topics, senders)
+
+
+def _is_known(story: Story, minute: int) -> bool:
+    return any(fact.at(minute) for fact in story.facts)
+
+
+def _next(draw: Draw) -> str:
+    """What is written next."""
+    choice = draw.below(100)
+    limits = ((50, "story"), (60, "incident"), (70, "gathering"), (82, "notes"))
+    return next((name for limit, name in limits if choice < limit), "chatter")

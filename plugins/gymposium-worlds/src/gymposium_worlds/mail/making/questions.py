@@ -1,0 +1,144 @@
+"""Questions about a mailbox, with their answers and sources, as its generator knows them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gymposium_worlds.mail.making.drawing import Draw
+from gymposium_worlds.mail.making.facts import INCIDENT, KINDS, Attribute, Topic
+from gymposium_worlds.mail.making.mailbox import Mailbox
+from gymposium_worlds.mail.making.stories import Fact
+from gymposium_worlds.mail.making.templates import COUNT, FIRST, VALUE, Split
+from gymposium_worlds.mail.making.values import Value, draw_value
+
+UNKNOWN: Mapping[str, Any] = {"type": "unknown", "accepted": []}
+"""The right answer to a question that the mailbox does not answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question with its hidden answer."""
+
+    kind: str
+    """One of `KINDS_OF_QUESTIONS`."""
+    text: str
+    answer: Mapping[str, Any]
+    """`{"type": "date", "accepted": ["2024-06-12"]}`, as `scoring.is_right` takes it."""
+    sources: tuple[str, ...]
+    """Ids of the mails that show the answer."""
+    all_sources: bool = False
+    """True if the answer needs all of the sources, False if each shows it."""
+
+
+def look_up(box: Mailbox, split: Split, draw: Draw) -> Question:
+    """A question for a fact that was never corrected."""
+    fact = draw.pick([fact for story in box.stories for fact in story.facts if len(fact.versions) == 1])
+    return _newest_version("look_up", fact, split, draw)
+
+
+def newest(box: Mailbox, split: Split, draw: Draw) -> Question:
+    """A question for a fact that was corrected."""
+    fact = draw.pick([fact for story in box.stories for fact in story.facts if len(fact.versions) > 1])
+    return _newest_version("newest", fact, split, draw)
+
+
+def count(box: Mailbox, split: Split, draw: Draw) -> Question:
+    """A question for the number of people who come to a gathering, by the last word on each."""
+    gathering = draw.pick(box.gatherings)
+    text = draw.pick(COUNT[split]).format(topic=gathering.topic.name)
+    answer = {"type": "number", "accepted": [str(len(gathering.coming))]}
+    sources = dict.fromkeys(draft.id for draft in sorted(gathering.coming.values(), key=lambda draft: draft.minute))
+    return Question("count", text, answer, tuple(sources), all_sources=True)
+
+
+def first(box: Mailbox, split: Split, draw: Draw) -> Question:
+    """A question for the sender of the first mail that says something."""
+    reported = [incident for incident in box.incidents if incident.claims]
+    if draw.chance(0.5):
+        incident = draw.pick(reported)
+        claim, drafts = f"{incident.topic.name} is out of order", incident.claims
+    else:
+        fact = draw.pick([fact for story in box.stories for fact in story.facts])
+        version = draw.pick(fact.versions)
+        claim, drafts = _claim(fact, _asked(version.value, box)), version.claims
+    draft = min(drafts, key=lambda draft: draft.minute)
+    answer = {"type": "name", "accepted": list(draft.sender.names)}
+    return Question("first", draw.pick(FIRST[split]).format(claim=claim), answer, (draft.id,))
+
+
+def absent(box: Mailbox, split: Split, draw: Draw) -> Question:
+    """A question that the mailbox does not answer, in the words of those that it answers."""
+    if draw.chance(0.65):
+        topic, attribute = _unstated(box, draw) if draw.chance(0.5) else _unknown(box, draw)
+        text = _value_text(topic, attribute, split, draw)
+    else:
+        text = draw.pick(FIRST[split]).format(claim=_unsaid(box, draw))
+    return Question("absent", text, UNKNOWN, ())
+
+
+KINDS_OF_QUESTIONS: Mapping[str, Callable[[Mailbox, Split, Draw], Question]] = {
+    one.__name__: one for one in (look_up, newest, count, first, absent)
+}
+"""The kinds of questions, by name."""
+
+ABSENT_SHARE = 0.2
+"""Share of questions without an answer among those of several kinds."""
+
+
+def draw_question(box: Mailbox, kinds: Sequence[str], split: Split, draw: Draw) -> Question:
+    """A question of one of these kinds. Where `absent` is one of several, one question in five is of this kind."""
+    others = [kind for kind in kinds if kind != "absent"]
+    is_absent = "absent" in kinds and (not others or draw.chance(ABSENT_SHARE))
+    return KINDS_OF_QUESTIONS["absent" if is_absent else draw.pick(others)](box, split, draw)
+
+
+def _newest_version(kind: str, fact: Fact, split: Split, draw: Draw) -> Question:
+    version = fact.versions[-1]
+    text = _value_text(fact.topic, fact.attribute, split, draw)
+    sources = tuple(draft.id for draft in sorted(version.claims, key=lambda draft: draft.minute))
+    return Question(kind, text, version.value.answer(fact.attribute.type), sources)
+
+
+def _value_text(topic: Topic, attribute: Attribute, split: Split, draw: Draw) -> str:
+    what = "Who" if attribute.type == "name" else "What"
+    form = draw.pick(VALUE[split])
+    return form.format(what=what, what_within=what.lower(), noun=attribute.noun, topic=topic.name)
+
+
+def _claim(fact: Fact, value: str) -> str:
+    return f"the {fact.attribute.noun} of {fact.topic.name} is {value}"
+
+
+def _asked(value: Value, box: Mailbox) -> str:
+    """The value as a question gives it. Somebody who has sent a mail has the name of its header there, which mails may
+    not use."""
+    if value.person is None or value.person not in box.senders:
+        return value.text
+    return value.person.name
+
+
+def _unstated(box: Mailbox, draw: Draw) -> tuple[Topic, Attribute]:
+    """A topic of the mailbox and an attribute whose value no mail states."""
+    story = draw.pick([story for story in box.stories if story.unstated])
+    return story.topic, draw.pick(story.unstated)
+
+
+def _unknown(box: Mailbox, draw: Draw) -> tuple[Topic, Attribute]:
+    """A topic that no mail names, though its name is like that of others, and an attribute."""
+    kind = draw.pick(KINDS)
+    return box.topics.near(kind, draw), draw.pick(kind.attributes)
+
+
+def _unsaid(box: Mailbox, draw: Draw) -> str:
+    """A clause that no mail states."""
+    if draw.chance(0.5):
+        quiet = [incident.topic for incident in box.incidents if not incident.claims]
+        topic = draw.pick(quiet) if quiet and draw.chance(0.5) else box.topics.near(INCIDENT, draw)
+        return f"{topic.name} is out of order"
+    fact = draw.pick([fact for story in box.stories for fact in story.facts])
+    while True:
+        value = draw_value(fact.attribute.type, fact.attribute.noun, box.first_day, box.people[1:], draw)
+        if all(value.accepted[0] != version.value.accepted[0] for version in fact.versions):
+            return _claim(fact, _asked(value, box))

@@ -1,0 +1,81 @@
+"""The values of facts: dates, amounts, numbers, names and other words, as mails write them and as they are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Literal
+
+from gymposium_worlds.mail.making.drawing import Draw
+from gymposium_worlds.mail.making.people import Person
+from gymposium_worlds.mail.message import MONTHS
+
+ValueType = Literal["date", "amount", "number", "name", "text"]
+"""The type by which an answer is compared. `unknown` is the type of the answer that is not in the mailbox."""
+
+PARTNERS = (
+    "Delmar Hartmann Norwood Calder Brightwell Ostrava Kestrel Lindgren Marlowe Pinnacle Redfern Solway Tamworth "
+    "Ulster Verity Westbrook Ashford Belmont Corvus Draper Eastgate Fairfax Granite Halden"
+).split()
+"""First words of the companies with which there are contracts. Suppliers have other names, so that the subject of a
+mail never names one."""
+TRADES = "Paper Foods Systems Logistics Glass Tools Energy Textiles Printing Motors Timber Optics".split()
+_SUPPLIERS = (
+    "Aldgate Bancroft Carlisle Dunmore Everett Fenwick Garrick Hollis Keswick Langdon Merrick Northgate Oakley "
+    "Prescott Rutland Stanton"
+).split()
+_ROOMS = (
+    "Acacia Alder Aspen Beech Birch Cedar Chestnut Cypress Elder Elm Fir Hawthorn Hazel Hickory Juniper Larch Laurel "
+    "Linden Magnolia Maple Oak Pine Poplar Rowan Spruce Sycamore Willow Yew"
+).split()
+_HOTELS = (
+    "Astoria Bellevue Bristol Continental Excelsior Europa Imperial Miramar Metropole Monopol Palace Panorama Regent "
+    "Ritz Royal Savoy Splendid Terminus Victoria Windsor"
+).split()
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value of a fact."""
+
+    text: str
+    """As mails write it: `12 June 2024`, `1,310 euros`, `Bob Miller`."""
+    accepted: tuple[str, ...]
+    """The answers that are right, in the form in which `scoring` compares them: `2024-06-12`, `1310`."""
+    person: Person | None = None
+    """The person, for a name."""
+
+    def answer(self, kind: ValueType) -> Mapping[str, object]:
+        """The right answer as JSON for a task."""
+        return {"type": kind, "accepted": list(self.accepted)}
+
+
+def written(day: date) -> str:
+    """The date as mails write it: `12 June 2024`."""
+    return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
+
+
+def draw_value(kind: ValueType, noun: str, day: date, people: Sequence[Person], draw: Draw) -> Value:
+    """A value for the fact `noun`, stated on `day`. Dates are later than `day`."""
+    match kind:
+        case "date":
+            then = day + timedelta(days=draw.between(5, 400))
+            return Value(written(then), (then.isoformat(),))
+        case "amount":
+            amount = draw.between(40, 999) * draw.pick((5, 10, 50, 100))
+            return Value(f"{amount:,} euros", (str(amount),))
+        case "number":
+            number = draw.between(3, 60)
+            return Value(str(number), (str(number),))
+        case "name":
+            person = draw.pick(people)
+            return Value(draw.pick(person.names), person.names, person)
+    if noun == "room":
+        room = draw.pick(_ROOMS)
+        return Value(f"room {room}", (room, f"room {room}"))
+    if noun == "hotel":
+        hotel = draw.pick(_HOTELS)
+        return Value(f"Hotel {hotel}", (f"Hotel {hotel}", hotel))
+    company = f"{draw.pick(_SUPPLIERS)} {draw.pick(TRADES)}"
+    return Value(company, (company,))

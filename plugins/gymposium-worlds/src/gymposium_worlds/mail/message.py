@@ -1,0 +1,34 @@
+"""One e-mail, as text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "December",
+)  # fmt: skip
+"""The months as mails write them, in every locale."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mail:
+    """An e-mail. Everything is text, as a reader sees it."""
+
+    id: str
+    """Unique in its mailbox."""
+    sent: str
+    """Date and time, such as `2024-03-05 09:12`, so that the order of texts is the order in time."""
+    sender: str
+    """Name and address, such as `Robert Miller <rm12@arden.example>`, or an address alone."""
+    recipients: str
+    """Names and addresses, separated by commas."""
+    subject: str
+    body: str
+    """Lines of text. Lines that begin with `>` quote another mail."""
+
+
+def address_of(sender: str) -> str:
+    """The address in a sender such as `Robert Miller <rm12@arden.example>`; the whole text if it has no brackets."""
+    _, bracket, rest = sender.rpartition("<")
+    return rest.rstrip("> ") if bracket else sender

@@ -1,0 +1,1 @@
+"""The proof: what the text of mails answers, found without the generator."""

@@ -1,0 +1,161 @@
+"""The checker: it derives the answers to a question from the text of mails alone.
+
+It shares nothing with the generator. It reads the question and each sentence with expressions of its own, so an answer
+on which both agree is in the mails, and is the only one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from gymposium_worlds.mail.message import Mail
+from gymposium_worlds.mail.proof.asked import Asked
+from gymposium_worlds.mail.proof.reading import Own, names_of_people, own_words
+
+_DAY = r"[0-9]{1,2} [A-Z][a-z]+ [0-9]{4}"
+_EUROS = r"[0-9,]+ euros"
+_NAME = r"[A-Z][a-z]+ [A-Z][a-z]+"
+_ROOM = r"room [A-Z][a-z]+"
+_HOTEL = r"Hotel [A-Z][a-z]+"
+_COUNT = r"[0-9]+"
+
+_VALUES: Mapping[str, str] = {
+    "deadline": _DAY, "lead": _NAME, "budget": _EUROS, "price": _EUROS, "supplier": _NAME, "delivery date": _DAY,
+    "room": _ROOM, "date": _DAY, "host": _NAME, "fee": _EUROS, "end date": _DAY, "keeper": _NAME, "hotel": _HOTEL,
+    "departure date": _DAY, "number of travellers": _COUNT,
+}  # fmt: skip
+"""What a value of the attribute looks like."""
+
+_SAYINGS: Mapping[str, tuple[str, ...]] = {
+    "deadline": ("T (?:now )?has to be finished by V", "we have to finish T by V"),
+    "lead": (
+        "V (?:now )?leads T", "T is led by V", "V takes over T from .+", "ME lead T",
+        "ME am in charge of T from now on",
+    ),
+    "budget": ("we may (?:now )?spend V on T(?:, not .+)?",),
+    "price": ("T costs V(?:, not .+)?", "we (?:now )?pay V for T"),
+    "supplier": ("T comes from V(?:, not from .+)?", "V delivers T(?: in place of .+)?"),
+    "delivery date": ("T will arrive on V(?:, not on .+)?",),
+    "room": (
+        "T (?:now )?takes place in V", "we meet in V for T(?:, not in .+)?", "T moves from room .+ to V",
+    ),
+    "date": ("T takes place on V(?:, not on .+)?", "we meet on V for T", "T moves from [0-9].+ to V"),
+    "host": ("V (?:now )?hosts T(?: in place of .+)?", "ME host T", "ME am the host of T from now on"),
+    "fee": ("we pay V a year for T(?:, not .+)?",),
+    "end date": ("T (?:now )?runs until V",),
+    "keeper": (
+        "V (?:now )?looks after T", "V takes over T from .+", "ME look after T", "ME am the keeper of T from now on",
+    ),
+    "hotel": ("we stay at V on T(?:, not at .+)?",),
+    "departure date": ("T begins on V(?:, not on .+)?",),
+    "number of travellers": ("V of us go on T(?:, not .+)?", "T is (?:now )?for V people"),
+}  # fmt: skip
+"""Sentences that give the attribute a value, besides those that name it. T: the topic, V: the value, ME: the sender."""
+
+_BROKEN = re.compile("T (?:is out of order|does not work any more|has broken down|is broken again)")
+_COMES = re.compile(rf"(?P<who>I|{_NAME}) will come to T|(?P<other>{_NAME}) wants to join T as well|"
+                    "[Cc]ount me in for T|I am happy to join T")  # fmt: skip
+_STAYS = re.compile(
+    rf"(?P<who>I|{_NAME}) (?:cannot come to|will not be there for) T|[Pp]lease do not count on me for T"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """An answer that mails show."""
+
+    answer: str
+    """The value, name or number as a mail has it; people by the name in headers, if it is known."""
+    sources: tuple[str, ...]
+    """Ids of the mails that show it, earliest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Claim:
+    own: Own
+    value: str
+
+
+class Checker:
+    """The mails of a mailbox, or those of them that somebody has read, in the order in which they were sent."""
+
+    def __init__(self, mails: Iterable[Mail]) -> None:
+        self._mails = [own_words(mail) for mail in sorted(mails, key=lambda mail: mail.sent)]
+        self._names = names_of_people(self._mails)
+
+    def findings(self, asked: Asked) -> list[Finding]:
+        """Every answer to a question, in no order that matters: none if these mails do not answer it. For a value, only
+        what holds in the end is an answer."""
+        if asked.form == "count":
+            return self._count(asked.topic)
+        claims = self._claims(asked)
+        if asked.form == "value":
+            return self._newest(claims)
+        wanted = [claim for claim in claims if claim.value == self.known(asked.value)]
+        return [Finding(wanted[0].own.sender, (wanted[0].own.mail.id,))] if wanted else []
+
+    def stated(self, asked: Asked) -> Sequence[str]:
+        """All values that mails state of the attribute in question, earliest first."""
+        return [claim.value for claim in self._claims(asked)]
+
+    def known(self, name: str) -> str:
+        """The name in headers of the person who uses this name; the name itself if no mail shows the person."""
+        return self._names.get(name, name)
+
+    def _claims(self, asked: Asked) -> list[_Claim]:
+        if not asked.noun:
+            return [_Claim(own, "") for own, text in self._about(asked.topic) if _BROKEN.fullmatch(text)]
+        claims = []
+        pattern = _pattern(asked.noun)
+        for own, text in self._about(asked.topic):
+            if found := pattern.fullmatch(text):
+                value = next((value for value in found.groups() if value is not None), own.sender)
+                claims.append(_Claim(own, self.known(value)))
+        return claims
+
+    def _newest(self, claims: Sequence[_Claim]) -> list[Finding]:
+        """What the last mail with a claim says, and the mails that say so since it was said last otherwise."""
+        if not claims:
+            return []
+        last = claims[-1].own
+        current = {claim.value for claim in claims if claim.own is last}
+        findings = []
+        for value in sorted(current):
+            since = max((n for n, claim in enumerate(claims) if claim.value != value), default=-1)
+            findings.append(Finding(value, tuple(claim.own.mail.id for claim in claims[since + 1 :])))
+        return findings
+
+    def _count(self, topic: str) -> list[Finding]:
+        """The number of people whom the last statement about them lets come."""
+        comes: dict[str, str | None] = {}
+        for own, text in self._about(topic):
+            found, stays = _COMES.fullmatch(text), _STAYS.fullmatch(text)
+            if statement := found or stays:
+                who = next((name for name in statement.groups() if name not in (None, "I")), None) or own.sender
+                comes[self.known(who)] = own.mail.id if found else None
+        sources = {source for source in comes.values() if source is not None}
+        ordered = tuple(own.mail.id for own in self._mails if own.mail.id in sources)
+        return [Finding(str(sum(source is not None for source in comes.values())), ordered)] if comes else []
+
+    def _about(self, topic: str) -> list[tuple[Own, str]]:
+        """The statements that name a topic, with `T` in place of its name."""
+        name = re.compile(rf"\b{re.escape(topic)}\b", re.IGNORECASE)
+        low = topic.casefold()
+        return [
+            (own, name.sub("T", text))
+            for own in self._mails
+            if low in own.mail.body.casefold()
+            for text in own.statements
+            if name.search(text)
+        ]
+
+
+@lru_cache(maxsize=64)
+def _pattern(noun: str) -> re.Pattern[str]:
+    """Matches statements that give the attribute a value; its only group that matches is the value."""
+    named = (f"the {noun} of T is (?:now )?V(?:, not .+)?", f"the {noun} of T (?:changes|moves) from .+ to V")
+    sayings = [saying.replace("ME", "I").replace("V", f"({_VALUES[noun]})") for saying in (*named, *_SAYINGS[noun])]
+    return re.compile("|".join(f"(?:(?i:{s[0]}){s[1:]})" if s[0].islower() else s for s in sayings))

@@ -1,0 +1,106 @@
+"""Scores of answers: exact, and compared by type.
+
+An answer is normalised first: Unicode form NFKC, one space for each run of white space, none at the ends, and without
+one full stop at the end. Then, by the type of the right answer:
+
+- `number`: digits, with or without commas between thousands: `12`, `1,200`.
+- `amount`: a number with at most two decimals; `€` or `EUR` may stand before it, and `euro`, `euros`, `EUR` or `€`
+  after it: `1,310 euros`, `€1310.00`.
+- `date`: `2024-06-12`, `12 June 2024` or `June 12, 2024`.
+- `name` and `text`: one of the accepted spellings, in upper or lower case. A person's accepted spellings are the name
+  in headers and the name that colleagues use, each with the family name; for a room or a hotel, its name alone will do.
+
+Nothing else is right: no further words, no second answer.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+from gymposium_worlds.mail.message import MONTHS
+
+UNKNOWN_ANSWER = "I don't know"
+"""The answer that says that the mailbox does not hold the answer."""
+
+UNKNOWN_SCORE = 0.15
+"""Score of `UNKNOWN_ANSWER` where there is an answer: more than a wrong one, and more than any blind guess is worth."""
+
+_DIGITS = r"(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)"
+_NUMBER = re.compile(_DIGITS)
+_AMOUNT = re.compile(rf"(?:€|eur)? ?({_DIGITS}(?:\.[0-9]{{1,2}})?) ?(?:euros?|eur|€)?", re.IGNORECASE)
+_MONTHS = tuple(month.casefold() for month in MONTHS)
+_DATES = tuple(
+    map(
+        re.compile,
+        (
+            r"(?P<year>[0-9]{4})-(?P<month>[0-9]{2})-(?P<day>[0-9]{2})",
+            r"(?P<day>[0-9]{1,2}) (?P<month>[a-z]+) (?P<year>[0-9]{4})",
+            r"(?P<month>[a-z]+) (?P<day>[0-9]{1,2}), (?P<year>[0-9]{4})",
+        ),
+    )
+)
+_APOSTROPHES = str.maketrans("\u2019\u2018\u02bc`", "''''")
+
+
+def normalised(answer: str) -> str:
+    """The answer in the form in which it is compared, in lower case."""
+    text = " ".join(unicodedata.normalize("NFKC", answer).split())
+    return text.removesuffix(".").rstrip().casefold()
+
+
+def says_unknown(answer: str) -> bool:
+    """True if the answer is `UNKNOWN_ANSWER`, in upper or lower case, or `I do not know`."""
+    return normalised(answer).translate(_APOSTROPHES) in ("i don't know", "i do not know")
+
+
+def is_right(answer: str, right: Mapping[str, Any]) -> bool:
+    """True if the answer is right. `right` has the keys `type` and `accepted`, the accepted answers of that type."""
+    if right["type"] == "unknown":
+        return says_unknown(answer)
+    given = typed(answer, right["type"])
+    return given is not None and given in [typed(one, right["type"]) for one in right["accepted"]]
+
+
+def typed(answer: str, kind: str) -> str | Decimal | None:
+    """The value of an answer of this type, None if it is none: equal values are equal answers."""
+    text = normalised(answer)
+    match kind:
+        case "number":
+            return Decimal(text.replace(",", "")) if _NUMBER.fullmatch(text) else None
+        case "amount":
+            amount = _AMOUNT.fullmatch(text)
+            return Decimal(amount[1].replace(",", "")) if amount else None
+        case "date":
+            return _date(text)
+    return text or None
+
+
+def _date(text: str) -> str | None:
+    for form in _DATES:
+        if (found := form.fullmatch(text)) is None:
+            continue
+        month = found["month"]
+        try:
+            number = int(month) if month.isdigit() else 1 + _MONTHS.index(month)
+            return date(int(found["year"]), number, int(found["day"])).isoformat()
+        except ValueError:  # no such month or day
+            return None
+    return None
+
+
+def f1(cited: Sequence[str], right: Sequence[str], *, all_needed: bool) -> float:
+    """How well the cited sources fit: the harmonic mean of precision and recall. If not all are needed, one right
+    source is a full recall. For a question without sources: 1 if none is cited, else 0."""
+    given = set(cited)
+    if not right or not given:
+        return float(not right and not given)
+    hits = len(given.intersection(right))
+    if not hits:
+        return 0.0
+    precision, recall = hits / len(given), hits / len(right) if all_needed else 1.0
+    return 2 * precision * recall / (precision + recall)

@@ -1,0 +1,60 @@
+"""The texts that the tools of a mailbox return, and how a program reads them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from gymposium_worlds.mail.message import Mail
+from gymposium_worlds.mail.store import Found
+
+LISTED = 10
+"""Most mails that a search shows."""
+_LONGEST = 4_000
+"""Most characters of a text."""
+_LONGEST_PART = 100
+_NONE = "No mail fits."
+_HEAD = "Mails that fit, the latest first:"
+_MORE = "More mails fit. Narrow the search, or give sent_before to see earlier ones."
+_LINE = re.compile(r"^(\S+) \| [0-9-]{10} [0-9:]{5} \| ", re.MULTILINE)
+_MAIL = re.compile(
+    r"Id: (?P<id>.*)\nDate: (?P<sent>.*)\nFrom: (?P<sender>.*)\nTo: (?P<recipients>.*)\nSubject: (?P<subject>.*)\n\n"
+    r"(?P<body>(?:.|\n)*)"
+)
+
+
+def listing(found: Sequence[Found]) -> str:
+    """The result of a search. Of more than `LISTED` mails, the first ones are shown. It shows nothing of their text."""
+    if not found:
+        return f"{_NONE}\n"
+    lines = [f"{one.id} | {one.sent} | {_short(one.address)} | {_short(one.subject)}" for one in found[:LISTED]]
+    return "\n".join([_HEAD, *lines, *([_MORE] if len(found) > LISTED else [])]) + "\n"
+
+
+def listed_ids(text: str) -> list[str]:
+    """The ids in the result of a search, in order."""
+    return _LINE.findall(text)
+
+
+def mail_in_full(mail: Mail) -> str:
+    """A mail as its reader sees it, cut off where it is too long."""
+    head = (
+        f"Id: {mail.id}\nDate: {mail.sent}\nFrom: {_short(mail.sender)}\nTo: {_short(mail.recipients, 4)}\n"
+        f"Subject: {_short(mail.subject)}\n\n"
+    )
+    room = _LONGEST - len(head) - 60
+    cut = f"\n[{len(mail.body) - room:,} more characters are not shown]" if len(mail.body) > room else ""
+    return f"{head}{mail.body[:room]}{cut}\n"
+
+
+def read_mail(text: str) -> Mail | None:
+    """The mail that a text of `mail_in_full` shows; None if it is another text."""
+    found = _MAIL.fullmatch(text.removesuffix("\n"))
+    return found and Mail(**found.groupdict())
+
+
+def _short(text: str, times: int = 1) -> str:
+    """The text on one line, cut off where it is too long."""
+    line = " ".join(text.split())
+    most = _LONGEST_PART * times
+    return line if len(line) <= most else f"{line[: most - 1]}…"

@@ -1,0 +1,142 @@
+"""Mails in a SQLite file with a full-text index, which is only read once it is made.
+
+Equal searches find equal mails on any build of SQLite that has FTS5: the index holds words that were split and folded
+here, and mails are ordered by time, never by a rank that SQLite computes.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import tempfile
+import threading
+import weakref
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gymposium_worlds.mail.message import Mail, address_of
+from gymposium_worlds.mail.words import words_of
+
+_TABLES = """
+CREATE TABLE mail (
+    number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, sent TEXT NOT NULL, sender TEXT NOT NULL,
+    recipients TEXT NOT NULL, subject TEXT NOT NULL, body TEXT NOT NULL
+);
+CREATE VIRTUAL TABLE words USING fts5(subject, body, sender, recipients, content='', tokenize='ascii');
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What a search looks for: mails that fit all of it."""
+
+    keywords: Sequence[Sequence[str]] = ()
+    """Words that stand next to each other in the subject or the body."""
+    sender: Sequence[str] = ()
+    """Words that stand next to each other in the name and address of the sender."""
+    recipient: Sequence[str] = ()
+    sent_from: str = ""
+    """A day such as `2024-03-05`: mails of this day or later."""
+    sent_before: str = ""
+    """A day: mails of earlier days."""
+
+    def sql(self, limit: int) -> tuple[str, list[str | int]]:
+        """The statement that finds the ids of at most `limit` mails, and its values."""
+        match = [f"{{subject body}} : {_phrase(words)}" for words in self.keywords]
+        match += [f"sender : {_phrase(self.sender)}"] if self.sender else []
+        match += [f"recipients : {_phrase(self.recipient)}"] if self.recipient else []
+        tables = "words CROSS JOIN mail ON mail.number = words.rowid" if match else "mail"
+        order = "words.rowid" if match else "mail.number"  # of the first table, so that no more than `limit` are read
+        tests: dict[str, str] = {}
+        if match:
+            tests["words MATCH ?"] = " AND ".join(match)
+        if self.sent_from:
+            tests["sent >= ?"] = self.sent_from
+        if self.sent_before:
+            tests["sent < ?"] = self.sent_before
+        where = f"WHERE {' AND '.join(tests)}" if tests else ""
+        shown = "id, sent, mail.sender, mail.subject"
+        return f"SELECT {shown} FROM {tables} {where} ORDER BY {order} DESC LIMIT ?", [*tests.values(), limit]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A line of what a search finds."""
+
+    id: str
+    sent: str
+    address: str
+    """Address of the sender."""
+    subject: str
+
+
+class Store:
+    """The mails of one mailbox on disk. The file is removed when nothing uses the store any more."""
+
+    def __init__(self, mails: Iterable[Mail]) -> None:
+        """Raises `ValueError` if two mails have the same id."""
+        handle, path = tempfile.mkstemp(prefix="gymposium-mail-", suffix=".sqlite")
+        os.close(handle)
+        self.path = Path(path)
+        try:
+            _fill(self.path, sorted(mails, key=lambda mail: (mail.sent, mail.id)))
+        except sqlite3.IntegrityError as error:
+            self.path.unlink()
+            raise ValueError(f"two mails have the same id ({error})") from error
+        uri = f"{self.path.as_uri()}?mode=ro&immutable=1"
+        self._lock = threading.Lock()
+        self._connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
+        weakref.finalize(self, _remove, self._connection, self.path, os.getpid())
+
+    def search(self, query: Query, limit: int) -> list[Found]:
+        """The mails that fit a query, latest first, at most `limit` of them."""
+        rows = self._rows(*query.sql(limit))
+        return [Found(row[0], row[1], address_of(row[2]), row[3]) for row in rows]
+
+    def read(self, message_id: str) -> Mail | None:
+        """The mail with this id, None if there is none."""
+        rows = self._rows("SELECT id, sent, sender, recipients, subject, body FROM mail WHERE id = ?", [message_id])
+        return Mail(*rows[0]) if rows else None
+
+    def span(self) -> tuple[int, str, str]:
+        """The number of mails, and when the first and the last one were sent."""
+        [(count, first, last)] = self._rows("SELECT count(*), min(sent), max(sent) FROM mail", [])
+        return int(count), first, last
+
+    def _rows(self, statement: str, values: Sequence[str | int]) -> list[tuple[str, ...]]:
+        with self._lock:
+            return self._connection.execute(statement, values).fetchall()
+
+
+def _phrase(words: Sequence[str]) -> str:
+    """The words as a phrase of FTS5. They hold letters and digits alone, so nothing needs an escape."""
+    return f'"{" ".join(words)}"'
+
+
+def _fill(path: Path, mails: Sequence[Mail]) -> None:
+    connection = sqlite3.connect(path, isolation_level=None)
+    try:
+        connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN;" + _TABLES)
+        rows = [
+            (number, mail.id, mail.sent, mail.sender, mail.recipients, mail.subject, mail.body)
+            for number, mail in enumerate(mails, start=1)
+        ]
+        connection.executemany("INSERT INTO mail VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+        indexed = [
+            (n, *(" ".join(words_of(text)) for text in (subject, body, sender, recipients)))
+            for n, _, _, sender, recipients, subject, body in rows
+        ]
+        connection.executemany(
+            "INSERT INTO words (rowid, subject, body, sender, recipients) VALUES (?, ?, ?, ?, ?)", indexed
+        )
+        connection.execute("COMMIT")
+    finally:
+        connection.close()
+
+
+def _remove(connection: sqlite3.Connection, path: Path, process: int) -> None:
+    """Close and remove the file. A forked process has a copy of the store, and leaves the file alone."""
+    if os.getpid() == process:
+        connection.close()
+        path.unlink(missing_ok=True)

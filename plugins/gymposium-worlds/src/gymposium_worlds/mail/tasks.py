@@ -1,0 +1,97 @@
+"""Tasks about generated mailboxes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal
+
+from gymposium.errors import BadParameter, BadRecord
+from gymposium.games.protocol import Style
+from gymposium.streams import derived_seed, stream
+from gymposium.tools import Tool
+from gymposium_worlds.mail.making.drawing import Draw
+from gymposium_worlds.mail.making.mailbox import mailbox
+from gymposium_worlds.mail.making.questions import KINDS_OF_QUESTIONS, draw_question
+from gymposium_worlds.mail.making.templates import SPLITS, Split
+from gymposium_worlds.mail.rules import RULES_COMPACT, generated_rules
+from gymposium_worlds.mail.store import Store
+from gymposium_worlds.mail.task import Task
+from gymposium_worlds.mail.tools import TOOLS
+from gymposium_worlds.mail.world import MailWorld
+
+STORES = 64
+"""Most mailboxes that a process keeps on disk."""
+_MAILS_IN_ALL = 100_000
+_MOST_MAILBOXES = 1_000
+
+
+@dataclass(frozen=True)
+class MailTasks:
+    """Questions about generated mailboxes. Equal seeds have equal tasks.
+
+    `split` chooses mailboxes and wordings of questions: those of `train` and those of `test` have none in common."""
+
+    mails: int = 200
+    kinds: str = "all"
+    split: Split = "train"
+    max_calls: int = 10
+
+    def __post_init__(self) -> None:
+        kinds_of(self.kinds)
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        return TOOLS
+
+    @property
+    def utility_range(self) -> tuple[float, float]:
+        return 0.0, 1.0
+
+    @property
+    def purity(self) -> Literal["pure", "recorded"]:
+        return "pure"
+
+    @property
+    def mailboxes(self) -> int:
+        """Number of mailboxes of a split: as many as hold 100,000 mails together, 1,000 at most."""
+        return min(_MOST_MAILBOXES, _MAILS_IN_ALL // self.mails)
+
+    def rules(self, style: Style) -> str:
+        return RULES_COMPACT if style == "compact" else generated_rules(self.max_calls)
+
+    def task(self, seed: int) -> Mapping[str, Any]:
+        number = len(SPLITS) * (derived_seed(seed, "mail", "mailbox") % self.mailboxes) + SPLITS.index(self.split)
+        draw = Draw(stream(seed, "mail", "question"))
+        asked = draw_question(mailbox(number, self.mails), kinds_of(self.kinds), self.split, draw)
+        return Task(number, asked.kind, asked.text, asked.answer, asked.sources, asked.all_sources).dump()
+
+    async def open(self, task: Mapping[str, Any]) -> MailWorld:
+        loaded = Task.load(task)
+        if not isinstance(loaded.mailbox, int):
+            raise BadRecord("The task is about a mailbox from a file, not about a generated one.")
+        owner = mailbox(loaded.mailbox, self.mails).owner.header
+        return MailWorld(_store(os.getpid(), loaded.mailbox, self.mails), loaded, f"the mailbox of {owner}")
+
+
+@lru_cache(maxsize=STORES)
+def _store(process: int, seed: int, mails: int) -> Store:
+    """The mailbox on disk. A forked process makes its own."""
+    return Store(mailbox(seed, mails).mails)
+
+
+def kinds_of(text: str) -> tuple[str, ...]:
+    """The kinds of questions that `all` or `look_up+absent` names. Raises `BadParameter`."""
+    if text == "all":
+        return tuple(KINDS_OF_QUESTIONS)
+    kinds = tuple(kind for kind in KINDS_OF_QUESTIONS if kind in text.split("+"))
+    if not kinds or "+".join(kinds) != text:
+        order = ", ".join(KINDS_OF_QUESTIONS)
+        raise BadParameter(f"kinds={text!r}: write all, or some of {order} in this order, with + between them.")
+    if kinds == ("absent",):
+        raise BadParameter(
+            "kinds='absent': one answer would always be right. Name another kind as well: look_up+absent."
+        )
+    return kinds

@@ -1,0 +1,64 @@
+"""The tools of a mailbox, as the e-mail agent ART·E of OpenPipe has them: search, read, answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gymposium.tools import Tool
+
+_LONGEST_WORDS = 100
+
+
+def _text(description: str) -> dict[str, Any]:
+    return {"type": "string", "maxLength": _LONGEST_WORDS, "description": description}
+
+
+SEARCH = Tool(
+    "search_inbox",
+    "Find mails, the latest first, 10 at most. Shows id, date, address of the sender and subject of each. A mail must "
+    "fit everything that is given.",
+    {
+        "type": "object",
+        "properties": {
+            "keywords": {
+                "type": "array",
+                "items": {"type": "string", "maxLength": _LONGEST_WORDS},
+                "maxItems": 10,
+                "description": "Whole words that the subject or the text has, all of them. Words in one entry stand "
+                "next to each other.",
+            },
+            "sender": _text("A name or an address, or a part of whole words."),
+            "recipient": _text("A name or an address, or a part of whole words."),
+            "sent_after": _text("A day such as 2024-03-05: sent on this day or later."),
+            "sent_before": _text("A day such as 2024-03-05: sent on an earlier day."),
+        },
+    },
+)
+READ = Tool(
+    "read_email",
+    "Read a mail.",
+    {
+        "type": "object",
+        "properties": {"message_id": {"type": "string", "maxLength": 200, "description": "Its id, from a search."}},
+        "required": ["message_id"],
+    },
+)
+ANSWER = Tool(
+    "return_final_answer",
+    "Answer the question. This ends the task.",
+    {
+        "type": "object",
+        "properties": {
+            "answer": {"type": "string", "maxLength": 1000, "description": "The answer and nothing else."},
+            "sources": {
+                "type": "array",
+                "items": {"type": "string", "maxLength": 200},
+                "maxItems": 50,
+                "description": "Ids of the mails that show it.",
+            },
+        },
+        "required": ["answer", "sources"],
+    },
+)
+
+TOOLS = (SEARCH, READ, ANSWER)

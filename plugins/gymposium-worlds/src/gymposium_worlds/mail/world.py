@@ -1,0 +1,125 @@
+"""One question about a mailbox under way: what the tools return, and what the answer is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import Any
+
+from gymposium.games.protocol import Style
+from gymposium.tools import Call
+from gymposium.worlds import Result
+from gymposium_worlds.mail.scoring import UNKNOWN_SCORE, f1, is_right, says_unknown
+from gymposium_worlds.mail.showing import LISTED, listing, mail_in_full
+from gymposium_worlds.mail.store import Query, Store
+from gymposium_worlds.mail.task import Task
+from gymposium_worlds.mail.words import words_of
+
+_PEOPLE = ("sender", "recipient")
+_DAYS = ("sent_after", "sent_before")
+
+
+class _Refused(Exception):
+    """A call that a tool refuses. The message is a sentence for the caller."""
+
+
+class MailWorld:
+    """A question about the mails of a store."""
+
+    def __init__(self, store: Store, task: Task, owner: str) -> None:
+        """`owner` says whose mailbox it is: `the mailbox of Nora Berg <nb1@arden.example>`."""
+        self._store, self._task, self._owner = store, task, owner
+        self._listed: set[str] = set()
+        self._read: set[str] = set()
+        self._searched = False
+        self._answer: str | None = None
+        self._sources: Sequence[str] = ()
+
+    def opening(self, style: Style) -> str:
+        count, first, last = self._store.span()
+        if style == "compact":
+            return f"{self._owner}, {first[:10]} to {last[:10]}\nquestion: {self._task.question}\n"
+        return (
+            f"You have {self._owner}: {count:,} mails, sent from {first[:10]} to {last[:10]}.\n"
+            f"Question: {self._task.question}\n"
+        )
+
+    async def call(self, call: Call) -> Result:
+        try:
+            match call.name:
+                case "search_inbox":
+                    return self._search(call.arguments)
+                case "read_email":
+                    return self._open(call.arguments["message_id"])
+        except _Refused as refused:
+            return Result(str(refused), error=True)
+        self._answer, self._sources = call.arguments["answer"], call.arguments["sources"]
+        return Result("The answer was taken.\n")
+
+    def over(self) -> bool:
+        return self._answer is not None
+
+    def score(self) -> float:
+        """1 for a right answer, `UNKNOWN_SCORE` for one that says unknown, 0 for a wrong one and without an answer."""
+        if self._answer is None:
+            return 0.0
+        if is_right(self._answer, self._task.answer):
+            return 1.0
+        return UNKNOWN_SCORE if says_unknown(self._answer) else 0.0
+
+    def report(self) -> Mapping[str, float]:
+        """Return five figures from 0 to 1.
+
+        `exact`: the answer is right. `unknown`: the answer says that the mailbox does not hold it. `sources`: how well
+        the cited sources fit (`scoring.f1`). `found` and `read`: a search showed a right source, and one was read; if
+        there is none, the mailbox was searched.
+
+        The criteria of rewards read `exact` as accuracy, and as efficiency together with the number of decisions.
+        `found` and `read` say how complete the search was, `sources` whether a user can check the answer."""
+        right, answered = set(self._task.sources), self._answer is not None
+        return {
+            "exact": float(answered and self.score() == 1.0),
+            "unknown": float(says_unknown(self._answer or "")),
+            "sources": answered * f1(self._sources, self._task.sources, all_needed=self._task.all_sources),
+            "found": float(bool(right & self._listed) if right else self._searched),
+            "read": float(bool(right & self._read) if right else self._searched),
+        }
+
+    async def close(self) -> None:
+        pass
+
+    def _search(self, arguments: Mapping[str, Any]) -> Result:
+        sender, recipient = (_words(name, arguments[name]) if name in arguments else [] for name in _PEOPLE)
+        sent_from, sent_before = (_day(name, arguments[name]) if name in arguments else "" for name in _DAYS)
+        keywords = [_words("keywords", keyword) for keyword in arguments.get("keywords", ())]
+        if not (keywords or sender or recipient or sent_from or sent_before):
+            raise _Refused("Give keywords, a sender, a recipient or a day.\n")
+        found = self._store.search(Query(keywords, sender, recipient, sent_from, sent_before), LISTED + 1)
+        ids = [one.id for one in found[:LISTED]]
+        self._searched = True
+        self._listed.update(ids)
+        return Result(listing(found), value=ids)
+
+    def _open(self, message_id: str) -> Result:
+        mail = self._store.read(message_id)
+        if mail is None:
+            raise _Refused(f"There is no mail with the id {message_id!r}.\n")
+        self._read.add(message_id)
+        return Result(mail_in_full(mail))
+
+
+def _words(name: str, text: str) -> list[str]:
+    words = words_of(text)
+    if not words:
+        raise _Refused(f"{name}: {text!r} has no word.\n")
+    return words
+
+
+def _day(name: str, text: str) -> str:
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        day = None
+    if day is None or day.isoformat() != text:
+        raise _Refused(f"{name}: {text!r} is not a day. Write it like 2024-03-05.\n")
+    return text

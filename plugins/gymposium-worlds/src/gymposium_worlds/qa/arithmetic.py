@@ -1,0 +1,75 @@
+"""Arithmetic questions, and the player that answers them."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Sequence
+from hashlib import blake2b
+from typing import Literal
+
+from gymposium.errors import GymposiumError
+from gymposium.games.protocol import Style
+from gymposium.players.protocol import Ask, Repeats, Reply
+from gymposium.reading import READERS, Reader
+from gymposium.streams import stream
+from gymposium_worlds.qa.question import Question
+
+Split = Literal["train", "test"]
+
+OPERATIONS: dict[str, tuple[str, ...]] = {
+    "add": ("+",),
+    "add_subtract": ("+", "-"),
+    "add_subtract_multiply": ("+", "-", "*"),
+}
+_COMPUTE: dict[str, Callable[[int, int], int]] = {"+": operator.add, "-": operator.sub, "*": operator.mul}
+_TEST_SHARE = 0.1
+"""Share of the pairs of numbers that are kept for the split `test`."""
+_SUM = re.compile(r"(\d+) ([-+*]) (\d+) =")
+
+
+class Arithmetic:
+    """Questions such as `17 + 25 =`. The text of a question decides its split, so that none is in both."""
+
+    def __init__(self, digits: int, operations: str, split: str) -> None:
+        """`digits` is the maximum number of digits of each number."""
+        self._limit, self._signs, self._split = 10**digits, OPERATIONS[operations], split
+        signs = " or ".join(self._signs)
+        self.about = f"It is arithmetic: two numbers from 0 to {self._limit - 1}, with {signs} ({split} questions).\n"
+
+    def draw(self, seed: int) -> Question:
+        """The question of a seed."""
+        rng = stream(seed, "arithmetic")
+        while True:
+            one, other = (int(rng.random() * self._limit) for _ in range(2))
+            sign = self._signs[int(rng.random() * len(self._signs))]
+            question = f"{one} {sign} {other} ="
+            if split_of(question) == self._split:
+                return Question(question, str(_COMPUTE[sign](one, other)), "numeric")
+
+
+def split_of(question: str) -> Split:
+    """The split that a question belongs to."""
+    digest = int.from_bytes(blake2b(question.encode(), digest_size=4).digest())
+    return "test" if digest < _TEST_SHARE * 2**32 else "train"
+
+
+class ArithmeticPlayer:
+    """A player that answers the arithmetic questions of `qa` by computing them."""
+
+    name = "arithmetic"
+    reader: Reader = READERS["move"]
+    style: Style = "compact"
+    repeats: Repeats = "quickly"
+    deterministic = True
+
+    def act(self, asks: Sequence[Ask]) -> list[Reply]:
+        return [Reply(self._answer(ask)) for ask in asks]
+
+    def _answer(self, ask: Ask) -> str:
+        found = _SUM.search(ask.observe("compact").text)
+        if found is None:
+            raise GymposiumError(
+                f"{ask.game.name} asks something else than arithmetic, which is all that the player {self.name} can do."
+            )
+        return str(_COMPUTE[found[2]](int(found[1]), int(found[3])))

@@ -1,0 +1,78 @@
+"""Proof that a question has exactly one answer, from its words and the database alone."""
+
+from __future__ import annotations
+
+import sqlite3
+from decimal import ROUND_HALF_UP, Decimal
+from fractions import Fraction
+
+from gymposium.errors import GymposiumError
+from gymposium_worlds.tables.reading.plans import NoSuchColumn, Plan, read_question
+from gymposium_worlds.tables.reading.shapes import read_shapes
+
+_MARGIN = Fraction(1, 1000)
+"""Least distance of a rounded number from the middle between its neighbours, in units of its last digit."""
+
+
+class NotProven(GymposiumError):
+    """The question has no answer that can be proven, or several."""
+
+
+def proven_answer(question: str, connection: sqlite3.Connection) -> str:
+    """The only right answer to a question about a database, as text; `unknown` if the data do not hold it.
+
+    Raises `NotProven` if there are several, for example two winners, or a number that rounds either way."""
+    shapes = read_shapes(sql for (sql,) in connection.execute("SELECT sql FROM sqlite_master WHERE type = 'table'"))
+    try:
+        plan = read_question(question, shapes)
+    except NoSuchColumn:
+        return "unknown"
+    match plan.kind:
+        case "value":
+            return _looked_up(plan, connection)
+        case "count":
+            return str(connection.execute(f"SELECT COUNT({plan.value}) {plan.source}").fetchone()[0])
+        case "sum" | "average":
+            return _total(plan, connection)
+        case "extreme":
+            best = f"SELECT {'MAX' if plan.descending else 'MIN'}({plan.value}) {plan.source}"
+            source = plan.source + (" AND" if " WHERE " in plan.source else " WHERE")
+            return _only(connection, f"SELECT {plan.label} {source} {plan.value} = ({best})")
+        case "common":
+            counts = f"SELECT {plan.label} AS label, COUNT(*) AS n {plan.source} GROUP BY {plan.value}"
+            best = f"SELECT {'MAX' if plan.descending else 'MIN'}(n) FROM ({counts})"
+            return _only(connection, f"SELECT label FROM ({counts}) WHERE n = ({best})")
+
+
+def _looked_up(plan: Plan, connection: sqlite3.Connection) -> str:
+    rows = connection.execute(f"SELECT {plan.value} {plan.source}").fetchall()
+    if len(rows) > 1:
+        raise NotProven(f"There are {len(rows)} rows.")
+    if not rows or rows[0][0] is None:
+        return "unknown"
+    return str(rows[0][0])
+
+
+def _total(plan: Plan, connection: sqlite3.Connection) -> str:
+    """The sum or the average, computed with whole numbers."""
+    sql = f"SELECT COUNT(*), SUM(CAST(ROUND(({plan.value}) * 4) AS INTEGER)) {plan.source}"
+    count, quarters = connection.execute(sql).fetchone()
+    if not count:
+        raise NotProven("There are no rows to add up.")
+    value = Fraction(quarters, 4) / (count if plan.kind == "average" else 1)
+    if plan.places is None:
+        if value.denominator != 1:
+            raise NotProven("The number of digits is not said.")
+        return str(value)
+    scaled = value * 10**plan.places
+    if scaled.denominator != 1 and abs(scaled % 1 - Fraction(1, 2)) <= _MARGIN:
+        raise NotProven("The number rounds either way.")
+    number = Decimal(value.numerator) / Decimal(value.denominator)
+    return str(number.quantize(Decimal(1).scaleb(-plan.places), ROUND_HALF_UP))
+
+
+def _only(connection: sqlite3.Connection, sql: str) -> str:
+    rows = connection.execute(sql).fetchall()
+    if len(rows) != 1:
+        raise NotProven(f"There are {len(rows)} winners.")
+    return str(rows[0][0])

@@ -1,0 +1,79 @@
+"""The generator of databases: a theme, names of tables and columns, and rows."""
+
+from __future__ import annotations
+
+import datetime as dt
+from functools import lru_cache
+
+from gymposium.streams import stream
+from gymposium_worlds.tables.database import Column, Database, Row, Table, Value, plural
+from gymposium_worlds.tables.draws import Draw
+from gymposium_worlds.tables.entities import Attribute, Entity
+from gymposium_worlds.tables.themes import THEMES
+
+LEAST_ROWS, MOST_ROWS = 20, 400
+"""Bounds on the rows of the largest table. With more rows, ordinary queries could meet the limit on their steps."""
+_FIRST_DAY = dt.date(2019, 1, 1)
+_DAYS = 6 * 365
+_MISSING = 0.15
+"""Probability that a row has no contact."""
+_ABSENT = 6
+"""Number of names that are kept out of each table."""
+
+
+@lru_cache(maxsize=64)  # the matches of a group share their database
+def make_database(world: str, rows: int) -> Database:
+    """The database named `world` (`train-17`), whose largest table has this number of rows."""
+    draw = Draw(stream(rows, "tables", world))
+    theme = draw.pick(THEMES)
+    people, items = max(8, rows // 4), max(8, rows // 5)
+    place = _table(theme.place, draw.between(5, 8), (), draw)
+    subject = _table(theme.subject, people, (place,), draw)
+    item = _table(theme.item, items, (), draw)
+    return Database(place, subject, item, _table(theme.event, rows, (subject, item), draw))
+
+
+def _table(entity: Entity, size: int, targets: tuple[Table, ...], draw: Draw) -> Table:
+    noun = draw.pick(entity.nouns)
+    attributes = [*entity.fixed, *draw.some(entity.optional, draw.between(1, len(entity.optional)))]
+    columns = [Column("id", "id")]
+    values: list[list[Value]] = [list(range(1, size + 1))]
+    absent: tuple[str, ...] = ()
+    if entity.labels:
+        labels = draw.some(entity.names, size + _ABSENT)
+        columns.append(Column(draw.pick(entity.labels), "label"))
+        values.append(list(labels[:size]))
+        absent = tuple(labels[size:])
+    for target in targets:
+        columns.append(Column(f"{target.noun.replace(' ', '_')}_id", "reference", target.name))
+        values.append([1 + _skewed(len(target.rows), draw) for _ in range(size)])
+    for attribute in attributes:
+        columns.append(Column(draw.pick(attribute.names), attribute.kind))
+        values.append(_values(attribute, size, draw))
+    rows: tuple[Row, ...] = tuple(zip(*values, strict=True))
+    return Table(plural(noun), noun.replace("_", " "), tuple(columns), rows, absent, entity.absent)
+
+
+def _values(attribute: Attribute, size: int, draw: Draw) -> list[Value]:
+    match attribute.kind:
+        case "category":
+            options = draw.some(attribute.values, draw.between(3, len(attribute.values)))
+            return [options[_skewed(len(options), draw)] for _ in range(size)]
+        case "integer":
+            return [draw.between(attribute.low, attribute.high) for _ in range(size)]
+        case "decimal":
+            return [draw.between(attribute.low * 4, attribute.high * 4) / 4 for _ in range(size)]
+        case "date":
+            return [(_FIRST_DAY + dt.timedelta(draw.below(_DAYS))).isoformat() for _ in range(size)]
+        case _:
+            return [None if draw.chance(_MISSING) else _contact(n, draw) for n in range(size)]
+
+
+def _contact(n: int, draw: Draw) -> str:
+    """A telephone number that differs from those of other `n` below 1000."""
+    return f"{n:03}-{draw.below(10_000):04}"
+
+
+def _skewed(n: int, draw: Draw) -> int:
+    """A whole number from 0 to n - 1, small ones more often."""
+    return min(draw.below(n), draw.below(n)) if draw.chance(0.5) else draw.below(n)

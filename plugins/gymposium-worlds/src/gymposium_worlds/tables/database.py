@@ -1,0 +1,97 @@
+"""Databases as the generator sees them: tables with their rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gymposium_worlds.tables.entities import Kind
+
+Value = int | float | str | None
+Row = tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table."""
+
+    name: str
+    kind: Kind
+    target: str = ""
+    """The table that a reference leads to."""
+
+    @property
+    def phrase(self) -> str:
+        """The column in questions: `list price`."""
+        return self.name.replace("_", " ")
+
+    @property
+    def declaration(self) -> str:
+        """The column in `CREATE TABLE`."""
+        match self.kind:
+            case "id":
+                return f"{self.name} INTEGER PRIMARY KEY"
+            case "reference":
+                return f"{self.name} INTEGER REFERENCES {self.target}(id)"
+            case "integer":
+                return f"{self.name} INTEGER"
+            case "decimal":
+                return f"{self.name} REAL"
+            case _:
+                return f"{self.name} TEXT"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table, its rows, and things that it does not hold."""
+
+    name: str
+    """Plural: `list_items`."""
+    noun: str
+    """The noun for one row, as words."""
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    absent_labels: tuple[str, ...]
+    """Names of which there is no row."""
+    absent_columns: tuple[str, ...]
+    """Phrases for columns that no table has."""
+
+    @property
+    def plural(self) -> str:
+        """The noun for several rows, as words."""
+        return self.name.replace("_", " ")
+
+    def of_kind(self, *kinds: Kind) -> list[Column]:
+        """The columns of these kinds."""
+        return [column for column in self.columns if column.kind in kinds]
+
+    def place_of(self, kind: Kind, target: str = "") -> int:
+        """The index of the only column of a kind, of references the one to `target`."""
+        (place,) = (n for n, one in enumerate(self.columns) if (one.kind, one.target) == (kind, target))
+        return place
+
+    @property
+    def create(self) -> str:
+        """The SQL that makes the table."""
+        return f"CREATE TABLE {self.name} ({', '.join(column.declaration for column in self.columns)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """Four tables. A subject belongs to a place, and an event to a subject and an item."""
+
+    place: Table
+    subject: Table
+    item: Table
+    event: Table
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """The tables, each after those that it refers to."""
+        return self.place, self.subject, self.item, self.event
+
+
+def plural(noun: str) -> str:
+    """The plural of a regular noun: `branches`, `countries`, `loans`."""
+    if noun.endswith("y") and noun[-2] not in "aeiou":
+        return f"{noun[:-1]}ies"
+    return f"{noun}es" if noun.endswith(("s", "x", "ch", "sh")) else f"{noun}s"

@@ -1,0 +1,73 @@
+"""The player `tables-expert`, which reads questions by their form."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gymposium.errors import GymposiumError
+from gymposium.games.protocol import Style
+from gymposium.players.protocol import Ask, Repeats, Reply
+from gymposium.plugins.names import parse_name
+from gymposium.reading import READERS, Reader
+from gymposium.tools import Call
+from gymposium_worlds.tables.reading.plans import NoSuchColumn, Plan, read_question
+from gymposium_worlds.tables.reading.shapes import read_shapes
+
+_QUESTION = "The question: "
+
+
+class TablesExpert:
+    """Player that turns the question into one query and answers with the first cell of its result.
+
+    It knows all forms of questions, and learns everything else from the text that it is shown."""
+
+    name = "tables-expert"
+    reader: Reader = READERS["move"]
+    style: Style = "full"
+    deterministic = True
+    repeats: Repeats = "quickly"
+
+    def act(self, asks: Sequence[Ask]) -> list[Reply]:
+        return [Reply(self._call(ask).json) for ask in asks]
+
+    def _call(self, ask: Ask) -> Call:
+        if parse_name(ask.game.name)[0] != "tables":
+            raise GymposiumError(f"{self.name} plays tables and nothing else, so it cannot play {ask.game.name}.")
+        text = ask.observe("full").text
+        if "asked" in ask.memory:
+            return Call("answer", {"value": _first_cell(text)})
+        ask.memory["asked"] = True
+        *lines, question = text.splitlines()
+        try:
+            plan = read_question(question.removeprefix(_QUESTION), read_shapes(lines))
+        except NoSuchColumn:
+            return Call("answer", {"value": "unknown"})
+        return Call("query", {"sql": query_of(plan)})
+
+
+def query_of(plan: Plan) -> str:
+    """The query whose first cell is the answer."""
+    order = "DESC" if plan.descending else "ASC"
+    match plan.kind:
+        case "value":
+            return f"SELECT {plan.value} {plan.source}"
+        case "count":
+            return f"SELECT COUNT({plan.value}) {plan.source}"
+        case "sum":
+            return f"SELECT {_rounded(f'SUM({plan.value})', plan.places)} {plan.source}"
+        case "average":
+            return f"SELECT {_rounded(f'AVG({plan.value})', plan.places)} {plan.source}"
+        case "extreme":
+            return f"SELECT {plan.label} {plan.source} ORDER BY {plan.value} {order} LIMIT 1"
+        case "common":
+            return f"SELECT {plan.label} {plan.source} GROUP BY {plan.value} ORDER BY COUNT(*) {order} LIMIT 1"
+
+
+def _rounded(expression: str, places: int | None) -> str:
+    return expression if places is None else f"ROUND({expression}, {places})"
+
+
+def _first_cell(result: str) -> str:
+    """The first cell under the names of the columns; `unknown` if there is none or it is empty."""
+    cell = result.splitlines()[1]
+    return "unknown" if cell in ("(no rows)", "NULL") else cell

@@ -1,0 +1,1 @@
+"""Questions about a database, each with its answer, which is computed from the rows."""

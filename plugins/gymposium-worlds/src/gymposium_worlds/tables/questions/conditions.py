@@ -1,0 +1,78 @@
+"""Conditions on the rows of a table, in words and in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gymposium_worlds.tables.database import Row, Table, Value
+from gymposium_worlds.tables.draws import Draw
+from gymposium_worlds.tables.questions.wordings import CONDITIONS, Split
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A condition on a row."""
+
+    words: str
+    """After the plural of the noun: `whose age is at least 30`."""
+    holds: Callable[[Row], bool]
+
+
+def draw_condition(table: Table, split: Split, draw: Draw) -> Condition:
+    """A condition that at least one row meets, or two conditions joined by `and`."""
+    columns = [n for n, one in enumerate(table.columns) if one.kind in ("category", "integer", "decimal", "date")]
+    example = draw.pick(table.rows)
+    parts = [_one(table, n, example[n], split, draw) for n in draw.some(columns, 2 if draw.chance(0.3) else 1)]
+    return Condition(" and ".join(one.words for one in parts), lambda row: all(one.holds(row) for one in parts))
+
+
+def _one(table: Table, place: int, value: Value, split: Split, draw: Draw) -> Condition:
+    """A condition on one column that `value` meets."""
+    column = table.columns[place]
+    if isinstance(value, str):
+        relation = draw.pick(("year", "from")) if column.kind == "date" else "equal"
+    else:
+        relation = draw.pick(("at least", "at most", "below", "above") if value else ("at least", "at most", "below"))
+    bound, last = _bounds(relation, value, draw)
+
+    def holds(row: Row) -> bool:
+        return _meets(relation, row[place], bound, last)
+
+    shown = f"{bound:.12g}" if isinstance(bound, float) else bound
+    words = CONDITIONS[relation][split].format(column=column.phrase, value=shown, last=last)
+    return Condition(words, holds)
+
+
+def _bounds(relation: str, value: Value, draw: Draw) -> tuple[Value, Value]:
+    """The number, text or dates of a condition that `value` meets."""
+    match relation, value:
+        case "above", int() | float():
+            return max(value - draw.between(1, 4), 0), None
+        case "below", int() | float():
+            return value + draw.between(1, 4), None
+        case "year", str():
+            return value[:4], None
+        case "from", str():
+            months = draw.between(0, 11)
+            year, month = divmod(int(value[:4]) * 12 + int(value[5:7]) - 1 + months, 12)
+            return f"{value[:8]}01", f"{year}-{month + 1:02}-28" if months else value
+        case _:
+            return value, None
+
+
+def _meets(relation: str, value: Value, bound: Value, last: Value) -> bool:
+    match value, bound:
+        case str(), str():
+            if relation == "from":
+                return bound <= value <= str(last)
+            return value.startswith(bound) if relation == "year" else value == bound
+        case int() | float(), int() | float():
+            return {
+                "at least": value >= bound,
+                "at most": value <= bound,
+                "above": value > bound,
+                "below": value < bound,
+            }[relation]
+        case _:
+            return False

@@ -1,0 +1,81 @@
+"""Questions for one cell of one row."""
+
+from __future__ import annotations
+
+from gymposium_worlds.tables.answers import UNKNOWN, Answer
+from gymposium_worlds.tables.questions.question import Asker, Maker, Question, cell, label_of
+
+
+def named(asker: Asker) -> Question | None:
+    """Ask for a cell of a row with a label."""
+    table, draw = asker.named_table(), asker.draw
+    row, column = (
+        draw.pick(table.rows),
+        draw.pick([one for one in table.columns if one.kind not in ("id", "label", "reference")]),
+    )
+    value = cell(row, table.columns.index(column))
+    if value.type == "unknown":
+        return None
+    return asker.ask("lookup.named", value, column=column.phrase, noun=table.noun, name=label_of(table, row))
+
+
+def numbered(asker: Asker) -> Question | None:
+    """Ask for a cell of an event, which has no label."""
+    table, draw = asker.database.event, asker.draw
+    row, column = draw.pick(table.rows), draw.pick(table.of_kind("category", "integer", "decimal", "date"))
+    value = cell(row, table.columns.index(column))
+    return asker.ask("lookup.numbered", value, column=column.phrase, noun=table.noun, id=row[0])
+
+
+def reverse(asker: Asker) -> Question | None:
+    """Ask for the row to which a contact belongs."""
+    table = asker.database.subject
+    (column,) = table.of_kind("contact")
+    row = asker.draw.pick(table.rows)
+    value = row[table.columns.index(column)]
+    if value is None:
+        return None
+    name = Answer("text", label_of(table, row))
+    return asker.ask("lookup.reverse", name, noun=table.noun, column=column.phrase, value=value)
+
+
+def absent_label(asker: Asker) -> Question | None:
+    """Ask about a label that no row has."""
+    table, draw = asker.named_table(), asker.draw
+    column = draw.pick([one for one in table.columns if one.kind not in ("id", "label", "reference")])
+    nothing = Answer("unknown", UNKNOWN)
+    return asker.ask(
+        "lookup.named", nothing, column=column.phrase, noun=table.noun, name=draw.pick(table.absent_labels)
+    )
+
+
+def absent_column(asker: Asker) -> Question | None:
+    """Ask for something that no table has a column for."""
+    table, draw = asker.named_table(), asker.draw
+    name = label_of(table, draw.pick(table.rows))
+    nothing = Answer("unknown", UNKNOWN)
+    return asker.ask("lookup.named", nothing, column=draw.pick(table.absent_columns), noun=table.noun, name=name)
+
+
+def absent_cell(asker: Asker) -> Question | None:
+    """Ask for a contact that is not recorded."""
+    table, draw = asker.database.subject, asker.draw
+    place = table.place_of("contact")
+    without = [row for row in table.rows if row[place] is None]
+    if not without:
+        return None
+    row = draw.pick(without)
+    column = table.columns[place]
+    return asker.ask("lookup.named", cell(row, place), column=column.phrase, noun=table.noun, name=label_of(table, row))
+
+
+def absent_event(asker: Asker) -> Question | None:
+    """Ask about an event with an id that none has."""
+    table, draw = asker.database.event, asker.draw
+    column = draw.pick(table.of_kind("category", "integer", "decimal", "date"))
+    number = len(table.rows) + draw.between(1, 50)
+    return asker.ask("lookup.numbered", Answer("unknown", UNKNOWN), column=column.phrase, noun=table.noun, id=number)
+
+
+LOOKUPS: tuple[Maker, ...] = (named, numbered, reverse)
+ABSENT: tuple[Maker, ...] = (absent_label, absent_column, absent_cell, absent_event)

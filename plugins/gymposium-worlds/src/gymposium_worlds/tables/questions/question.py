@@ -1,0 +1,70 @@
+"""Questions, and what the functions that make them work with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gymposium_worlds.tables.answers import Answer, answer_of
+from gymposium_worlds.tables.database import Database, Row, Table, Value
+from gymposium_worlds.tables.draws import Draw
+from gymposium_worlds.tables.questions.conditions import Condition, draw_condition
+from gymposium_worlds.tables.questions.wordings import WORDINGS, Split
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question about a database and its only right answer."""
+
+    form: str
+    text: str
+    answer: Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """A database, the split whose wordings are used, and random choices."""
+
+    database: Database
+    split: Split
+    draw: Draw
+
+    def ask(self, form: str, answer: Answer, after: str = "", /, **slots: Value) -> Question | None:
+        """The question in one of the split's wordings, then the sentence `after`; None if the split has no wording."""
+        wordings = WORDINGS[form][self.split]
+        if not wordings:
+            return None
+        return Question(form, self.draw.pick(wordings).format(**slots) + after, answer)
+
+    def condition(self, table: Table) -> Condition:
+        """A condition that at least one row of the table meets."""
+        return draw_condition(table, self.split, self.draw)
+
+    def named_table(self) -> Table:
+        """A table whose rows have labels."""
+        return self.draw.pick((self.database.place, self.database.subject, self.database.item))
+
+    def owner(self) -> Table:
+        """A table to which events belong."""
+        return self.draw.pick((self.database.subject, self.database.item))
+
+    def events_of(self, owner: Table, holds: Callable[[Row], bool]) -> list[Row]:
+        """The events that belong to rows of `owner` that meet a condition."""
+        event = self.database.event
+        key = event.place_of("reference", owner.name)
+        owners = {row[0] for row in owner.rows if holds(row)}
+        return [row for row in event.rows if row[key] in owners]
+
+
+Maker = Callable[[Asker], Question | None]
+"""A function that makes a question; None if what it drew has no single answer."""
+
+
+def label_of(table: Table, row: Row) -> str:
+    """The label of a row."""
+    return str(row[table.place_of("label")])
+
+
+def cell(row: Row, place: int) -> Answer:
+    """The answer that a cell of a row is."""
+    return answer_of(row[place])

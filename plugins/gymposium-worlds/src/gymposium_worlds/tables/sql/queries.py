@@ -1,0 +1,91 @@
+"""Queries: from SQL to rows, the same on every replay."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass
+
+from gymposium.errors import WorldBroke
+from gymposium_worlds.tables.database import Database
+from gymposium_worlds.tables.sql.guard import ROW_BYTES, SCHEMA, Guard
+from gymposium_worlds.tables.sql.opening import open_database
+from gymposium_worlds.tables.sql.refusal import Refused
+from gymposium_worlds.tables.sql.statements import read_statement
+
+MOST_ROWS = 1_000
+"""Most rows that are read."""
+
+Cell = int | float | str | bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The result of a query."""
+
+    columns: tuple[str, ...]
+    rows: list[tuple[Cell, ...]]
+    is_complete: bool
+    """False if there are more than `MOST_ROWS`, of which these are the first."""
+
+
+class Queries:
+    """The queries on one database.
+
+    Rows are in the order of the query's ORDER BY. The rows of a query without one are sorted by their columns, NULL
+    first, then numbers, text and blobs, because SQLite promises no order. The order of rows that ORDER BY does not tell
+    apart, and the choice of a LIMIT among them, are SQLite's: the same every time for one version of it."""
+
+    def __init__(self, database: Database) -> None:
+        self._connection = open_database(database)
+        tables = {table.name for table in database.tables}
+        columns = {column.name for table in database.tables for column in table.columns}
+        self._names = tables | columns | SCHEMA
+        self._guard = Guard(self._connection, tables)
+
+    def run(self, sql: str) -> Rows:
+        """Run a query. Raises `Refused` if it is not allowed, is wrong, or takes too much, and `WorldBroke` if it was
+        given up for its time."""
+        statement = read_statement(sql, self._names)
+        self._guard.begin(statement)
+        try:
+            with closing(self._connection.execute(statement.sql)) as cursor:
+                columns = tuple(name for name, *_ in cursor.description)
+                rows = cursor.fetchmany(MOST_ROWS + 1)
+        except sqlite3.Error as error:
+            raise self._refused(error) from error
+        is_complete = len(rows) <= MOST_ROWS
+        if not statement.is_ordered:
+            if not is_complete:
+                raise Refused(f"There are more than {MOST_ROWS:,} rows in no order. Add ORDER BY, or a condition.")
+            rows.sort(key=lambda row: [_rank(cell) for cell in row])
+        return Rows(columns, rows[:MOST_ROWS], is_complete)
+
+    def close(self) -> None:
+        """Close the connection, which ends the database."""
+        self._connection.close()
+
+    def _refused(self, error: sqlite3.Error) -> Exception:
+        guard = self._guard
+        if guard.is_out_of_time and not guard.is_out_of_steps:
+            return WorldBroke("A query took too long to reach its limit on steps.")
+        if guard.is_out_of_steps:
+            return Refused(f"The query was stopped after {guard.most_steps:,} steps. Write one that does less.")
+        if guard.refusal:
+            return Refused(guard.refusal)
+        if "too big" in str(error):
+            return Refused(f"A value, a row or a column without AS is longer than {ROW_BYTES} bytes.")
+        return Refused(f"SQLite: {error}.")
+
+
+def _rank(cell: Cell) -> tuple[int, int | float | str | bytes]:
+    """A key that sorts cells as SQLite does."""
+    match cell:
+        case None:
+            return 0, 0
+        case int() | float():
+            return 1, cell
+        case str():
+            return 2, cell
+        case bytes():
+            return 3, cell

@@ -1,0 +1,58 @@
+"""Rows as text."""
+
+from __future__ import annotations
+
+import re
+
+from gymposium.visible import visible
+from gymposium_worlds.tables.sql.queries import Cell, Rows
+
+SHOWN_ROWS = 50
+"""Most rows that are shown."""
+SHOWN_CELL, SHOWN_LINE = 300, 1_900
+"""Most characters of a cell and of a line that are shown. Longer ones end with `…`."""
+SHOWN_TEXT = 4_000
+"""Most characters of a result."""
+_WHOLE = re.compile(r"-?[0-9]+")
+
+
+def shown(result: Rows) -> str:
+    """The rows as lines, under a line with the names of the columns, and a last line that says how many there are."""
+    lines = [_line(result.columns), *(_line(row) for row in result.rows[:SHOWN_ROWS])]
+    while len(text := "\n".join([*lines, _footer(result, len(lines) - 1)])) > SHOWN_TEXT:
+        lines.pop()
+    return text
+
+
+def _line(cells: tuple[Cell, ...]) -> str:
+    return _cut(" | ".join(map(shown_cell, cells)), SHOWN_LINE)
+
+
+def _footer(result: Rows, count: int) -> str:
+    if not result.is_complete:
+        return f"({count} of more than {len(result.rows):,} rows are shown)"
+    if count < len(result.rows):
+        return f"({count} of {len(result.rows):,} rows are shown)"
+    return "(1 row)" if count == 1 else f"({count} rows)" if count else "(no rows)"
+
+
+def shown_cell(cell: Cell) -> str:
+    """A cell on one line: a float with 12 digits and always with a point, text without line breaks and invisible
+    characters, a blob in hexadecimal digits."""
+    match cell:
+        case None:
+            return "NULL"
+        case float():
+            text = f"{cell + 0.0:.12g}"  # -0.0 becomes 0.0
+            return f"{text}.0" if _WHOLE.fullmatch(text) else text
+        case int():
+            return str(cell)
+        case str():
+            text = visible(cell).replace("\n", "␊").replace("\t", "␉")
+            return _cut(text, SHOWN_CELL)
+        case bytes():
+            return _cut(f"x'{cell.hex()}'", SHOWN_CELL)
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -1,0 +1,68 @@
+"""Checks of a statement before SQLite sees it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from gymposium.visible import is_encodable
+from gymposium_worlds.tables.sql.parts import check_uses, parts_of
+from gymposium_worlds.tables.sql.refusal import Refused
+from gymposium_worlds.tables.sql.tokens import AS, CLOSE, OPEN, SEMICOLON, Token, tokens
+
+MOST_SQL = 2_000
+"""Most characters of a statement."""
+_NOT_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufeff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A statement that may be tried."""
+
+    sql: str
+    parts: frozenset[str]
+    """Names of the parts of WITH, in lower case."""
+    is_ordered: bool
+    """Whether an ORDER BY stands outside of all brackets, so that it orders the rows of the result."""
+
+
+def read_statement(sql: str, names: Collection[str]) -> Statement:
+    """The statement in a text, for a database whose tables and columns have these names, in lower case.
+
+    Raises `Refused` for text that cannot be one query, and for a query that depends on how SQLite was built."""
+    if len(sql) > MOST_SQL:
+        raise Refused(f"The statement is longer than {MOST_SQL:,} characters.")
+    if _NOT_TEXT.search(sql) or not is_encodable(sql):
+        raise Refused("The statement holds characters that are not text.")
+    found = tokens(sql)
+    while found and found[-1] == SEMICOLON:
+        found.pop()
+    if not found or found[0] not in (("word", "select"), ("word", "with"), ("word", "values")):
+        raise Refused("Write a query that begins with SELECT, WITH or VALUES; nothing else is available.")
+    if SEMICOLON in found:
+        raise Refused("Write one statement at a time.")
+    if any(token.kind == "parameter" for token in found):
+        raise Refused("Parameters such as ? are not available; write the value itself.")
+    parts = parts_of(found)
+    _check_double_quotes(found, {*names, *parts})
+    check_uses(found, parts)
+    return Statement(sql, frozenset(parts), _is_ordered(found))
+
+
+def _check_double_quotes(found: Sequence[Token], names: Collection[str]) -> None:
+    """Refuse text in double quotes, which some builds of SQLite take for text and others for a name."""
+    aliases = {after.text for before, after in pairwise(found) if before == AS}
+    for token in found:
+        if token.kind == "double" and token.text not in names and token.text not in aliases:
+            raise Refused(f'"{token.text[:80]}" is no table or column. Write text in single quotes.')
+
+
+def _is_ordered(found: Sequence[Token]) -> bool:
+    depth = 0
+    for token, after in pairwise(found):
+        depth += (token == OPEN) - (token == CLOSE)
+        if depth == 0 and token == ("word", "order") and after == ("word", "by"):
+            return True
+    return False

@@ -1,0 +1,73 @@
+"""The tasks of the world: a database and a question for each seed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar, Literal
+
+from gymposium.errors import BadRecord
+from gymposium.games.protocol import Style
+from gymposium.streams import stream
+from gymposium.tools import Tool
+from gymposium_worlds.tables.answers import UNKNOWN_ELSEWHERE, Answer
+from gymposium_worlds.tables.contents import LEAST_ROWS, MOST_ROWS, make_database
+from gymposium_worlds.tables.draws import Draw
+from gymposium_worlds.tables.questions.kinds import draw_question, parse_kinds
+from gymposium_worlds.tables.questions.wordings import Split
+from gymposium_worlds.tables.tools import ANSWER, QUERY
+from gymposium_worlds.tables.world import TablesWorld
+
+_RULES = (
+    "You answer one question about a database. Look the answer up with the tool query, which runs SQLite's SQL and can "
+    "only read, and give it with the tool answer, once. {calls} calls are allowed in all, and a task without an answer "
+    "scores 0.\n"
+    "Answer with a whole number, with a decimal number that has the digits the question asks for (halves are rounded "
+    "away from zero), or with a text exactly as it stands in the data. Dates are text: 2024-01-31. If the data do not "
+    "hold what is asked, answer unknown: that scores 1 then, and {unknown} where the data do hold it. The right answer "
+    "scores 1, a wrong one 0.\n"
+    "A query must be a single SELECT of modest size. Rows come in the order of its ORDER BY, and sorted by their "
+    "columns if it has none.\n"
+)
+_COMPACT = "answer from the database, or unknown\n"
+_WORLD = re.compile(r"(?:train|test)-[0-9]{1,7}")
+_WORLDS = 1_000_000
+
+
+@dataclass(frozen=True)
+class TablesTasks:
+    """Questions of some kinds about databases of one size. `train` and `test` have different databases and wordings.
+
+    Results follow from the task and the calls. Where two versions of SQLite plan a query differently, they may stop one
+    that is close to its limit on steps at different points, and order rows differently that ORDER BY leaves equal."""
+
+    rows: int
+    kinds: str
+    split: Split
+    max_calls: int
+
+    tools: ClassVar[tuple[Tool, ...]] = (QUERY, ANSWER)
+    utility_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    purity: ClassVar[Literal["pure", "recorded"]] = "pure"
+
+    def __post_init__(self) -> None:
+        """Raises `BadParameter` for kinds that do not exist."""
+        parse_kinds(self.kinds)
+
+    def rules(self, style: Style) -> str:
+        return _COMPACT if style == "compact" else _RULES.format(calls=self.max_calls, unknown=UNKNOWN_ELSEWHERE)
+
+    def task(self, seed: int) -> Mapping[str, Any]:
+        draw = Draw(stream(seed, "tables", "question"))
+        world = f"{self.split}-{draw.below(_WORLDS)}"
+        kind, question = draw_question(make_database(world, self.rows), parse_kinds(self.kinds), self.split, draw)
+        return {"world": world, "rows": self.rows, "kind": kind, **asdict(question)}
+
+    async def open(self, task: Mapping[str, Any]) -> TablesWorld:
+        """Open the database of a task. Raises `BadRecord` for a task of another form."""
+        match task:
+            case {"world": str(world), "rows": int(rows), "text": str(text), "answer": answer}:
+                if _WORLD.fullmatch(world) and LEAST_ROWS <= rows <= MOST_ROWS:
+                    return TablesWorld(make_database(world, rows), text, Answer.load(answer))
+        raise BadRecord("A task of the world tables holds the name of a database, its rows, a question and an answer.")

@@ -1,0 +1,30 @@
+"""The tools of the world."""
+
+from __future__ import annotations
+
+from gymposium.tools import Tool
+from gymposium_worlds.tables.sql.showing import SHOWN_ROWS
+
+
+def _of_one_text(name: str, description: str, argument: str, meaning: str) -> Tool:
+    """A tool with one argument, which is text."""
+    schema = {
+        "type": "object",
+        "properties": {argument: {"type": "string", "description": meaning}},
+        "required": [argument],
+    }
+    return Tool(name, description, schema)
+
+
+QUERY = _of_one_text(
+    "query",
+    f"Run one SQLite query on the database, which can only be read. At most {SHOWN_ROWS} rows are shown.",
+    "sql",
+    "One statement that begins with SELECT, WITH or VALUES.",
+)
+ANSWER = _of_one_text(
+    "answer",
+    "Give the final answer to the question. This ends the task.",
+    "value",
+    "A number, a text as it stands in the data, or the word unknown.",
+)

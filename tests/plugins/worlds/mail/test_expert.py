@@ -1,0 +1,48 @@
+"""The player `mail-expert`, which finds every answer by the tools alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gymposium.driver import MatchJob, MatchResult, play
+from gymposium.errors import GymposiumError
+from gymposium.worlds import ToolGame
+from gymposium_worlds.mail.expert import MailExpert
+
+Maker = Callable[..., ToolGame]
+
+
+def played(game: ToolGame, seeds: range) -> list[MatchResult]:
+    return list(play([MatchJob(f"match-{seed}", game, [MailExpert()], seed) for seed in seeds]))
+
+
+@pytest.mark.parametrize(("size", "split"), [(20, "train"), (60, "test"), (200, "train")])
+def test_the_expert_is_right_in_each_task(size: int, split: str, mail: Maker) -> None:
+    results = played(mail(mails=size, split=split), range(30))
+    for result in results:
+        assert result.returns == (1.0,), result.events[0].move
+        [report] = result.reports
+        assert report["exact"] == report["sources"] == report["found"] == report["read"] == 1.0
+        assert report["calls"] <= 10
+        assert report["invalid_calls"] == 0
+    assert {json.loads(result.events[0].move)["task"]["kind"] for result in results} == {
+        "look_up", "newest", "count", "first", "absent",
+    }  # fmt: skip
+
+
+def test_equal_tasks_are_played_alike(mail: Maker) -> None:
+    game = mail(mails=60)
+    assert [one.events for one in played(game, range(5))] == [one.events for one in played(game, range(5))]
+
+
+def test_it_says_what_it_cannot_play(mail: Maker, tmp_path: Path) -> None:
+    inbox, questions = tmp_path / "inbox.jsonl", tmp_path / "questions.jsonl"
+    one = {"message_id": "a", "date": "2001-05-14", "from": "x@y.example", "subject": "", "body": ""}
+    inbox.write_text(json.dumps(one), encoding="utf-8")
+    questions.write_text(json.dumps({"question": "Why?", "answer": "So", "message_ids": ["a"]}), encoding="utf-8")
+    with pytest.raises(GymposiumError, match="generated mailboxes and nothing else"):
+        played(mail(inbox=str(inbox), questions=str(questions)), range(1))

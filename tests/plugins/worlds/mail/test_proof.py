@@ -1,0 +1,128 @@
+"""The checker, which derives answers from the text of mails alone, against the generator and against mails by hand."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import gymposium_worlds.mail.proof as proof
+from gymposium.streams import stream
+from gymposium_worlds.mail.making.drawing import Draw
+from gymposium_worlds.mail.making.mailbox import mailbox
+from gymposium_worlds.mail.making.questions import KINDS_OF_QUESTIONS, draw_question
+from gymposium_worlds.mail.making.templates import SPLITS
+from gymposium_worlds.mail.message import Mail
+from gymposium_worlds.mail.proof.asked import Asked, read_question
+from gymposium_worlds.mail.proof.checker import Checker, Finding
+from gymposium_worlds.mail.scoring import is_right
+
+
+@pytest.mark.parametrize(("size", "seeds"), [(20, 6), (60, 5), (200, 4)])
+def test_each_question_has_exactly_the_answer_that_the_generator_knows(size: int, seeds: int) -> None:
+    kinds: Counter[str] = Counter()
+    for seed in range(seeds):
+        box = mailbox(seed, size)
+        checker = Checker(box.mails)
+        for number in range(20):
+            draw = Draw(stream(seed, "question", number))
+            question = draw_question(box, tuple(KINDS_OF_QUESTIONS), SPLITS[number % 2], draw)
+            asked = read_question(question.text)
+            assert asked is not None, question.text
+            findings = checker.findings(asked)
+            kinds[question.kind] += 1
+            if question.kind == "absent":
+                assert findings == [], question.text
+                continue
+            [finding] = findings
+            assert is_right(finding.answer, question.answer), (question, finding)
+            assert finding.sources == question.sources, (question, finding)
+            if question.kind in ("look_up", "newest"):
+                assert (len(set(checker.stated(asked))) > 1) == (question.kind == "newest")
+    assert min(kinds[kind] for kind in KINDS_OF_QUESTIONS) > 5
+
+
+def test_the_proof_does_not_know_the_generator() -> None:
+    for file in Path(proof.__path__[0]).glob("*.py"):
+        assert "mail.making" not in file.read_text(encoding="utf-8")
+
+
+def written(number: int, text: str, sender: str = "Robert Miller", signed: str = "") -> Mail:
+    body = f"Hello all,\n\n{text}\n\nBest regards\n{signed or sender}, sales"
+    return Mail(f"m{number}", f"2024-01-{number:02} 09:00", f"{sender} <x{number}@arden.example>", "", "News", body)
+
+
+def answers(question: str, *mails: Mail) -> list[Finding]:
+    asked = read_question(question)
+    assert asked is not None
+    return Checker(mails).findings(asked)
+
+
+DEADLINE = "What is the deadline of Project Blue Heron?"
+
+
+def test_a_correction_counts_and_a_quote_and_a_question_do_not() -> None:
+    mails = [
+        written(1, "The deadline of Project Blue Heron is 3 May 2024."),
+        written(2, "The deadline of Project Blue Heron moves from 3 May 2024 to 9 June 2024."),
+        written(3, "Good.\n\nOn 1 January 2024, R wrote:\n> The deadline of Project Blue Heron is 3 May 2024."),
+        written(4, "Is the deadline of Project Blue Heron still 3 May 2024? Please tell me."),
+        written(5, "The deadline of Project Blue Finch is 7 July 2024."),
+    ]
+    assert answers(DEADLINE, *mails) == [Finding("9 June 2024", ("m2",))]
+    again = written(6, "Project Blue Heron has to be finished by 9 June 2024.")
+    assert answers(DEADLINE, *mails, again) == [Finding("9 June 2024", ("m2", "m6"))]
+    assert answers(DEADLINE, mails[2], mails[3]) == []
+
+
+def test_two_values_in_the_last_mail_are_two_answers() -> None:
+    text = "Project Blue Heron has to be finished by 3 May 2024. We have to finish Project Blue Heron by 4 May 2024."
+    assert len(answers(DEADLINE, written(1, text))) == 2
+
+
+def test_the_first_to_say_it_is_the_earliest_sender() -> None:
+    question = "Who was the first to say that the lift in the Oslo office is out of order?"
+    mails = [
+        written(1, "When was the lift in the Oslo office last looked at?", "Ada Berg"),
+        written(2, "The lift in the Bergen office is out of order.", "Ada Berg"),
+        written(3, "The lift in the Oslo office has broken down.", "Emil Roth"),
+        written(4, "The lift in the Oslo office is out of order.", "Olga Lund"),
+    ]
+    assert answers(question, *reversed(mails)) == [Finding("Emil Roth", ("m3",))]
+    assert answers(question, *mails[:2]) == []
+
+
+def test_people_are_known_by_both_names_once_a_mail_shows_both() -> None:
+    question = "Who said first that the lead of Project Blue Heron is Robert Miller?"
+    claim = written(1, "Bob Miller leads Project Blue Heron.", "Ada Berg")
+    assert answers(question, claim) == []
+    assert answers(question, claim, written(2, "Hello.", signed="Bob Miller")) == [Finding("Ada Berg", ("m1",))]
+
+
+def test_the_last_word_on_each_person_counts() -> None:
+    mails = [
+        written(1, "I will come to the Spring hike.", signed="Bob Miller"),
+        written(2, "Change of plan: Bob Miller cannot come to the Spring hike. Olga Lund will come to the Spring hike.",
+                "Ada Berg"),
+        written(3, "Count me in for the Spring hike.", "Ada Berg"),
+        written(4, "Count me in for the Winter hike.", "Emil Roth"),
+    ]  # fmt: skip
+    assert answers("How many people will come to the Spring hike?", *mails) == [Finding("2", ("m2", "m3"))]
+
+
+def test_a_changed_sentence_changes_the_answer() -> None:
+    """The checker reads the mails and repeats nothing that it was told."""
+    box = mailbox(3, 200)
+    fact = next(f for s in box.stories for f in s.facts if f.attribute.noun == "price" and len(f.versions) == 1)
+    value = fact.versions[0].value.text
+    changed = [replace(mail, body=mail.body.replace(value, "1 euros")) for mail in box.mails]
+    asked = Asked("value", fact.topic.name, "price")
+    assert [found.answer for found in Checker(box.mails).findings(asked)] == [value]
+    assert [found.answer for found in Checker(changed).findings(asked)] == ["1 euros"]
+
+
+@pytest.mark.parametrize("text", ["", "What time is it?", "Who was the first to say that nothing is lost?"])
+def test_other_questions_are_not_understood(text: str) -> None:
+    assert read_question(text) is None

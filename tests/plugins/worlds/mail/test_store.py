@@ -1,0 +1,109 @@
+"""Searching the mails, against a search by hand and against another build of SQLite."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from gymposium_worlds.mail.making.mailbox import mailbox
+from gymposium_worlds.mail.message import Mail
+from gymposium_worlds.mail.store import Query, Store
+from gymposium_worlds.mail.words import words_of
+
+MAILS = mailbox(6, 120).mails
+STORE = Store(MAILS)
+WORDS = sorted({word for mail in MAILS for text in (mail.subject, mail.body, mail.sender) for word in words_of(text)})
+DAYS = sorted({mail.sent[:10] for mail in MAILS})
+RUNS = [
+    words[start : start + 3]
+    for mail in MAILS[:40]
+    for words in [words_of(mail.body)]
+    for start in range(0, len(words) - 3, 9)
+]
+
+phrases = st.one_of(st.sampled_from(WORDS).map(lambda word: [word]), st.sampled_from(RUNS))
+queries = st.builds(
+    Query,
+    keywords=st.lists(phrases, max_size=3),
+    sender=st.one_of(st.just(()), st.sampled_from([words_of(mail.sender)[1:] for mail in MAILS])),
+    recipient=st.one_of(st.just(()), st.sampled_from([words_of(mail.recipients)[:2] for mail in MAILS])),
+    sent_from=st.one_of(st.just(""), st.sampled_from(DAYS)),
+    sent_before=st.one_of(st.just(""), st.sampled_from(DAYS)),
+)
+
+
+def holds(text: str, words: Sequence[str]) -> bool:
+    return f" {' '.join(words)} " in f" {' '.join(words_of(text))} "
+
+
+def fits(mail: Mail, query: Query) -> bool:
+    return (
+        all(holds(mail.subject, words) or holds(mail.body, words) for words in query.keywords)
+        and (not query.sender or holds(mail.sender, query.sender))
+        and (not query.recipient or holds(mail.recipients, query.recipient))
+        and mail.sent >= query.sent_from
+        and (not query.sent_before or mail.sent < query.sent_before)
+    )
+
+
+@settings(deadline=None, max_examples=120)
+@given(queries, st.sampled_from([1, 5, 11, 200]))
+def test_a_search_finds_what_fits_the_latest_first(query: Query, limit: int) -> None:
+    expected = [mail.id for mail in reversed(MAILS) if fits(mail, query)][:limit]
+    assert [found.id for found in STORE.search(query, limit)] == expected
+
+
+@pytest.fixture(scope="module")
+def other() -> Any:
+    """The same file, read by the build of SQLite that the package `apsw` brings."""
+    apsw = pytest.importorskip("apsw")
+    return apsw.Connection(str(STORE.path), flags=apsw.SQLITE_OPEN_READONLY)
+
+
+@settings(deadline=None, max_examples=60)
+@given(query=queries)
+def test_another_build_of_sqlite_finds_the_same(other: Any, query: Query) -> None:
+    statement, values = query.sql(11)
+    assert [row[0] for row in other.execute(statement, values)] == [found.id for found in STORE.search(query, 11)]
+
+
+def test_mails_of_one_minute_are_ordered_by_id() -> None:
+    twins = [Mail(name, "2024-03-05 09:00", "a@b.example", "", "same", "same") for name in ("b", "c", "a")]
+    expected = ["c", "b", "a"]
+    for order in (twins, twins[::-1]):
+        assert [found.id for found in Store(order).search(Query([["same"]]), 9)] == expected
+
+
+def test_words_are_compared_without_case_and_accents() -> None:
+    store = Store([Mail("m1", "2024-03-05 09:00", "", "", "Über_Straße", "ÉTÉ 東京 O'Neil x-y")])
+    for text in ("uber", "STRASSE", "été", "ete", "東京", "o neil", "O'Neil", "x y"):
+        assert store.search(Query([words_of(text)]), 9), text
+    assert not store.search(Query([words_of("stra")]), 9)
+
+
+def test_words_of_a_query_are_no_operators() -> None:
+    for text in ('" OR "', "NEAR(a b)", "a*", "subject:x", "NOT", "and"):
+        assert STORE.search(Query([words_of(text)]), 9) == [] or holds_all(text)
+
+
+def holds_all(text: str) -> bool:
+    return any(holds(mail.body, words_of(text)) for mail in MAILS)
+
+
+def test_the_file_is_removed_with_the_last_user() -> None:
+    store = Store(MAILS[:3])
+    path = store.path
+    assert path.exists()
+    assert store.span() == (3, MAILS[0].sent, MAILS[2].sent)
+    del store
+    gc.collect()
+    assert not path.exists()
+
+
+def test_two_mails_of_one_id_are_refused() -> None:
+    with pytest.raises(ValueError, match="same id"):
+        Store([MAILS[0], MAILS[0]])

@@ -1,0 +1,37 @@
+"""The split of the wordings of questions and of mailboxes into train and test."""
+
+from __future__ import annotations
+
+import string
+
+from gymposium_worlds.mail.making.mailbox import mailbox
+from gymposium_worlds.mail.making.templates import COUNT, FIRST, VALUE
+from gymposium_worlds.mail.tasks import MailTasks
+from gymposium_worlds.mail.words import words_of
+
+FORMS = (VALUE, FIRST, COUNT)
+
+
+def bare(form: str) -> set[str]:
+    names = [name for _, name, _, _ in string.Formatter().parse(form) if name]
+    return set(words_of(form.format(**dict.fromkeys(names, ""))))
+
+
+def test_test_wordings_are_new_and_their_words_are_not() -> None:
+    train_mails = {word for seed in (0, 2, 4) for mail in mailbox(seed, 200).mails for word in words_of(mail.body)}
+    train_words = train_mails.union(*(bare(form) for forms in FORMS for form in forms["train"]))
+    for forms in FORMS:
+        assert len(forms["train"]) >= 4
+        assert len(forms["test"]) >= 2
+        assert not set(forms["train"]) & set(forms["test"])
+        for form in forms["test"]:
+            assert bare(form) <= train_words, form
+
+
+def test_train_and_test_have_no_mailbox_in_common() -> None:
+    worlds = {
+        split: {MailTasks(mails=20, split=split).task(seed)["mailbox"] for seed in range(200)}
+        for split in ("train", "test")
+    }
+    assert len(worlds["train"]) > 100
+    assert not worlds["train"] & worlds["test"]

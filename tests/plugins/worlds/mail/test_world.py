@@ -1,0 +1,138 @@
+"""One task: what tools return, what is refused, what is scored, and that nothing shows the answer early."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from gymposium.worlds import Result, ToolGame
+from gymposium_worlds.mail.making.mailbox import mailbox
+from gymposium_worlds.mail.message import Mail
+from gymposium_worlds.mail.scoring import UNKNOWN_ANSWER, UNKNOWN_SCORE
+from gymposium_worlds.mail.showing import LISTED, listed_ids, mail_in_full, read_mail
+from gymposium_worlds.mail.task import Task
+from gymposium_worlds.mail.tasks import MailTasks
+from gymposium_worlds.mail.world import MailWorld
+
+TASKS = MailTasks(mails=60)
+Caller = Callable[..., Result]
+
+
+def opened(seed: int, kind: str = "newest") -> tuple[MailWorld, Task]:
+    task = MailTasks(mails=60, kinds=kind).task(seed)
+    return asyncio.run(TASKS.open(task)), Task.load(task)
+
+
+def test_a_task_from_its_opening_to_its_answer(call: Caller) -> None:
+    world, task = opened(1)
+    assert task.question in world.opening("full")
+    assert task.question in world.opening("compact")
+    listed = call(world, "search_inbox", keywords=["the"])
+    assert len(listed_ids(listed.text)) == LISTED
+    assert listed.value == listed_ids(listed.text)
+    assert "More mails fit" in listed.text
+    mail = read_mail(call(world, "read_email", message_id=task.sources[0]).text)
+    assert mail in mailbox(int(task.mailbox), 60).mails
+    assert not world.over()
+    assert world.score() == 0.0
+    call(world, "return_final_answer", answer=task.answer["accepted"][0], sources=[task.sources[-1]])
+    assert world.over()
+    assert world.score() == 1.0
+    report = world.report()
+    assert report["exact"] == report["sources"] == report["read"] == 1.0
+    assert report["unknown"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("kind", "answer", "score"),
+    [("newest", UNKNOWN_ANSWER, UNKNOWN_SCORE), ("newest", "nobody", 0.0), ("look_up", "", 0.0)],
+)
+def test_answers_that_are_not_right(call: Caller, kind: str, answer: str, score: float) -> None:
+    world, _ = opened(2, kind)
+    call(world, "return_final_answer", answer=answer, sources=[])
+    assert world.score() == score
+    expected = {"exact": 0.0, "unknown": float(score > 0), "sources": 0.0, "found": 0.0, "read": 0.0}
+    assert world.report() == expected
+
+
+def test_not_in_the_mailbox(call: Caller) -> None:
+    seed = next(n for n in range(99) if MailTasks(mails=60, kinds="look_up+absent").task(n)["kind"] == "absent")
+    world, _ = opened(seed, "look_up+absent")
+    assert set(world.report().values()) == {0.0}
+    call(world, "search_inbox", keywords=["project"])
+    call(world, "return_final_answer", answer=UNKNOWN_ANSWER, sources=[])
+    assert world.score() == 1.0
+    assert set(world.report().values()) == {1.0}
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("search_inbox", {}),
+        ("search_inbox", {"keywords": []}),
+        ("search_inbox", {"keywords": ["--"]}),
+        ("search_inbox", {"sender": "?"}),
+        ("search_inbox", {"sent_after": "5 March 2024"}),
+        ("search_inbox", {"sent_before": "2024-02-30"}),
+        ("search_inbox", {"sent_before": "20240301"}),
+        ("read_email", {"message_id": "m0"}),
+        ("read_email", {"message_id": ""}),
+    ],
+)
+def test_refusals_are_short_sentences(call: Caller, name: str, arguments: dict[str, Any]) -> None:
+    world, _ = opened(3)
+    before = world.report()
+    result = call(world, name, **arguments)
+    assert result.error
+    assert result.text.endswith(".\n")
+    assert len(result.text) < 120
+    assert world.report() == before
+
+
+def test_dates_bound_a_search(call: Caller) -> None:
+    world, task = opened(4)
+    days = [mail.sent[:10] for mail in mailbox(int(task.mailbox), 60).mails]
+    day = days[30]
+    after = listed_ids(call(world, "search_inbox", sent_after=day, keywords=["all"]).text)
+    before = listed_ids(call(world, "search_inbox", sent_before=day, keywords=["all"]).text)
+    assert after
+    assert before
+    assert all(days[int(one[1:]) - 1] >= day for one in after)
+    assert all(days[int(one[1:]) - 1] < day for one in before)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_search_shows_a_value_a_person_or_a_sentence(call: Caller, seed: int) -> None:
+    """A player must read a mail to know what it says. Times of mails are shown, and no other date."""
+    world, task = opened(seed)
+    box = mailbox(int(task.mailbox), 60)
+    shown = world.opening("full").replace(box.owner.name, "")
+    for mail in box.mails:
+        shown += call(world, "search_inbox", sent_after=mail.sent[:10], keywords=[mail.subject]).text
+        shown += call(world, "search_inbox", sender=mail.sender).text
+    assert all(f"{mail.id} | " in shown for mail in box.mails)
+    shown = shown.replace(task.question, "")
+    values = [version.value for story in box.stories for fact in story.facts for version in fact.versions]
+    assert not [value.text for value in values if not value.text.isdigit() and value.text in shown]
+    assert not [name for person in box.people for name in person.names if name in shown]
+    sentences = {line for mail in box.mails for line in mail.body.split("\n") if len(line) > 20}
+    assert not [line for line in sentences if line in shown]
+
+
+def test_long_mails_are_cut_and_say_so() -> None:
+    mail = Mail("m1", "2024-03-05 09:00", "a" * 300, "b@c.example, " * 900, "x\ny" * 500, "word " * 5000)
+    text = mail_in_full(mail)
+    assert 3500 < len(text) <= 4000
+    assert text.endswith(" more characters are not shown]\n")
+    assert text.count("\n") == 8
+
+
+def test_the_task_is_no_part_of_what_is_shown(mail: Callable[..., ToolGame]) -> None:
+    match = mail(mails=60).new(5)
+    task = Task.load(mail(mails=60).tasks.task(5))
+    for style in ("full", "compact"):
+        assert str(list(task.sources)) not in match.observe(0, style).text  # type: ignore[arg-type]
+    assert "accepted" not in match.view(0)

@@ -1,0 +1,102 @@
+"""The game of questions: made-up arithmetic, files, and the player that computes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gymposium import load_game, make_player
+from gymposium.driver import MatchJob, play
+from gymposium.errors import BadParameter, BadRecord, GymposiumError
+from gymposium.games.protocol import CHANCE, Event
+from gymposium.testing import QUICK, GameConformance
+from gymposium_worlds.qa.arithmetic import Arithmetic
+
+
+class TestQuestions(GameConformance):
+    game = "qa"
+    effort = QUICK
+
+
+def asked(name: str, count: int = 300) -> list[str]:
+    game = load_game(name)
+    return [game.new(seed).observe(0, "compact").text for seed in range(count)]
+
+
+def test_the_player_answers_all_arithmetic() -> None:
+    game = load_game("qa", digits=3, operations="add_subtract_multiply")
+    results = [*play(MatchJob(f"m{n}", game, [make_player("arithmetic")], n) for n in range(100))]
+    assert [result.paid for result in results] == [(1.0,)] * 100
+
+
+def test_no_question_is_in_both_splits() -> None:
+    train, test = {*asked("qa")}, {*asked("qa(split=test)")}
+    assert not train & test
+    assert len(train) > 250
+    assert all(text.count("+") == 1 for text in train | test)
+
+
+def test_every_number_of_digits_and_every_operation_is_asked() -> None:
+    drawn = [Arithmetic(2, "add_subtract_multiply", "train").draw(seed).question for seed in range(500)]
+    numbers = {len(part) for question in drawn for part in question.split() if part.isdigit()}
+    assert numbers == {1, 2}
+    assert {question.split()[1] for question in drawn} == {"+", "-", "*"}
+
+
+def test_a_file_of_questions(tmp_path: Path) -> None:
+    file = tmp_path / "mine.jsonl"
+    rows = [
+        {"question": "Two and two?", "answer": 4},
+        {"question": "Sky?", "answer": "blue", "choices": ["red", "blue"]},
+    ]
+    file.write_text("\n\n".join(map(json.dumps, rows)), encoding="utf-8")
+    game = load_game("qa", file=str(file))
+    assert {game.new(seed).observe(0).text for seed in range(20)} == {"Two and two?\n", "Sky?\nA. red\nB. blue\n"}
+    match = game.new(0)
+    match.apply({0: "4.0" if "Two" in match.observe(0).text else "b"})
+    assert match.returns() == (1.0,)
+    assert "which is right" in match.observe(0).text
+    file.unlink()
+    assert game.load(match.events).returns() == (1.0,), "a record needs no file"
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "there are no questions in it"),
+        (b'{"question": "?", "answer": 1}\n{"question": "?"}\n', "line 2 is no question"),
+        (b'{"question": "?", "question": "!", "answer": 1}\n', "line 1 is no question: the key 'question' is repeated"),
+        (b"\xff\xfe", "cannot be read"),
+        (None, "cannot be read"),
+    ],
+)
+def test_a_bad_file_is_named_with_its_line(content: bytes | None, reason: str, tmp_path: Path) -> None:
+    file = tmp_path / "mine.jsonl"
+    if content is not None:
+        file.write_bytes(content)
+    with pytest.raises(BadParameter, match=reason):
+        load_game("qa", file=str(file)).new(0)
+
+
+def test_a_csv_file_is_read_by_datasets(tmp_path: Path) -> None:
+    pytest.importorskip("datasets")
+    file = tmp_path / "mine.csv"
+    file.write_text("question,answer\nOne and one?,2\n", encoding="utf-8")
+    assert load_game("qa", file=str(file)).new(0).observe(0).text == "One and one?\n"
+
+
+def test_records_that_are_no_question_are_refused() -> None:
+    game = load_game("qa")
+    for events in ([], [Event(0, "4")], [Event(CHANCE, "{}")], [*game.new(0).events, Event(1, "4")]):
+        with pytest.raises(BadRecord):
+            game.load(events)
+
+
+def test_the_player_says_what_it_cannot_answer(tmp_path: Path) -> None:
+    file = tmp_path / "mine.jsonl"
+    file.write_text('{"question": "Sky?", "answer": "blue"}', encoding="utf-8")
+    game = load_game("qa", file=str(file))
+    with pytest.raises(GymposiumError, match="asks something else than arithmetic"):
+        [*play([MatchJob("m", game, [make_player("arithmetic")], 0)])]

@@ -1,0 +1,168 @@
+"""Questions: each has exactly one answer, which its words and the database prove."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import gymposium_worlds.tables.reading as reading_room
+from gymposium.errors import BadParameter
+from gymposium.streams import stream
+from gymposium_worlds.tables.answers import Answer
+from gymposium_worlds.tables.checking import NotProven, proven_answer
+from gymposium_worlds.tables.contents import make_database
+from gymposium_worlds.tables.database import plural
+from gymposium_worlds.tables.draws import Draw
+from gymposium_worlds.tables.questions.conditions import draw_condition
+from gymposium_worlds.tables.questions.kinds import MAKERS, draw_question, parse_kinds
+from gymposium_worlds.tables.questions.question import Asker
+from gymposium_worlds.tables.questions.wordings import CONDITIONS, WORDINGS, Split
+from gymposium_worlds.tables.reading.plans import Unread, read_question
+from gymposium_worlds.tables.reading.shapes import Shape, read_shapes
+from gymposium_worlds.tables.sql.opening import open_database
+from gymposium_worlds.tables.themes import THEMES
+
+SPLITS: tuple[Split, ...] = ("train", "test")
+SIZES = (20, 60, 200, 400)
+
+
+def test_the_checker_agrees_with_the_generator() -> None:
+    for seed in range(300):
+        split = SPLITS[seed % 2]
+        database = make_database(f"{split}-{seed // 6}", SIZES[seed % 4])
+        kind, question = draw_question(database, tuple(MAKERS), split, Draw(stream(seed, "test")))
+        connection = open_database(database)
+        proven = proven_answer(question.text, connection)
+        connection.close()
+        assert question.answer.matches(proven), (question, proven)
+        assert (kind == "absent") == (question.answer.type == "unknown")
+
+
+@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize("kind", MAKERS)
+def test_each_way_of_asking_is_proven_in_small_databases(kind: str, split: Split) -> None:
+    """Each maker finds a question in a database of the least size or says that there is none; none is wrong."""
+    for maker in MAKERS[kind]:
+        made = 0
+        for seed in range(12):
+            database = make_database(f"{split}-{seed}", 20)
+            question = maker(Asker(database, split, Draw(stream(seed, "test"))))
+            if question is None:
+                continue
+            made += 1
+            connection = open_database(database)
+            assert question.answer.matches(proven_answer(question.text, connection)), question
+            connection.close()
+            assert WORDINGS[question.form][split]
+        held_out = split == "train" and maker.__name__ in ("reverse", "sum_product")
+        assert bool(made) != held_out, maker
+
+
+def test_the_checker_refuses_questions_with_several_answers() -> None:
+    database = make_database("train-1", 200)
+    subject, connection = database.subject, open_database(database)
+    rows = [row[subject.place_of("category")] for row in subject.rows]
+    assert len(rows) > len(set(rows))
+    (column,) = subject.of_kind("category")
+    with pytest.raises(NotProven, match="winners"):
+        proven_answer(f"Which {subject.noun} has the highest {column.phrase}?", connection)
+    with pytest.raises(NotProven, match="rows to add up"):
+        proven_answer(
+            f"What is the average id of the {subject.plural} whose id is above 9999? Round to 1 decimal.", connection
+        )
+    with pytest.raises(NotProven, match="either way"):  # (1 + 2) / 2
+        proven_answer(
+            f"What is the average id of the {subject.plural} whose id is below 3? Round to 0 decimals.", connection
+        )
+    with pytest.raises(Unread):
+        proven_answer("What is the meaning of life?", connection)
+
+
+def test_train_and_test_share_no_wording_and_no_database() -> None:
+    for wordings in WORDINGS.values():
+        assert not set(wordings["train"]) & set(wordings["test"])
+        assert wordings["test"]
+    for conditions in CONDITIONS.values():
+        assert conditions["train"] != conditions["test"]
+    assert all(make_database(f"train-{n}", 20) != make_database(f"test-{n}", 20) for n in range(20))
+
+
+def test_names_and_columns_vary() -> None:
+    tables = [make_database(f"train-{n}", 20).tables for n in range(60)]
+    assert len({tuple(table.create for table in one) for one in tables}) > 50
+    assert len({one[3].name for one in tables}) >= 8
+
+
+def test_databases_are_drawn_from_their_names() -> None:
+    make_database.cache_clear()
+    first = make_database("test-7", 50)
+    make_database.cache_clear()
+    assert make_database("test-7", 50) == first
+    assert len(first.event.rows) == 50
+    for table in first.tables:
+        assert not set(table.absent_labels) & {str(cell) for row in table.rows for cell in row}
+        assert not set(table.absent_columns) & {column.phrase for one in first.tables for column in one.columns}
+
+
+def test_a_condition_is_met_by_a_row_or_more() -> None:
+    for seed in range(200):
+        table = make_database(f"train-{seed % 10}", 20).subject
+        assert any(map(draw_condition(table, "test", Draw(stream(seed, "test"))).holds, table.rows))
+
+
+def test_nouns_are_read_from_plurals() -> None:
+    for theme in THEMES:
+        nouns = [noun for entity in (theme.place, theme.subject, theme.item, theme.event) for noun in entity.nouns]
+        assert len({*nouns}) == len(nouns)
+        for noun in nouns:
+            others = {one for other in nouns if other != noun for one in Shape(plural(other), {}, {}).nouns}
+            assert noun.replace("_", " ") in Shape(plural(noun), {}, {}).nouns
+            assert noun.replace("_", " ") not in others
+
+
+def test_reading_shares_nothing_with_the_generator() -> None:
+    for path in Path(str(reading_room.__file__)).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and str(node.module).startswith("gymposium_worlds"):
+                assert str(node.module).startswith("gymposium_worlds.tables.reading"), (path, node.module)
+
+
+def test_quotes_in_a_name_stay_text() -> None:
+    shapes = read_shapes(["CREATE TABLE clients (id INTEGER PRIMARY KEY, name TEXT, age INTEGER)"])
+    plan = read_question("""What is the age of the client "O'Neil"?""", shapes)
+    assert plan.source == "FROM clients WHERE clients.name = 'O''Neil'"
+
+
+@pytest.mark.parametrize("kinds", ["", "absent", "lookups", "lookup+lookup", "lookup,count", "all+count"])
+def test_wrong_kinds_are_refused(kinds: str) -> None:
+    with pytest.raises(BadParameter, match="kinds="):
+        parse_kinds(kinds)
+
+
+def test_kinds_are_what_was_asked_for() -> None:
+    assert parse_kinds("all") == tuple(MAKERS)
+    kinds = parse_kinds("join+absent")
+    database = make_database("train-3", 100)
+    drawn = [draw_question(database, kinds, "train", Draw(stream(seed, "test")))[0] for seed in range(300)]
+    assert set(drawn) == {"join", "absent"}
+    assert drawn.count("absent") < 0.25 * len(drawn)
+
+
+@pytest.mark.parametrize(
+    ("answer", "right", "wrong"),
+    [
+        (Answer("integer", "12"), ["12", " 12\n", "+12", "012"], ["12.0", "13", "twelve", "", "١٢", "1_2", "12 items"]),
+        (
+            Answer("decimal", "12.50"),
+            ["12.5", "12.50", "12.500", "+12.5"],
+            ["12.49", "12,5", "1.25e1", "nan", "", "12.5001"],
+        ),
+        (Answer("decimal", "12.00"), ["12", "12.", "12.0"], ["12.001", "unknown"]),
+        (Answer("text", "Ida Abel"), ["Ida Abel", " Ida Abel "], ["ida abel", "Ida", "Ida  Abel", ""]),
+        (Answer("unknown", "unknown"), ["unknown", "Unknown"], ["", "0", "NULL", "not known"]),
+    ],
+)
+def test_answers_are_compared_by_their_type(answer: Answer, right: list[str], wrong: list[str]) -> None:
+    assert all(answer.score(given) == 1.0 for given in right)
+    assert all(answer.score(given) == (0.1 if given == "unknown" else 0.0) for given in wrong)
+    assert answer.score("unknown") == (1.0 if answer.type == "unknown" else 0.1)
