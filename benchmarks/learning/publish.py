@@ -7,14 +7,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import tomlkit
 from jinja2 import Environment, FileSystemLoader, select_autoescape
 
 from benchmarks.learning import curves, table
 from benchmarks.learning.tasks import TASKS, Task
 from benchmarks.learning.verdict import Results
 from benchmarks.report import about, table as as_markdown, write
-from gymposium_train.config.reading import config_from
-from gymposium_train.config.writing import as_toml
 
 NAME = "learning"
 
@@ -73,10 +72,20 @@ def publish(out: Path, results: Results, *versions: str) -> None:
         curves_legend=curves.LEGEND,
         tasks=tasks,
         made=made,
-        configs={task.name: as_toml(config_from(ordered[task.name]["config"])) for task in tasks},
+        configs={task.name: tomlkit.dumps(_given(ordered[task.name]["config"])) for task in tasks},
     )
     (out / f"{NAME}.html").write_text(page, encoding="utf-8")
     write(out, NAME, {"about": about(*versions), "tasks": ordered}, text)
+
+
+def _given(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings as a TOML file holds them: without those that are None. They are those of the version that made the run,
+    which may have other names now."""
+    return {
+        name: _given(value) if isinstance(value, Mapping) else value
+        for name, value in settings.items()
+        if value is not None
+    }
 
 
 def _made(found: Mapping[str, Any]) -> Iterator[str]:
