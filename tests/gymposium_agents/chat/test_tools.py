@@ -33,7 +33,7 @@ def thinking(family: str) -> bool:
 
 @pytest.mark.parametrize("family", WITH_TOOLS)
 @given(texts=st.lists(ORDINARY, min_size=5, max_size=5), several=st.booleans())
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_a_conversation_with_tools_is_what_the_chat_template_makes(
     chat_of: ChatOf, family: str, texts: list[str], several: bool
 ) -> None:
@@ -48,7 +48,7 @@ def test_a_conversation_with_tools_is_what_the_chat_template_makes(
 
 @pytest.mark.parametrize("family", WITH_TOOLS)
 @given(text=HOSTILE | ORDINARY, about=HOSTILE | ORDINARY)
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_a_prompt_with_tools_is_a_conversation_of_one_message(
     chat_of: ChatOf, family: str, text: str, about: str
 ) -> None:
@@ -66,7 +66,7 @@ def outside(chat: Chat, texts: list[str]) -> tuple[list[Message], list[Tool]]:
 
 @pytest.mark.parametrize("family", WITH_TOOLS)
 @given(texts=st.lists(HOSTILE, min_size=11, max_size=11))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_no_text_from_outside_becomes_a_control_token(chat_of: ChatOf, family: str, texts: list[str]) -> None:
     """Neither alone nor together with the template's own text."""
     chat = chat_of(family, thinking(family))
@@ -122,7 +122,7 @@ TURNS = st.lists(
 
 @pytest.mark.parametrize("family", GROWING)
 @given(first=ORDINARY, turns=TURNS)
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_a_growing_prompt_with_results_is_the_whole_conversation(
     chat_of: ChatOf, family: str, first: str, turns: list[tuple[list[dict[str, object]], str, bool]]
 ) -> None:
@@ -168,7 +168,7 @@ def test_a_number_of_results_that_the_template_cannot_write_is_refused(chat_of: 
 
 @pytest.mark.parametrize("family", WITH_DIALECT)
 @given(text=HOSTILE, key=HOSTILE, value=HOSTILE)
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_the_tags_of_a_call_are_tokens_in_a_reply_and_those_in_its_arguments_are_not(
     chat_of: ChatOf, family: str, text: str, key: str, value: str
 ) -> None:
