@@ -8,23 +8,41 @@ import weakref
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from gymposium.errors import BadRecord, CannotPlayOn, IllegalMove, NoSampler, WorldBroke, WrongSeat
-from gymposium.games.protocol import CHANCE, Event, Observation, Style, ToolText
+from gymposium.games.protocol import CHANCE, Event, Game, Observation, Style, ToolText
 from gymposium.strict_json import strict_json
 from gymposium.tools import Call, Tool, calls_of
 from gymposium.visible import is_encodable
-from gymposium.worlds.protocol import Result, World
+from gymposium.worlds.protocol import Result, Tasks, World
 from gymposium.worlds.running import limited, start
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from gymposium.worlds.game import ToolGame
 
 LONGEST = 20_000
 """Number of characters of a result that are shown; the rest is cut off, and the text says so."""
+
+
+class OfTasks(Protocol):
+    """What a match reads of its game."""
+
+    name: str
+    tasks: Tasks
+    record: tuple[Event, ...]
+
+    @property
+    def pure(self) -> bool: ...
+
+    @property
+    def tools(self) -> tuple[Tool, ...]: ...
+
+    @property
+    def by_name(self) -> Mapping[str, Tool]: ...
+
+    def load(self, events: Sequence[Event], seed: int | None = None) -> ToolMatch: ...
 
 
 class ToolMatch:
@@ -32,8 +50,8 @@ class ToolMatch:
     returned; if the world is not pure, the first one also holds the tools. A world is opened for new matches, and for
     loaded ones when they are played on."""
 
-    def __init__(self, game: ToolGame, seed: int | None, events: Sequence[Event] = ()) -> None:
-        self.game = game
+    def __init__(self, game: OfTasks, seed: int | None, events: Sequence[Event] = ()) -> None:
+        self._game = game
         self.seed = seed
         self.events: list[Event] = []
         self._used, self._invalid = 0, 0
@@ -55,6 +73,10 @@ class ToolMatch:
 
     # -- what it shows
 
+    @property
+    def game(self) -> Game:
+        return cast(Game, self._game)
+
     def to_move(self) -> tuple[int, ...]:
         return () if self._over else (0,)
 
@@ -75,7 +97,7 @@ class ToolMatch:
         return _json([self._opening["full"], shown])
 
     def tensor(self, seat: int) -> np.ndarray:
-        raise ValueError(f"{self.game.name} has no tensor observation; use observation='text'.")
+        raise ValueError(f"{self._game.name} has no tensor observation; use observation='text'.")
 
     def returns(self) -> tuple[float, ...]:
         return (float(self._steps[-1][2]["score"]) if self._steps else 0.0,)
@@ -105,22 +127,22 @@ class ToolMatch:
         self._note(*done.result())
 
     def fork(self, rng: random.Random) -> ToolMatch:
-        return self.game.load(self.events, self.seed)
+        return self._game.load(self.events, self.seed)
 
     def resample(self, seat: int, rng: random.Random) -> ToolMatch:
-        raise NoSampler(f"{self.game.name}: search cannot guess what tools would return.")
+        raise NoSampler(f"{self._game.name}: search cannot guess what tools would return.")
 
     # -- the world
 
     async def _opened(self, task: Mapping[str, Any]) -> World:
-        world = self._world = await limited(self.game.tasks.open(task), "The opening of the task")
+        world = self._world = await limited(self._game.tasks.open(task), "The opening of the task")
         self._closing = weakref.finalize(self, _close, world)
         self._closing.atexit = False
         return world
 
     async def _outcome(self, move: Event, calls: Sequence[Call]) -> tuple[Event, Event]:
         """The move and what its calls return: of the world, or of the record."""
-        if record := self.game.record:
+        if record := self._game.record:
             if len(self.events) + 1 >= len(record):
                 raise WorldBroke("The record ends here.")
             return move, record[len(self.events) + 1]
@@ -128,16 +150,16 @@ class ToolMatch:
         results: list[Result] = []
         for call in calls:
             results.append(await self._answer(world, call, self._used + len(results)))
-        over = world.over() or self._used + len(calls) >= self.game.tasks.max_calls
+        over = world.over() or self._used + len(calls) >= self._game.tasks.max_calls
         invalid = sum(self._objection(call) is not None for call in calls)
         state = {"over": over, "score": world.score(), "report": world.report(), "invalid_calls": invalid}
-        outcome = _recorded(self.game, calls, results, state)
+        outcome = _recorded(self._game, calls, results, state)
         if over and self._closing is not None and self._closing.detach():
             await limited(world.close(), "The end of the task")
         return move, Event(CHANCE, outcome)
 
     async def _answer(self, world: World, call: Call, used: int) -> Result:
-        if used >= self.game.tasks.max_calls:
+        if used >= self._game.tasks.max_calls:
             return Result("No calls are left.", error=True)
         if world.over():
             return Result("The task is over.", error=True)
@@ -147,17 +169,17 @@ class ToolMatch:
 
     def _objection(self, call: Call) -> str | None:
         """Why the call is not valid, as a sentence; None if it is."""
-        tool = self.game.by_name.get(call.name)
+        tool = self._game.by_name.get(call.name)
         if tool is None:
-            return f"There is no tool {call.name!r}. Tools: {', '.join(self.game.by_name)}."
+            return f"There is no tool {call.name!r}. Tools: {', '.join(self._game.by_name)}."
         reason = tool.objection(call.arguments)
         return None if reason is None else f"Wrong arguments for {call.name}: {reason}."
 
     async def _resumed(self) -> World:
         """The world at the position of a loaded match, in which every recorded call is made again."""
-        if self.game.tasks.purity != "pure":
+        if self._game.tasks.purity != "pure":
             raise CannotPlayOn(
-                f"{self.game.name}: a recorded match cannot be played on, because its tools would not return the same "
+                f"{self._game.name}: a recorded match cannot be played on, because its tools would not return the same "
                 f"again. Start a new match."
             )
         world = await self._opened(json.loads(self.events[0].move)["task"])
@@ -225,7 +247,7 @@ def _close(world: World) -> None:
     start(world.close())
 
 
-def _recorded(game: ToolGame, calls: Sequence[Call], results: Sequence[Result], state: Mapping[str, Any]) -> str:
+def _recorded(game: OfTasks, calls: Sequence[Call], results: Sequence[Result], state: Mapping[str, Any]) -> str:
     """The event of what calls returned. Raises `WorldBroke` for a score that the game does not allow, and for values
     that are not JSON."""
     least, most = game.tasks.utility_range

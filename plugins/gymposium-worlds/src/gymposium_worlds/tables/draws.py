@@ -9,7 +9,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-class Draw:
+class RowDraw:
     """Random choices from one stream."""
 
     __slots__ = ("_random",)

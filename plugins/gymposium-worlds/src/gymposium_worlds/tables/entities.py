@@ -5,14 +5,33 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from gymposium_worlds.tables.words import ADJECTIVES, FIRST_NAMES, LAST_NAMES, TOWNS
-
 Kind = Literal["id", "label", "reference", "category", "integer", "decimal", "date", "contact"]
 """What a column holds. `label`: the unique name of a row. `contact`: a unique text that some rows lack (NULL)."""
 
+FIRST_NAMES = tuple(
+    "Ada Alan Alma Anton Bea Boris Carla Cyril Dana Denis Edith Emil Erna Felix Fiona Gerd Greta Hanna Hugo Ida "
+    "Igor Ines Ivan Jana Jonas Julia Karl Kira Leo Lena Lukas Maja Marek Mila Nadia Nils Nora Olga Oskar Paula "
+    "Pavel Petra Rosa Ruben Selma Simon Tara Theo Vera Victor Wanda Yusuf".split()
+)
+LAST_NAMES = tuple(
+    "Abel Adler Baker Becker Bloom Brandt Carter Castro Costa Dahl Dietz Duarte Ellis Engel Farkas Fischer Foster "
+    "Garcia Graf Haas Hansen Holm Ito Jansen Jensen Kato Keller Klein Kovacs Lange Lopez Marsh Meyer Moreno Novak "
+    "Olsen Park Patel Quinn Reyes Richter Rossi Sato Silva Stein Torres Unger Vogel Walsh Weber Young Ziegler".split()
+)
+TOWNS = tuple(
+    "Alder Ashford Bellmere Birchwood Brookfield Cedarton Clearwater Dunmore Eastvale Elmhurst Fairview Foxley "
+    "Glenbrook Greystone Harbour Hazelton Highfield Ironbridge Kingsley Lakeside Larkhill Maplewood Millbrook "
+    "Northgate Oakdale Pinecrest Riverton Rosewood Sandhurst Southmoor Stonehaven Thornbury Westbrook Willowby".split()
+)
+ADJECTIVES = tuple(
+    "Amber Ancient Bold Bright Calm Classic Copper Crimson Deep Distant Early Electric Emerald Gentle Golden "
+    "Grand Hidden Honest Ivory Late Little Lucky Misty Modern Northern Quiet Rapid Royal Silent Silver Simple "
+    "Smooth Solid Sunny Urban Velvet Violet Warm White Wild".split()
+)
+
 
 @dataclass(frozen=True, slots=True)
-class Attribute:
+class RowAttribute:
     """A column that an entity may have. A database uses one of the names."""
 
     kind: Kind
@@ -30,9 +49,9 @@ class Entity:
 
     nouns: tuple[str, ...]
     """Singular nouns, one of which a database uses."""
-    fixed: tuple[Attribute, ...]
+    fixed: tuple[RowAttribute, ...]
     """Columns that are always there."""
-    optional: tuple[Attribute, ...]
+    optional: tuple[RowAttribute, ...]
     """Columns of which a database has one or more."""
     labels: tuple[str, ...] = ()
     """Names of the column with the label; () if rows have none."""
@@ -52,27 +71,27 @@ class Theme:
     event: Entity
 
 
-def category(names: str, values: str) -> Attribute:
+def category(names: str, values: str) -> RowAttribute:
     """A column with a few different texts."""
-    return Attribute("category", tuple(names.split()), tuple(values.split()))
+    return RowAttribute("category", tuple(names.split()), tuple(values.split()))
 
 
-def integer(names: str, low: int, high: int) -> Attribute:
+def integer(names: str, low: int, high: int) -> RowAttribute:
     """A column of whole numbers."""
-    return Attribute("integer", tuple(names.split()), low=low, high=high)
+    return RowAttribute("integer", tuple(names.split()), low=low, high=high)
 
 
-def decimal(names: str, low: int, high: int) -> Attribute:
+def decimal(names: str, low: int, high: int) -> RowAttribute:
     """A column of numbers that are multiples of 0.25."""
-    return Attribute("decimal", tuple(names.split()), low=low, high=high)
+    return RowAttribute("decimal", tuple(names.split()), low=low, high=high)
 
 
-def date(names: str) -> Attribute:
+def date(names: str) -> RowAttribute:
     """A column of dates."""
-    return Attribute("date", tuple(names.split()))
+    return RowAttribute("date", tuple(names.split()))
 
 
-_CONTACT = Attribute("contact", ("phone", "mobile", "telephone"))
+_CONTACT = RowAttribute("contact", ("phone", "mobile", "telephone"))
 _REGION = category("region zone", "north south east west centre")
 _PEOPLE = tuple(f"{first} {last}" for first in FIRST_NAMES for last in LAST_NAMES)
 _NO_PERSON = ("shoe size", "blood type", "eye colour", "birthplace", "favourite meal")
@@ -80,23 +99,23 @@ _NO_THING = ("barcode", "country of origin", "storage temperature", "insurance n
 _NO_PLACE = ("postcode", "altitude", "mayor", "number of fire exits", "founding charter")
 
 
-def place(nouns: str, number: Attribute, *more: Attribute) -> Entity:
+def place(nouns: str, number: RowAttribute, *more: RowAttribute) -> Entity:
     """A table of places, which have the names of towns."""
     return Entity(tuple(nouns.split()), (_REGION, number), more, ("name", "town"), TOWNS, _NO_PLACE)
 
 
-def person(nouns: str, group: Attribute, number: Attribute, *more: Attribute) -> Entity:
+def person(nouns: str, group: RowAttribute, number: RowAttribute, *more: RowAttribute) -> Entity:
     """A table of people."""
     fixed = (group, number, _CONTACT)
     return Entity(tuple(nouns.split()), fixed, more, ("name", "full_name"), _PEOPLE, _NO_PERSON)
 
 
-def thing(nouns: str, things: str, group: Attribute, number: Attribute, *more: Attribute) -> Entity:
+def thing(nouns: str, things: str, group: RowAttribute, number: RowAttribute, *more: RowAttribute) -> Entity:
     """A table of things, whose names are made of an adjective and a noun."""
     names = tuple(f"{adjective} {thing}" for adjective in ADJECTIVES for thing in things.split())
     return Entity(tuple(nouns.split()), (group, number), more, ("name", "title"), names, _NO_THING)
 
 
-def event(nouns: str, group: Attribute, number: Attribute, *more: Attribute) -> Entity:
+def event(nouns: str, group: RowAttribute, number: RowAttribute, *more: RowAttribute) -> Entity:
     """A table of events, which have no names."""
     return Entity(tuple(nouns.split()), (group, number), more)

@@ -21,7 +21,7 @@ M = TypeVar("M")
 """Type of a move: text in a `Match`, something faster in worlds that are made for search."""
 
 
-class World(Protocol[M]):
+class Playable(Protocol[M]):
     """Protocol of the worlds that search needs. Every `Match` with listed moves is one."""
 
     def to_move(self) -> tuple[int, ...]: ...
@@ -72,7 +72,7 @@ class _Node(Generic[M]):
         return choice
 
 
-def search(worlds: Sequence[World[M]], seat: int, simulations: int, rng: random.Random) -> M:
+def search(worlds: Sequence[Playable[M]], seat: int, simulations: int, rng: random.Random) -> M:
     """Return the move of `seat` that `simulations` playouts, begun in `worlds` in turn, tried most often; of several
     moves, the one with the greatest mean return.
 
@@ -113,7 +113,7 @@ def search(worlds: Sequence[World[M]], seat: int, simulations: int, rng: random.
     return root.moves[best]
 
 
-def _play_out(world: World[M], rng: random.Random) -> None:
+def _play_out(world: Playable[M], rng: random.Random) -> None:
     """Play uniformly random moves to the end."""
     draw = rng.random
     while movers := world.to_move():

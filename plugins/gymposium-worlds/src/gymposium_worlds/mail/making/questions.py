@@ -18,7 +18,7 @@ UNKNOWN: Mapping[str, Any] = {"type": "unknown", "accepted": []}
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class MailQuestion:
     """A question with its hidden answer."""
 
     kind: str
@@ -32,28 +32,28 @@ class Question:
     """True if the answer needs all of the sources, False if each shows it."""
 
 
-def look_up(box: Mailbox, split: Split, draw: Draw) -> Question:
+def look_up(box: Mailbox, split: Split, draw: Draw) -> MailQuestion:
     """A question for a fact that was never corrected."""
     fact = draw.pick([fact for story in box.stories for fact in story.facts if len(fact.versions) == 1])
     return _newest_version("look_up", fact, split, draw)
 
 
-def newest(box: Mailbox, split: Split, draw: Draw) -> Question:
+def newest(box: Mailbox, split: Split, draw: Draw) -> MailQuestion:
     """A question for a fact that was corrected."""
     fact = draw.pick([fact for story in box.stories for fact in story.facts if len(fact.versions) > 1])
     return _newest_version("newest", fact, split, draw)
 
 
-def count(box: Mailbox, split: Split, draw: Draw) -> Question:
+def count(box: Mailbox, split: Split, draw: Draw) -> MailQuestion:
     """A question for the number of people who come to a gathering, by the last word on each."""
     gathering = draw.pick(box.gatherings)
     text = draw.pick(COUNT[split]).format(topic=gathering.topic.name)
     answer = {"type": "number", "accepted": [str(len(gathering.coming))]}
     sources = dict.fromkeys(draft.id for draft in sorted(gathering.coming.values(), key=lambda draft: draft.minute))
-    return Question("count", text, answer, tuple(sources), all_sources=True)
+    return MailQuestion("count", text, answer, tuple(sources), all_sources=True)
 
 
-def first(box: Mailbox, split: Split, draw: Draw) -> Question:
+def first(box: Mailbox, split: Split, draw: Draw) -> MailQuestion:
     """A question for the sender of the first mail that says something."""
     reported = [incident for incident in box.incidents if incident.claims]
     if draw.chance(0.5):
@@ -65,20 +65,20 @@ def first(box: Mailbox, split: Split, draw: Draw) -> Question:
         claim, drafts = _claim(fact, _asked(version.value, box)), version.claims
     draft = min(drafts, key=lambda draft: draft.minute)
     answer = {"type": "name", "accepted": list(draft.sender.names)}
-    return Question("first", draw.pick(FIRST[split]).format(claim=claim), answer, (draft.id,))
+    return MailQuestion("first", draw.pick(FIRST[split]).format(claim=claim), answer, (draft.id,))
 
 
-def absent(box: Mailbox, split: Split, draw: Draw) -> Question:
+def absent(box: Mailbox, split: Split, draw: Draw) -> MailQuestion:
     """A question that the mailbox does not answer, in the words of those that it answers."""
     if draw.chance(0.65):
         topic, attribute = _unstated(box, draw) if draw.chance(0.5) else _unknown(box, draw)
         text = _value_text(topic, attribute, split, draw)
     else:
         text = draw.pick(FIRST[split]).format(claim=_unsaid(box, draw))
-    return Question("absent", text, UNKNOWN, ())
+    return MailQuestion("absent", text, UNKNOWN, ())
 
 
-KINDS_OF_QUESTIONS: Mapping[str, Callable[[Mailbox, Split, Draw], Question]] = {
+KINDS_OF_QUESTIONS: Mapping[str, Callable[[Mailbox, Split, Draw], MailQuestion]] = {
     one.__name__: one for one in (look_up, newest, count, first, absent)
 }
 """The kinds of questions, by name."""
@@ -87,18 +87,18 @@ ABSENT_SHARE = 0.2
 """Share of questions without an answer among those of several kinds."""
 
 
-def draw_question(box: Mailbox, kinds: Sequence[str], split: Split, draw: Draw) -> Question:
+def draw_question(box: Mailbox, kinds: Sequence[str], split: Split, draw: Draw) -> MailQuestion:
     """A question of one of these kinds. Where `absent` is one of several, one question in five is of this kind."""
     others = [kind for kind in kinds if kind != "absent"]
     is_absent = "absent" in kinds and (not others or draw.chance(ABSENT_SHARE))
     return KINDS_OF_QUESTIONS["absent" if is_absent else draw.pick(others)](box, split, draw)
 
 
-def _newest_version(kind: str, fact: Fact, split: Split, draw: Draw) -> Question:
+def _newest_version(kind: str, fact: Fact, split: Split, draw: Draw) -> MailQuestion:
     version = fact.versions[-1]
     text = _value_text(fact.topic, fact.attribute, split, draw)
     sources = tuple(draft.id for draft in sorted(version.claims, key=lambda draft: draft.minute))
-    return Question(kind, text, version.value.answer(fact.attribute.type), sources)
+    return MailQuestion(kind, text, version.value.answer(fact.attribute.type), sources)
 
 
 def _value_text(topic: Topic, attribute: Attribute, split: Split, draw: Draw) -> str:

@@ -6,11 +6,11 @@ from collections import Counter
 from fractions import Fraction
 
 from gymposium_worlds.tables.answers import Answer
-from gymposium_worlds.tables.questions.question import Asker, Maker, Question, cell, label_of
+from gymposium_worlds.tables.questions.question import Asker, Maker, TableQuestion, cell, label_of
 from gymposium_worlds.tables.questions.totals import average_answer, sum_answer, total
 
 
-def count_of(asker: Asker) -> Question | None:
+def count_of(asker: Asker) -> TableQuestion | None:
     """Ask how many events belong to one row."""
     owner, event = asker.owner(), asker.database.event
     row = asker.draw.pick(owner.rows)
@@ -18,7 +18,7 @@ def count_of(asker: Asker) -> Question | None:
     return asker.ask("join.count_of", count, plural=event.plural, noun=owner.noun, name=label_of(owner, row))
 
 
-def count_where(asker: Asker) -> Question | None:
+def count_where(asker: Asker) -> TableQuestion | None:
     """Ask how many events belong to rows that meet a condition."""
     owner, event = asker.owner(), asker.database.event
     where = asker.condition(owner)
@@ -26,7 +26,7 @@ def count_where(asker: Asker) -> Question | None:
     return asker.ask("join.count_where", count, plural=event.plural, owners=owner.plural, where=where.words)
 
 
-def count_both(asker: Asker) -> Question | None:
+def count_both(asker: Asker) -> TableQuestion | None:
     """Ask how many events belong to a subject that meets a condition, and to an item that meets another."""
     subject, item, event = asker.database.subject, asker.database.item, asker.database.event
     where, other = asker.condition(subject), asker.condition(item)
@@ -39,7 +39,7 @@ def count_both(asker: Asker) -> Question | None:
     )  # fmt: skip
 
 
-def count_place(asker: Asker) -> Question | None:
+def count_place(asker: Asker) -> TableQuestion | None:
     """Ask how many events belong to subjects of one place."""
     place, subject, event = asker.database.place, asker.database.subject, asker.database.event
     row, key = asker.draw.pick(place.rows), subject.place_of("reference", place.name)
@@ -48,7 +48,7 @@ def count_place(asker: Asker) -> Question | None:
     return asker.ask("join.count_place", count, **slots)
 
 
-def count_different(asker: Asker) -> Question | None:
+def count_different(asker: Asker) -> TableQuestion | None:
     """Ask how many different items the events of a subject have, or the other way round."""
     owner, database = asker.owner(), asker.database
     other = database.item if owner is database.subject else database.subject
@@ -61,7 +61,7 @@ def count_different(asker: Asker) -> Question | None:
     return asker.ask("join.count_different", count, **slots)
 
 
-def sum_of(asker: Asker) -> Question | None:
+def sum_of(asker: Asker) -> TableQuestion | None:
     """Ask for the sum of a column over the events of one row."""
     owner, event = asker.owner(), asker.database.event
     row, column = asker.draw.pick(owner.rows), asker.draw.pick(event.of_kind("integer", "decimal"))
@@ -73,7 +73,7 @@ def sum_of(asker: Asker) -> Question | None:
     return asker.ask("join.sum_of", answer, after, **slots)
 
 
-def sum_product(asker: Asker) -> Question | None:
+def sum_product(asker: Asker) -> TableQuestion | None:
     """Ask for the sum of a column of the events of a subject times a column of their items."""
     subject, item, event = asker.database.subject, asker.database.item, asker.database.event
     row = asker.draw.pick(subject.rows)
@@ -90,7 +90,7 @@ def sum_product(asker: Asker) -> Question | None:
     return asker.ask("join.sum_product", answer, after, column=column.phrase, other_column=other.phrase, **slots)
 
 
-def average_where(asker: Asker) -> Question | None:
+def average_where(asker: Asker) -> TableQuestion | None:
     """Ask for the average of a column over the events of rows that meet a condition."""
     owner, event = asker.owner(), asker.database.event
     where, column = asker.condition(owner), asker.draw.pick(event.of_kind("integer", "decimal"))
@@ -100,7 +100,7 @@ def average_where(asker: Asker) -> Question | None:
     return asker.ask("join.average_where", *found, **slots)
 
 
-def most(asker: Asker) -> Question | None:
+def most(asker: Asker) -> TableQuestion | None:
     """Ask to which row most events belong."""
     owner, event = asker.owner(), asker.database.event
     key = event.place_of("reference", owner.name)
@@ -111,7 +111,7 @@ def most(asker: Asker) -> Question | None:
     return asker.ask("join.most", Answer("text", label_of(owner, winner)), noun=owner.noun, plural=event.plural)
 
 
-def owner_of(asker: Asker) -> Question | None:
+def owner_of(asker: Asker) -> TableQuestion | None:
     """Ask for a cell of the row to which an event belongs, or of the place to which a subject belongs."""
     database, draw = asker.database, asker.draw
     owner, table = draw.pick(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from gymposium_worlds.tables.answers import UNKNOWN, Answer
-from gymposium_worlds.tables.questions.question import Asker, Maker, Question, cell, label_of
+from gymposium_worlds.tables.questions.question import Asker, Maker, TableQuestion, cell, label_of
 
 
-def named(asker: Asker) -> Question | None:
+def named(asker: Asker) -> TableQuestion | None:
     """Ask for a cell of a row with a label."""
     table, draw = asker.named_table(), asker.draw
     row, column = (
@@ -19,7 +19,7 @@ def named(asker: Asker) -> Question | None:
     return asker.ask("lookup.named", value, column=column.phrase, noun=table.noun, name=label_of(table, row))
 
 
-def numbered(asker: Asker) -> Question | None:
+def numbered(asker: Asker) -> TableQuestion | None:
     """Ask for a cell of an event, which has no label."""
     table, draw = asker.database.event, asker.draw
     row, column = draw.pick(table.rows), draw.pick(table.of_kind("category", "integer", "decimal", "date"))
@@ -27,7 +27,7 @@ def numbered(asker: Asker) -> Question | None:
     return asker.ask("lookup.numbered", value, column=column.phrase, noun=table.noun, id=row[0])
 
 
-def reverse(asker: Asker) -> Question | None:
+def reverse(asker: Asker) -> TableQuestion | None:
     """Ask for the row to which a contact belongs."""
     table = asker.database.subject
     (column,) = table.of_kind("contact")
@@ -39,7 +39,7 @@ def reverse(asker: Asker) -> Question | None:
     return asker.ask("lookup.reverse", name, noun=table.noun, column=column.phrase, value=value)
 
 
-def absent_label(asker: Asker) -> Question | None:
+def absent_label(asker: Asker) -> TableQuestion | None:
     """Ask about a label that no row has."""
     table, draw = asker.named_table(), asker.draw
     column = draw.pick([one for one in table.columns if one.kind not in ("id", "label", "reference")])
@@ -49,7 +49,7 @@ def absent_label(asker: Asker) -> Question | None:
     )
 
 
-def absent_column(asker: Asker) -> Question | None:
+def absent_column(asker: Asker) -> TableQuestion | None:
     """Ask for something that no table has a column for."""
     table, draw = asker.named_table(), asker.draw
     name = label_of(table, draw.pick(table.rows))
@@ -57,7 +57,7 @@ def absent_column(asker: Asker) -> Question | None:
     return asker.ask("lookup.named", nothing, column=draw.pick(table.absent_columns), noun=table.noun, name=name)
 
 
-def absent_cell(asker: Asker) -> Question | None:
+def absent_cell(asker: Asker) -> TableQuestion | None:
     """Ask for a contact that is not recorded."""
     table, draw = asker.database.subject, asker.draw
     place = table.place_of("contact")
@@ -69,7 +69,7 @@ def absent_cell(asker: Asker) -> Question | None:
     return asker.ask("lookup.named", cell(row, place), column=column.phrase, noun=table.noun, name=label_of(table, row))
 
 
-def absent_event(asker: Asker) -> Question | None:
+def absent_event(asker: Asker) -> TableQuestion | None:
     """Ask about an event with an id that none has."""
     table, draw = asker.database.event, asker.draw
     column = draw.pick(table.of_kind("category", "integer", "decimal", "date"))

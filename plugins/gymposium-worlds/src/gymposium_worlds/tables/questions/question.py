@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from gymposium_worlds.tables.answers import Answer, answer_of
 from gymposium_worlds.tables.database import Database, Row, Table, Value
-from gymposium_worlds.tables.draws import Draw
+from gymposium_worlds.tables.draws import RowDraw
 from gymposium_worlds.tables.questions.conditions import Condition, draw_condition
 from gymposium_worlds.tables.questions.wordings import WORDINGS, Split
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class TableQuestion:
     """A question about a database and its only right answer."""
 
     form: str
@@ -27,14 +27,14 @@ class Asker:
 
     database: Database
     split: Split
-    draw: Draw
+    draw: RowDraw
 
-    def ask(self, form: str, answer: Answer, after: str = "", /, **slots: Value) -> Question | None:
+    def ask(self, form: str, answer: Answer, after: str = "", /, **slots: Value) -> TableQuestion | None:
         """The question in one of the split's wordings, then the sentence `after`; None if the split has no wording."""
         wordings = WORDINGS[form][self.split]
         if not wordings:
             return None
-        return Question(form, self.draw.pick(wordings).format(**slots) + after, answer)
+        return TableQuestion(form, self.draw.pick(wordings).format(**slots) + after, answer)
 
     def condition(self, table: Table) -> Condition:
         """A condition that at least one row of the table meets."""
@@ -56,7 +56,7 @@ class Asker:
         return [row for row in event.rows if row[key] in owners]
 
 
-Maker = Callable[[Asker], Question | None]
+Maker = Callable[[Asker], TableQuestion | None]
 """A function that makes a question; None if what it drew has no single answer."""
 
 

@@ -7,18 +7,18 @@ from collections.abc import Sequence
 
 from gymposium_worlds.tables.answers import Answer
 from gymposium_worlds.tables.database import Column, Row, Table, Value
-from gymposium_worlds.tables.questions.question import Asker, Maker, Question, label_of
+from gymposium_worlds.tables.questions.question import Asker, Maker, TableQuestion, label_of
 from gymposium_worlds.tables.questions.wordings import EARLIEST, FEWEST, GREATEST, LATEST, LEAST, MOST
 
 
-def everyone(asker: Asker) -> Question | None:
+def everyone(asker: Asker) -> TableQuestion | None:
     """Ask which row of a whole table has the greatest or the least value."""
     table = asker.named_table()
     column = asker.draw.pick(table.of_kind("integer", "decimal", "date"))
     return _superlative(asker, "superlative.all", table, column, table.rows)
 
 
-def among(asker: Asker) -> Question | None:
+def among(asker: Asker) -> TableQuestion | None:
     """Ask which of the rows that meet a condition has the greatest or the least value."""
     table = asker.named_table()
     column, where = asker.draw.pick(table.of_kind("integer", "decimal", "date")), asker.condition(table)
@@ -30,7 +30,7 @@ def among(asker: Asker) -> Question | None:
 
 def _superlative(
     asker: Asker, form: str, table: Table, column: Column, rows: Sequence[Row], **slots: Value
-) -> Question | None:
+) -> TableQuestion | None:
     place, highest = table.columns.index(column), asker.draw.chance(0.5)
     words = (EARLIEST, LATEST) if column.kind == "date" else (LEAST, GREATEST)
     ranked = sorted(rows, key=lambda row: str(row[place]) if column.kind == "date" else float(str(row[place])))
@@ -41,7 +41,7 @@ def _superlative(
     return asker.ask(form, winner, noun=table.noun, most=words[highest][asker.split], column=column.phrase, **slots)
 
 
-def common(asker: Asker) -> Question | None:
+def common(asker: Asker) -> TableQuestion | None:
     """Ask which value of a category most rows, or the fewest, have."""
     table, draw = asker.draw.pick(asker.database.tables), asker.draw
     (column,) = table.of_kind("category")

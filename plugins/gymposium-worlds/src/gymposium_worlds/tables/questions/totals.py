@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from gymposium_worlds.tables.answers import Answer, is_clear, rounded
 from gymposium_worlds.tables.database import Column, Row, Table
-from gymposium_worlds.tables.questions.question import Asker, Maker, Question
+from gymposium_worlds.tables.questions.question import Asker, Maker, TableQuestion
 
 _ROUND = {1: " Round to 1 decimal.", 2: " Round to 2 decimals.", 3: " Round to 3 decimals."}
 
@@ -33,7 +33,7 @@ def average_answer(asker: Asker, rows: Sequence[Row], table: Table, column: Colu
     return rounded(mean, places), _ROUND[places]
 
 
-def count_where(asker: Asker) -> Question | None:
+def count_where(asker: Asker) -> TableQuestion | None:
     """Ask how many rows meet a condition."""
     table = asker.draw.pick(asker.database.tables)
     where = asker.condition(table)
@@ -41,7 +41,7 @@ def count_where(asker: Asker) -> Question | None:
     return asker.ask("count.where", count, plural=table.plural, where=where.words)
 
 
-def sum_where(asker: Asker) -> Question | None:
+def sum_where(asker: Asker) -> TableQuestion | None:
     """Ask for the sum of a column over the rows that meet a condition."""
     table = asker.draw.pick(asker.database.tables)
     where, column = asker.condition(table), asker.draw.pick(table.of_kind("integer", "decimal"))
@@ -50,7 +50,7 @@ def sum_where(asker: Asker) -> Question | None:
     return asker.ask("sum.where", answer, after, column=column.phrase, plural=table.plural, where=where.words)
 
 
-def average_where(asker: Asker) -> Question | None:
+def average_where(asker: Asker) -> TableQuestion | None:
     """Ask for the average of a column over the rows that meet a condition."""
     table = asker.draw.pick(asker.database.tables)
     where, column = asker.condition(table), asker.draw.pick(table.of_kind("integer", "decimal"))
