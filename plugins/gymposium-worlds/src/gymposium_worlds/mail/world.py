@@ -41,7 +41,7 @@ class MailWorld:
             return f"{self._owner}, {first[:10]} to {last[:10]}\nquestion: {self._task.question}\n"
         return (
             f"You have {self._owner}: {count:,} mails, sent from {first[:10]} to {last[:10]}.\n"
-            f"MailQuestion: {self._task.question}\n"
+            f"Question: {self._task.question}\n"
         )
 
     async def call(self, call: Call) -> Result:

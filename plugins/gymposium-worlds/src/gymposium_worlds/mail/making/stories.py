@@ -95,7 +95,7 @@ class Teller:
                     fact.versions[-1].claims.append(last)
                 case "ask":
                     text = self._question(facts[0], draw.pick((unstated, main)))
-                    last = write(minute, self._asker(), f"MailQuestion: {topic.name}", [text])
+                    last = write(minute, self._asker(), f"Question: {topic.name}", [text])
                 case "mention":
                     text = draw.pick(_MENTIONS).format(topic=topic.name)
                     last = write(minute, self._someone(), subject, [text], first, draw.chance(0.4))
