@@ -22,7 +22,7 @@ from gymposium_worlds.mail.proof.checker import Checker
 from gymposium_worlds.mail.scoring import UNKNOWN_ANSWER
 from gymposium_worlds.mail.showing import listed_ids, read_mail
 
-_QUESTION = re.compile(r"^MailQuestion: (.+)$", re.MULTILINE)
+_QUESTION = re.compile(r"^Question: (.+)$", re.MULTILINE)
 
 
 @dataclass
