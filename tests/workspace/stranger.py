@@ -1,5 +1,5 @@
-"""A stranger's first plugin, with the built wheels and no checkout: written by `gymposium plugins new`, built,
-installed, tested, checked, played and taken away again.
+"""A stranger's first plugins, a game and a world, with the built wheels and no checkout: written by `gymposium plugins
+new`, built, installed, tested, checked, played and taken away again.
 
 `tests/workspace/wheels.py` runs it in the environment where it has installed the wheels. By hand, with any
 environment that has gymposium and whose packages may be changed:
@@ -19,7 +19,8 @@ import zipfile
 from pathlib import Path
 
 NAME, PACKAGE = "gymposium-card-swap", "gymposium_card_swap"
-LONG = "a-name-that-is-as-long-as-a-name-may-be0"
+WORLD, WORLD_PACKAGE = "gymposium-city-archive", "gymposium_city_archive"
+LONG, LONG_WORLD = "a-name-that-is-as-long-as-a-name-may-be0", "a-world-whose-name-is-as-long-as-may-be0"
 
 
 def main(python: Path) -> None:
@@ -28,7 +29,7 @@ def main(python: Path) -> None:
     env = {**kept, "GYMPOSIUM_PLUGINS_STRICT": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1", "OMP_NUM_THREADS": "1"}
     with tempfile.TemporaryDirectory() as folder:
         Stranger(python, Path(folder).resolve(), env).go()
-    print("a stranger's plugin works from its wheel")
+    print("a stranger's plugins work from their wheels")
 
 
 class Stranger:
@@ -36,45 +37,61 @@ class Stranger:
 
     def __init__(self, python: Path, folder: Path, env: dict[str, str]) -> None:
         self.python, self.folder, self.env = python, folder, env
-        self.project = folder / NAME
 
     def go(self) -> None:
         self.pip("install", "--upgrade", "pip")  # an old one knows no --group
         for name in (NAME, LONG):
             self.gymposium("plugins", "new", name, "--namespace", "stranger")
-        self.pip("install", "--group", "test", "--group", "lint", "--group", "types", cwd=self.project)
-        self.install_the_wheel()
-        self.run_the_tests()
-        self.use_it()
-        for project in (self.project, self.folder / LONG):
-            self.read_the_code(project)
-        self.pip("uninstall", "--yes", NAME)
-        assert NAME not in self.plugins(), "it is still there after it was uninstalled"
+        for name in (WORLD, LONG_WORLD):
+            self.gymposium("plugins", "new", name, "--namespace", "stranger", "--world")
+        groups = [part for group in ("test", "lint", "types") for part in ("--group", group)]
+        self.pip("install", *groups, cwd=self.folder / NAME)
+        for name, package in ((NAME, PACKAGE), (WORLD, WORLD_PACKAGE)):
+            self.install_the_wheel(name, package)
+            self.run_the_tests(name)
+        self.use_the_game()
+        self.use_the_world()
+        for name in (NAME, LONG, WORLD, LONG_WORLD):
+            self.read_the_code(self.folder / name)
+        self.pip("uninstall", "--yes", NAME, WORLD)
+        assert not {NAME, WORLD} & self.plugins().keys(), "they are still there after they were uninstalled"
 
-    def install_the_wheel(self) -> None:
-        self.pip("wheel", "--no-deps", "--wheel-dir", self.folder / "dist", self.project)
-        [wheel] = (self.folder / "dist").glob("*.whl")
+    def install_the_wheel(self, name: str, package: str) -> None:
+        built = self.folder / "dist" / name
+        self.pip("wheel", "--no-deps", "--wheel-dir", built, self.folder / name)
+        [wheel] = built.glob("*.whl")
         with zipfile.ZipFile(wheel) as archive:
             names = archive.namelist()
-        assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {PACKAGE}, names
-        assert f"{PACKAGE}/py.typed" in names
+        assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {package}, names
+        assert f"{package}/py.typed" in names
         assert any(name.endswith(".dist-info/licenses/LICENSE") for name in names)
         self.pip("install", wheel)
 
-    def run_the_tests(self) -> None:
+    def run_the_tests(self, name: str) -> None:
         """The tests alone, without the source beside them."""
-        alone = self.folder / "alone"
-        shutil.copytree(self.project / "tests", alone / "tests")
+        alone = self.folder / "alone" / name
+        shutil.copytree(self.folder / name / "tests", alone / "tests")
         self.run(self.python, "-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=alone)
 
-    def use_it(self) -> None:
-        about = self.plugins()[NAME]
-        assert about["status"] == "active", about
-        assert about["adds"]["games"] == ["card_swap"], about
-        self.gymposium("plugins", "check", "card_swap")
+    def use_the_game(self) -> None:
+        self.check(NAME, "card_swap")
         self.run(self.python, "-c", EPISODE)
         self.gymposium("run", "card_swap", "--players", "card_swap-greedy,mcts-20", "-n", "10", "--out", "run")
-        verified = json.loads(self.gymposium("verify", "run/matches.jsonl", "--json"))
+        self.verify("run/matches.jsonl")
+
+    def use_the_world(self) -> None:
+        self.check(WORLD, "city_archive")
+        self.gymposium("run", "city_archive", "--players", "city_archive-expert", "-n", "10", "--out", "tasks")
+        self.verify("tasks/matches.jsonl")
+
+    def check(self, name: str, game: str) -> None:
+        about = self.plugins()[name]
+        assert about["status"] == "active", about
+        assert about["adds"]["games"] == [game], about
+        self.gymposium("plugins", "check", game)
+
+    def verify(self, file: str) -> None:
+        verified = json.loads(self.gymposium("verify", file, "--json"))
         assert (verified["files"][0]["matches"], verified["problems"]) == (10, 0), verified
 
     def read_the_code(self, project: Path) -> None:
