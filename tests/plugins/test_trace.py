@@ -25,7 +25,7 @@ from gymposium.plugins.names import parse_name
 from gymposium.prompt import prompt_for
 from gymposium.reading import READERS
 from gymposium.records import Record, RecordWriter, first_difference, verify_file
-from gymposium.streams import stream
+from gymposium.streams import Draw, stream
 from gymposium.testing import Effort, GameConformance
 from gymposium.testing.golden import transcript
 from gymposium_trace.game import Trace, exact, ignoring_white_space
@@ -85,7 +85,6 @@ def test_equal_seeds_give_equal_matches_and_others_other_programs() -> None:
 
 
 def stream_draw(seed: int) -> Any:
-    from gymposium_trace.drawing import Draw
 
     return Draw(stream(seed, "program", 0))
 

@@ -17,9 +17,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import gymposium_trace
-from gymposium.streams import stream
+from gymposium.streams import Draw, stream
 from gymposium_trace.bound import points
-from gymposium_trace.drawing import Draw
 from gymposium_trace.inject import Uninjectable, inject
 from gymposium_trace.programs import GRADES, program
 

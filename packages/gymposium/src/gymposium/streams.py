@@ -11,6 +11,9 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from hashlib import blake2b
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 def stream(seed: int, *key: str | int) -> random.Random:
@@ -32,3 +35,33 @@ def draw(outcomes: Sequence[tuple[int, float]], rng: random.Random) -> int:
         if u < 0.0:
             return outcome
     return outcomes[-1][0]  # the probabilities may sum to slightly less than one
+
+
+class Draw:
+    """Random choices from one stream that use only `random()`, whose draws are the same in every version of Python."""
+
+    __slots__ = ("_random",)
+
+    def __init__(self, rng: random.Random) -> None:
+        self._random = rng.random
+
+    def below(self, n: int) -> int:
+        """A whole number from 0 to n - 1."""
+        return int(self._random() * n)
+
+    def between(self, low: int, high: int) -> int:
+        """A whole number from `low` to `high`, both included."""
+        return low + self.below(high - low + 1)
+
+    def chance(self, probability: float) -> bool:
+        """True with this probability."""
+        return self._random() < probability
+
+    def pick(self, options: Sequence[T]) -> T:
+        """One of the options."""
+        return options[self.below(len(options))]
+
+    def some(self, options: Sequence[T], k: int) -> list[T]:
+        """`k` different options, or all if there are fewer, in the order in which they were drawn."""
+        left = list(options)
+        return [left.pop(self.below(len(left))) for _ in range(min(k, len(left)))]

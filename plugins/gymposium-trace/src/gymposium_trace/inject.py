@@ -12,8 +12,8 @@ import re
 from dataclasses import dataclass
 
 from gymposium.errors import GymposiumError
+from gymposium.streams import Draw
 from gymposium_trace.bound import Point, points
-from gymposium_trace.drawing import Draw
 
 _LOOKS_INTO_ITSELF = frozenset("exec eval globals locals vars dir __dict__ __prepare__ __import__ _getframe".split())
 """Names whose use could reveal the debug prints, or unbind names unseen. Programs with them get no debug prints."""

@@ -9,8 +9,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from gymposium.errors import BadParameter, GymposiumError, MissingExtra
-from gymposium.streams import stream
-from gymposium_trace.drawing import Draw
+from gymposium.streams import Draw, stream
 from gymposium_trace.inject import Uninjectable, inject
 from gymposium_trace.programs import program
 from gymposium_trace.running.limits import Limits

@@ -7,12 +7,11 @@ import pytest
 
 import gymposium_worlds.tables.reading as reading_room
 from gymposium.errors import BadParameter
-from gymposium.streams import stream
+from gymposium.streams import Draw, stream
 from gymposium_worlds.tables.answers import Answer
 from gymposium_worlds.tables.checking import NotProven, proven_answer
 from gymposium_worlds.tables.contents import make_database
 from gymposium_worlds.tables.database import plural
-from gymposium_worlds.tables.draws import RowDraw
 from gymposium_worlds.tables.questions.conditions import draw_condition
 from gymposium_worlds.tables.questions.kinds import MAKERS, draw_question, parse_kinds
 from gymposium_worlds.tables.questions.question import Asker
@@ -30,7 +29,7 @@ def test_the_checker_agrees_with_the_generator() -> None:
     for seed in range(300):
         split = SPLITS[seed % 2]
         database = make_database(f"{split}-{seed // 6}", SIZES[seed % 4])
-        kind, question = draw_question(database, tuple(MAKERS), split, RowDraw(stream(seed, "test")))
+        kind, question = draw_question(database, tuple(MAKERS), split, Draw(stream(seed, "test")))
         connection = open_database(database)
         proven = proven_answer(question.text, connection)
         connection.close()
@@ -46,7 +45,7 @@ def test_each_way_of_asking_is_proven_in_small_databases(kind: str, split: Split
         made = 0
         for seed in range(12):
             database = make_database(f"{split}-{seed}", 20)
-            question = maker(Asker(database, split, RowDraw(stream(seed, "test"))))
+            question = maker(Asker(database, split, Draw(stream(seed, "test"))))
             if question is None:
                 continue
             made += 1
@@ -107,7 +106,7 @@ def test_databases_are_drawn_from_their_names() -> None:
 def test_a_condition_is_met_by_a_row_or_more() -> None:
     for seed in range(200):
         table = make_database(f"train-{seed % 10}", 20).subject
-        assert any(map(draw_condition(table, "test", RowDraw(stream(seed, "test"))).holds, table.rows))
+        assert any(map(draw_condition(table, "test", Draw(stream(seed, "test"))).holds, table.rows))
 
 
 def test_nouns_are_read_from_plurals() -> None:
@@ -143,7 +142,7 @@ def test_kinds_are_what_was_asked_for() -> None:
     assert parse_kinds("all") == tuple(MAKERS)
     kinds = parse_kinds("join+absent")
     database = make_database("train-3", 100)
-    drawn = [draw_question(database, kinds, "train", RowDraw(stream(seed, "test")))[0] for seed in range(300)]
+    drawn = [draw_question(database, kinds, "train", Draw(stream(seed, "test")))[0] for seed in range(300)]
     assert set(drawn) == {"join", "absent"}
     assert drawn.count("absent") < 0.25 * len(drawn)
 

@@ -10,9 +10,8 @@ from typing import Any, Literal
 
 from gymposium.errors import BadParameter, BadRecord
 from gymposium.games.protocol import Style
-from gymposium.streams import derived_seed, stream
+from gymposium.streams import Draw, derived_seed, stream
 from gymposium.tools import Tool
-from gymposium_worlds.mail.making.drawing import Draw
 from gymposium_worlds.mail.making.mailbox import mailbox
 from gymposium_worlds.mail.making.questions import KINDS_OF_QUESTIONS, draw_question
 from gymposium_worlds.mail.making.templates import SPLITS, Split

@@ -5,9 +5,8 @@ from __future__ import annotations
 import datetime as dt
 from functools import lru_cache
 
-from gymposium.streams import stream
+from gymposium.streams import Draw, stream
 from gymposium_worlds.tables.database import Column, Database, Row, Table, Value, plural
-from gymposium_worlds.tables.draws import RowDraw
 from gymposium_worlds.tables.entities import Entity, RowAttribute
 from gymposium_worlds.tables.themes import THEMES
 
@@ -24,7 +23,7 @@ _ABSENT = 6
 @lru_cache(maxsize=64)  # the matches of a group share their database
 def make_database(world: str, rows: int) -> Database:
     """The database named `world` (`train-17`), whose largest table has this number of rows."""
-    draw = RowDraw(stream(rows, "tables", world))
+    draw = Draw(stream(rows, "tables", world))
     theme = draw.pick(THEMES)
     people, items = max(8, rows // 4), max(8, rows // 5)
     place = _table(theme.place, draw.between(5, 8), (), draw)
@@ -33,7 +32,7 @@ def make_database(world: str, rows: int) -> Database:
     return Database(place, subject, item, _table(theme.event, rows, (subject, item), draw))
 
 
-def _table(entity: Entity, size: int, targets: tuple[Table, ...], draw: RowDraw) -> Table:
+def _table(entity: Entity, size: int, targets: tuple[Table, ...], draw: Draw) -> Table:
     noun = draw.pick(entity.nouns)
     attributes = [*entity.fixed, *draw.some(entity.optional, draw.between(1, len(entity.optional)))]
     columns = [Column("id", "id")]
@@ -54,7 +53,7 @@ def _table(entity: Entity, size: int, targets: tuple[Table, ...], draw: RowDraw)
     return Table(plural(noun), noun.replace("_", " "), tuple(columns), rows, absent, entity.absent)
 
 
-def _values(attribute: RowAttribute, size: int, draw: RowDraw) -> list[Value]:
+def _values(attribute: RowAttribute, size: int, draw: Draw) -> list[Value]:
     match attribute.kind:
         case "category":
             options = draw.some(attribute.values, draw.between(3, len(attribute.values)))
@@ -69,11 +68,11 @@ def _values(attribute: RowAttribute, size: int, draw: RowDraw) -> list[Value]:
             return [None if draw.chance(_MISSING) else _contact(n, draw) for n in range(size)]
 
 
-def _contact(n: int, draw: RowDraw) -> str:
+def _contact(n: int, draw: Draw) -> str:
     """A telephone number that differs from those of other `n` below 1000."""
     return f"{n:03}-{draw.below(10_000):04}"
 
 
-def _skewed(n: int, draw: RowDraw) -> int:
+def _skewed(n: int, draw: Draw) -> int:
     """A whole number from 0 to n - 1, small ones more often."""
     return min(draw.below(n), draw.below(n)) if draw.chance(0.5) else draw.below(n)

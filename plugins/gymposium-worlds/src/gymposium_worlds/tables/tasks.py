@@ -9,11 +9,10 @@ from typing import Any, ClassVar, Literal
 
 from gymposium.errors import BadRecord
 from gymposium.games.protocol import Style
-from gymposium.streams import stream
+from gymposium.streams import Draw, stream
 from gymposium.tools import Tool
 from gymposium_worlds.tables.answers import UNKNOWN_ELSEWHERE, Answer
 from gymposium_worlds.tables.contents import LEAST_ROWS, MOST_ROWS, make_database
-from gymposium_worlds.tables.draws import RowDraw
 from gymposium_worlds.tables.questions.kinds import draw_question, parse_kinds
 from gymposium_worlds.tables.questions.wordings import Split
 from gymposium_worlds.tables.tools import ANSWER, QUERY
@@ -59,7 +58,7 @@ class TablesTasks:
         return _COMPACT if style == "compact" else _RULES.format(calls=self.max_calls, unknown=UNKNOWN_ELSEWHERE)
 
     def task(self, seed: int) -> Mapping[str, Any]:
-        draw = RowDraw(stream(seed, "tables", "question"))
+        draw = Draw(stream(seed, "tables", "question"))
         world = f"{self.split}-{draw.below(_WORLDS)}"
         kind, question = draw_question(make_database(world, self.rows), parse_kinds(self.kinds), self.split, draw)
         return {"world": world, "rows": self.rows, "kind": kind, **asdict(question)}

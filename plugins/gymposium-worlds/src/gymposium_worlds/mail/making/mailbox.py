@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import lru_cache
 
-from gymposium.streams import stream
+from gymposium.streams import Draw, stream
 from gymposium_worlds.mail.making.chatter import chat
-from gymposium_worlds.mail.making.drawing import Draw
 from gymposium_worlds.mail.making.facts import GATHERING, INCIDENT, KINDS, Topic, TopicKind
 from gymposium_worlds.mail.making.gatherings import Gathering, gather
 from gymposium_worlds.mail.making.incidents import MOST_INCIDENT, Incident, report_incident

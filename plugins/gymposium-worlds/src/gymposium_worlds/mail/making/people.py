@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gymposium_worlds.mail.making.drawing import Draw
+from gymposium.streams import Draw
 
 DOMAIN = "arden.example"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from gymposium.streams import Draw
 from gymposium_worlds.tables.database import Row, Table, Value
-from gymposium_worlds.tables.draws import RowDraw
 from gymposium_worlds.tables.questions.wordings import CONDITIONS, Split
 
 
@@ -19,7 +19,7 @@ class Condition:
     holds: Callable[[Row], bool]
 
 
-def draw_condition(table: Table, split: Split, draw: RowDraw) -> Condition:
+def draw_condition(table: Table, split: Split, draw: Draw) -> Condition:
     """A condition that at least one row meets, or two conditions joined by `and`."""
     columns = [n for n, one in enumerate(table.columns) if one.kind in ("category", "integer", "decimal", "date")]
     example = draw.pick(table.rows)
@@ -27,7 +27,7 @@ def draw_condition(table: Table, split: Split, draw: RowDraw) -> Condition:
     return Condition(" and ".join(one.words for one in parts), lambda row: all(one.holds(row) for one in parts))
 
 
-def _one(table: Table, place: int, value: Value, split: Split, draw: RowDraw) -> Condition:
+def _one(table: Table, place: int, value: Value, split: Split, draw: Draw) -> Condition:
     """A condition on one column that `value` meets."""
     column = table.columns[place]
     if isinstance(value, str):
@@ -44,7 +44,7 @@ def _one(table: Table, place: int, value: Value, split: Split, draw: RowDraw) ->
     return Condition(words, holds)
 
 
-def _bounds(relation: str, value: Value, draw: RowDraw) -> tuple[Value, Value]:
+def _bounds(relation: str, value: Value, draw: Draw) -> tuple[Value, Value]:
     """The number, text or dates of a condition that `value` meets."""
     match relation, value:
         case "above", int() | float():

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gymposium.errors import BadParameter, GymposiumError
+from gymposium.streams import Draw
 from gymposium_worlds.tables.database import Database
-from gymposium_worlds.tables.draws import RowDraw
 from gymposium_worlds.tables.questions.joins import JOINS
 from gymposium_worlds.tables.questions.lookups import ABSENT, LOOKUPS
 from gymposium_worlds.tables.questions.question import Asker, Maker, TableQuestion
@@ -40,7 +40,7 @@ def parse_kinds(text: str) -> tuple[str, ...]:
     return tuple(kind for kind in MAKERS if kind in kinds)
 
 
-def draw_question(database: Database, kinds: tuple[str, ...], split: Split, draw: RowDraw) -> tuple[str, TableQuestion]:
+def draw_question(database: Database, kinds: tuple[str, ...], split: Split, draw: Draw) -> tuple[str, TableQuestion]:
     """A question of one of the kinds, and its kind. Kinds are equally frequent, except `absent`."""
     if "absent" in kinds and draw.chance(_ABSENT_SHARE):
         kind = "absent"

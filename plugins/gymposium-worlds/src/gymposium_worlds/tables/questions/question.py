@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from gymposium.streams import Draw
 from gymposium_worlds.tables.answers import Answer, answer_of
 from gymposium_worlds.tables.database import Database, Row, Table, Value
-from gymposium_worlds.tables.draws import RowDraw
 from gymposium_worlds.tables.questions.conditions import Condition, draw_condition
 from gymposium_worlds.tables.questions.wordings import WORDINGS, Split
 
@@ -27,7 +27,7 @@ class Asker:
 
     database: Database
     split: Split
-    draw: RowDraw
+    draw: Draw
 
     def ask(self, form: str, answer: Answer, after: str = "", /, **slots: Value) -> TableQuestion | None:
         """The question in one of the split's wordings, then the sentence `after`; None if the split has no wording."""
