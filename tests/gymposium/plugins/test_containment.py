@@ -103,17 +103,14 @@ def test_each_is_broken_with_its_reason_and_stdout_stays_json(
         assert not games & {"h", "p", "hp", "w", "c", "cl", "ce", "c1", "c2", "r"}
 
 
-def test_nothing_of_a_plugin_that_prints_is_kept(
-    install: Install, site: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    """The names that it claimed are free for the next plugin."""
+def test_nothing_of_a_plugin_that_prints_is_kept(install: Install, command: Command) -> None:
+    """The names that it claimed are free for the next plugin. In a process of its own: where another thread runs, which
+    may print, too, nothing that a plugin prints is held against it."""
     install("aaa_prints", "import os\nos.write(1, b'hello')" + good("shared"))
-    install("bbb_fine", good("shared"))
-    monkeypatch.syspath_prepend(site)
-    monkeypatch.setenv("GYMPOSIUM_PLUGINS", "aaa_prints,bbb_fine")
-    host = Host(strict=False)
-    assert host.owner(host.games["shared"]).name == "bbb_fine"
-    assert capfd.readouterr() == ("", "hello\n")
+    install("bbb_fine", good("shared").replace('title="T"', 'title="Fine"'))
+    done = command("list", "--json", only="aaa_prints,bbb_fine")
+    assert [game["title"] for game in json.loads(done.stdout)["games"] if game["name"] == "shared"] == ["Fine"]
+    assert done.stderr.startswith("hello\n")
 
 
 def test_what_plays_may_print_and_stdout_stays_json(command: Command, tmp_path: Path) -> None:
