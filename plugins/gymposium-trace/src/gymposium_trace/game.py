@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import random
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from gymposium.errors import BadParameter, BadRecord, GymposiumError, IllegalMove, NoSampler, WrongSeat
+from gymposium.errors import BadParameter
+from gymposium.games.one_reply import OneReplyGame, OneReplyMatch
 from gymposium.games.protocol import CHANCE, Event, Observation, Style
-from gymposium.games.registry import load_game
 from gymposium.plugins.names import format_name, parse_name
 from gymposium_trace.sources import open_source
 from gymposium_trace.tasks import Task
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from gymposium import GameSpec
 
 _RULES = (
@@ -40,21 +35,14 @@ _RULES_COMPACT = (
 _EDGE = "-" * 40
 
 
-class Trace:
+class Trace(OneReplyGame):
     """The game with its source of programs."""
 
-    seats = 1
-    utility_range = (0.0, 1.0)
-    max_decisions = 1
-    num_actions = 0
-    tensor_shape: tuple[int, ...] | None = None
-    move_pattern: re.Pattern[str] | None = None
+    task_noun = "program"
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any]) -> None:
         """Raises `BadParameter` if the source cannot be written in the game's name, or is given with a difficulty."""
-        self.spec = spec
-        self.params: Mapping[str, Any] = MappingProxyType(dict(params))
-        self.name = spec.full_name(params)
+        super().__init__(spec, params)
         _check_source(params["source"])
         default = next(p.default for p in spec.parameters if p.name == "difficulty")
         if params["source"] != "generated" and params["difficulty"] != default:
@@ -67,47 +55,19 @@ class Trace:
 
     def new(self, seed: int) -> TraceMatch:
         """Draw a program and run it. Raises `NoIsolation` if the source needs isolation that this machine lacks."""
-        return TraceMatch(self, self._task(seed), seed)
+        task = self._task(seed)
+        return TraceMatch(self, task, Event(CHANCE, task.dump()), seed)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return load_game, (self.name,)
-
-    def load(self, events: Sequence[Event], seed: int | None = None) -> TraceMatch:
-        """Load a match without running a program: the first event holds the program and its output."""
-        if not events:
-            if seed is None:
-                raise BadRecord("There is no event: the first one must hold the program.")
-            return self.new(seed)
-        if events[0].seat != CHANCE:
-            raise BadRecord("Event 0: the first event must be the program, drawn by chance.")
-        match = TraceMatch(self, Task.load(events[0].move), seed, events[0])
-        for number, (seat, move) in enumerate(events[1:], start=1):
-            try:
-                match.apply({seat: move})
-            except GymposiumError as error:
-                raise BadRecord(f"Event {number}: {error}") from error
-        return match
+    def with_task(self, drawn: Event, seed: int | None) -> TraceMatch:
+        return TraceMatch(self, Task.load(drawn.move), drawn, seed)
 
 
-class TraceMatch:
+class TraceMatch(OneReplyMatch):
     """One program and the answer to it, if any."""
 
-    def __init__(self, game: Trace, task: Task, seed: int | None, drawn: Event | None = None) -> None:
-        self.game, self.task, self.seed = game, task, seed
-        self.events: list[Event] = [drawn or Event(CHANCE, task.dump())]
-
-    @property
-    def _answer(self) -> str | None:
-        return self.events[1].move if len(self.events) > 1 else None
-
-    def to_move(self) -> tuple[int, ...]:
-        return (0,) if self._answer is None else ()
-
-    def legal_moves(self, seat: int) -> None:
-        return None
-
-    def legal_actions(self, seat: int) -> list[int]:
-        return []
+    def __init__(self, game: Trace, task: Task, drawn: Event, seed: int | None) -> None:
+        super().__init__(game, drawn, seed)
+        self.task = task
 
     def observe(self, seat: int, style: Style = "full") -> Observation:
         """Return the program and its input; after the end also its output and whether the answer is right."""
@@ -120,44 +80,28 @@ class TraceMatch:
         return Observation(seat, text + self._outcome(), None)
 
     def _outcome(self) -> str:
-        if self._answer is None:
+        if self.answer is None:
             return ""
-        nearly = ignoring_white_space(self._answer, self.task.truth)
+        nearly = ignoring_white_space(self.answer, self.task.truth)
         verdict = "right" if self.returns()[0] else "right but for white space" if nearly else "wrong"
         return (
-            f"The answer given:\n{_EDGE}\n{_line(self._answer)}{_EDGE}\n"
+            f"The answer given:\n{_EDGE}\n{_line(self.answer)}{_EDGE}\n"
             f"It is {verdict}. The program prints:\n{_EDGE}\n{_line(self.task.truth)}{_EDGE}\n"
         )
 
     def view(self, seat: int) -> str:
         """Return the program, its input and the answer. The output follows from the program and its input."""
-        return repr((self.task.program, self.task.inputs, self._answer))
-
-    def tensor(self, seat: int) -> np.ndarray:
-        raise GymposiumError("Code tracing has no tensor observation, because a program is text.")
-
-    def apply(self, moves: Mapping[int, str]) -> None:
-        if set(moves) != set(self.to_move()):
-            raise WrongSeat(moves, self.to_move())
-        if not isinstance(moves[0], str):
-            raise IllegalMove(0, moves[0], None)
-        self.events.append(Event(0, moves[0]))
+        return repr((self.task.program, self.task.inputs, self.answer))
 
     def returns(self) -> tuple[float, ...]:
-        return (float(self._answer is not None and exact(self._answer, self.task.truth)),)
+        return (float(self.answer is not None and exact(self.answer, self.task.truth)),)
 
     def report(self, seat: int) -> dict[str, float]:
         """Return `exact`, which is the return, and `ignoring_white_space`: 1 if the answer is right, else 0.
 
         Both are 0 before the answer."""
-        nearly = ignoring_white_space(self._answer or "", self.task.truth)
+        nearly = ignoring_white_space(self.answer or "", self.task.truth)
         return {"exact": self.returns()[0], "ignoring_white_space": float(nearly)}
-
-    def fork(self, rng: random.Random) -> TraceMatch:
-        return self.game.load(self.events)  # no chance is left to draw from rng
-
-    def resample(self, seat: int, rng: random.Random) -> TraceMatch:
-        raise NoSampler("Code tracing has no worlds to search, because they would reveal the answer.")
 
 
 def _line(text: str) -> str:

@@ -1,0 +1,122 @@
+"""Games of one reply: chance draws a task, and one text answers it."""
+
+from __future__ import annotations
+
+import random
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from gymposium.errors import BadRecord, GymposiumError, IllegalMove, NoSampler, WrongSeat
+from gymposium.games.protocol import CHANCE, Event, Observation, Style
+from gymposium.games.registry import load_game
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from gymposium.plugins.specs import GameSpec
+
+
+class OneReplyGame(ABC):
+    """A game for one seat whose only move is any text, worth from 0 to 1. A subclass says what a task is."""
+
+    seats = 1
+    utility_range = (0.0, 1.0)
+    max_decisions = 1
+    num_actions = 0
+    tensor_shape: tuple[int, ...] | None = None
+    move_pattern: re.Pattern[str] | None = None
+    task_noun: str
+    """What a task is called in errors."""
+
+    def __init__(self, spec: GameSpec, params: Mapping[str, Any]) -> None:
+        self.spec = spec
+        self.params: Mapping[str, Any] = MappingProxyType(dict(params))
+        self.name = spec.full_name(params)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return load_game, (self.name,)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> OneReplyGame:
+        return self  # it never changes
+
+    @abstractmethod
+    def rules(self, seat: int, style: Style = "full") -> str:
+        """The rules, as a text."""
+
+    @abstractmethod
+    def new(self, seed: int) -> OneReplyMatch:
+        """A match with the task of this seed."""
+
+    @abstractmethod
+    def with_task(self, drawn: Event, seed: int | None) -> OneReplyMatch:
+        """A match with a task that was drawn before. Raises `BadRecord` if the event is no task."""
+
+    def load(self, events: Sequence[Event], seed: int | None = None) -> OneReplyMatch:
+        """Load a match. Its first event holds all of its task, so nothing is drawn, run or read from a file; without
+        events it is a new match."""
+        if not events:
+            if seed is None:
+                raise BadRecord(f"There is no event: the first one must be the {self.task_noun}.")
+            return self.new(seed)
+        if events[0].seat != CHANCE:
+            raise BadRecord(f"Event 0: the first event must be the {self.task_noun}, drawn by chance.")
+        match = self.with_task(events[0], seed)
+        for number, (seat, move) in enumerate(events[1:], start=1):
+            try:
+                match.apply({seat: move})
+            except GymposiumError as error:
+                raise BadRecord(f"Event {number}: {error}") from error
+        return match
+
+
+class OneReplyMatch(ABC):
+    """One task and the answer to it, if any."""
+
+    def __init__(self, game: OneReplyGame, drawn: Event, seed: int | None) -> None:
+        self.game, self.seed = game, seed
+        self.events: list[Event] = [drawn]
+
+    @property
+    def answer(self) -> str | None:
+        """The answer given, or None."""
+        return self.events[1].move if len(self.events) > 1 else None
+
+    def to_move(self) -> tuple[int, ...]:
+        return (0,) if self.answer is None else ()
+
+    def legal_moves(self, seat: int) -> None:
+        return None
+
+    def legal_actions(self, seat: int) -> list[int]:
+        return []
+
+    @abstractmethod
+    def observe(self, seat: int, style: Style = "full") -> Observation:
+        """The task; after the end also the answer given and whether it is right."""
+
+    @abstractmethod
+    def view(self, seat: int) -> str:
+        """Everything that the seat has seen."""
+
+    @abstractmethod
+    def returns(self) -> tuple[float, ...]:
+        """The score of the answer, 0 before it is given."""
+
+    def tensor(self, seat: int) -> np.ndarray:
+        raise ValueError(f"{self.game.name} has no tensor observation; use observation='text'.")
+
+    def apply(self, moves: Mapping[int, str]) -> None:
+        if set(moves) != set(self.to_move()):
+            raise WrongSeat(moves, self.to_move())
+        if not isinstance(moves[0], str):
+            raise IllegalMove(0, moves[0], None)
+        self.events.append(Event(0, moves[0]))
+
+    def fork(self, rng: random.Random) -> OneReplyMatch:
+        return self.game.load(self.events, self.seed)  # no chance is left to draw from rng
+
+    def resample(self, seat: int, rng: random.Random) -> OneReplyMatch:
+        raise NoSampler(f"{self.game.name} has no worlds to search, because they would reveal the answer.")
