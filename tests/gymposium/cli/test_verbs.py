@@ -405,6 +405,14 @@ def test_play_simultaneous_moves(gymposium: Run, tmp_path: Path) -> None:
     assert gymposium("verify", RECORD).returncode == 0
 
 
+def test_play_calls_tools_a_line_each(gymposium: Run) -> None:
+    call = '{"name": "return_final_answer", "arguments": {"answer": "42", "sources": []}}'
+    done = gymposium("play", "mail", "--seed", "3", *HERE, typed=f"look it up\n{call}\n")
+    assert done.returncode == 0, done.stderr
+    assert "This is not a call of a tool." in done.stdout
+    assert gymposium("verify", RECORD).returncode == 0
+
+
 def test_two_people_at_one_terminal(gymposium: Run) -> None:
     done = gymposium("play", "tic_tac_toe", "--opponent", "human", *HERE, typed="a1\na2\nb1\nb2\nc1\n")
     assert done.returncode == 0, done.stderr

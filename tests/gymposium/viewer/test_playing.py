@@ -162,6 +162,13 @@ def test_free_text_is_sent_line_by_line(visitor: Visitor, tmp_path: Path) -> Non
     assert "Your score is" in visitor.text
 
 
+def test_text_that_is_no_call_of_a_tool_costs_nothing(visitor: Visitor) -> None:
+    visitor.begin("mail", opponent="")
+    visitor.move(typed="search for the answer")
+    assert visitor.status == 400
+    assert "This is not a call of a tool." in visitor.text
+
+
 def test_what_was_drawn_is_told_at_the_end_alone(visitor: Visitor, tmp_path: Path) -> None:
     """The other card follows from the seed."""
     visitor.begin("kuhn_poker", seat="0")

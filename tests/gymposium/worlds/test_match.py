@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
-from tests.gymposium.worlds.guessing import GuessingTasks, a_guess, guessing, misbehaving
+from tests.gymposium.worlds.guessing import Guessing, GuessingTasks, a_guess, guessing, misbehaving
 
 from gymposium.errors import BadRecord, GymposiumError, IllegalMove, WorldBroke, WrongSeat
 from gymposium.games.protocol import CHANCE, Event
@@ -109,6 +110,22 @@ def test_a_tool_that_fails_breaks_the_world_and_leaves_the_match(
         match.apply({0: misbehaving(how)})
     assert str(raised.value) == reason
     assert len(match.events) == 1
+
+
+@pytest.mark.parametrize("method", ["opening", "over", "score", "report"])
+def test_whatever_of_a_world_raises_breaks_the_world(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*given: Any) -> Any:
+        raise ZeroDivisionError("nothing to divide by")
+
+    game = guessing()
+    match = game.new(4)
+    monkeypatch.setattr(Guessing, method, failing)
+    with pytest.raises(WorldBroke, match="The world failed: ZeroDivisionError: nothing to divide by"):
+        game.new(5).apply({0: a_guess(2)})
+    if method != "opening":
+        with pytest.raises(WorldBroke):
+            match.apply({0: a_guess(2)})
+        assert len(match.events) == 1
 
 
 def test_a_loaded_match_shows_the_same_and_goes_on_where_it_was() -> None:

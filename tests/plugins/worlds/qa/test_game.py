@@ -67,6 +67,7 @@ def test_a_file_of_questions(tmp_path: Path) -> None:
     [
         (b"", "there are no questions in it"),
         (b'{"question": "?", "answer": 1}\n{"question": "?"}\n', "line 2 is no question"),
+        (b'\n{"question": "?", "answer": 1}\n\n{"question": "?"}\n', "line 4 is no question"),
         (b'{"question": "?", "question": "!", "answer": 1}\n', "line 1 is no question: the key 'question' is repeated"),
         (b"\xff\xfe", "cannot be read"),
         (None, "cannot be read"),

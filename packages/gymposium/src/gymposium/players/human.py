@@ -11,6 +11,7 @@ from gymposium.games.protocol import Style
 from gymposium.players.protocol import Ask, Reply
 from gymposium.prompt import prompt_for
 from gymposium.reading import READERS, Reader, read
+from gymposium.tools import NO_CALL, tools_of
 
 _END = "."
 
@@ -19,8 +20,8 @@ class HumanPlayer:
     """A player that shows the prompt and reads a line.
 
     If the line is not a legal move, the player says so and reads another one, so a typing error is not a forfeit. After
-    the first turn only the position is shown; `?` shows the whole prompt. Free text may have several lines; a line with
-    only a dot ends it."""
+    the first turn only the position is shown; `?` shows the whole prompt. A call of a tool is one line. Free text may
+    have several lines; a line with only a dot ends it."""
 
     name = "human"
     reader: Reader = READERS["move"]
@@ -34,8 +35,9 @@ class HumanPlayer:
         observation = ask.observe("full")
         prompt = prompt_for(ask.game, "full", self.reader)(observation)
         print()
-        free_text = observation.legal_moves is None
-        moves = "" if free_text else f"Legal moves: {', '.join(observation.legal_moves or ())}"
+        tools = tools_of(ask.game)
+        free_text = observation.legal_moves is None and not tools
+        moves = "" if observation.legal_moves is None else f"Legal moves: {', '.join(observation.legal_moves or ())}"
         print(_wrapped(prompt if ask.turn == 0 else observation.text + moves))
         if free_text:
             print(f"End your text with a line that has only a dot: {_END}")
@@ -44,10 +46,10 @@ class HumanPlayer:
             if line.strip() == "?":
                 print(_wrapped(prompt))
                 continue
-            reading = read(line, observation.legal_moves, self.reader, ask.game.move_pattern)
+            reading = read(line, observation.legal_moves, self.reader, ask.game.move_pattern, calls=bool(tools))
             if reading.kind == "move":
                 return line
-            print(_wrapped(self._refusal(line, observation.legal_moves)))
+            print(_wrapped(self._refusal(line, observation.legal_moves, [tool.name for tool in tools])))
 
     def _text(self, seat: int) -> str:
         """Return the lines before a line with only a dot, or `?` if the first line is one."""
@@ -66,7 +68,9 @@ class HumanPlayer:
             raise GymposiumError("The input ended before the match did.") from None
 
     @staticmethod
-    def _refusal(line: str, legal: Sequence[str] | None) -> str:
+    def _refusal(line: str, legal: Sequence[str] | None, tools: Sequence[str]) -> str:
+        if tools:
+            return f"{NO_CALL} Tools: {', '.join(tools)}."
         problem = f"{line!r} is not a legal move." if line else "Type a move." if legal else "Type a text."
         return f"{problem} Legal moves: {', '.join(legal)}" if legal else problem
 

@@ -9,6 +9,9 @@ from typing import Any
 
 from gymposium.strict_json import strict_json
 
+NO_CALL = 'This is not a call of a tool. Write a line of JSON: {"name": "...", "arguments": {...}}'
+"""What a person reads who wrote something else."""
+
 
 @dataclass(frozen=True, slots=True)
 class Call:

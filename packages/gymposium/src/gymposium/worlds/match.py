@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast, get_args
 
 from gymposium.errors import BadRecord, CannotPlayOn, IllegalMove, NoSampler, WorldBroke, WrongSeat
 from gymposium.games.protocol import CHANCE, Event, Game, Observation, Style, ToolText
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 LONGEST = 20_000
 """Number of characters of a result that are shown; the rest is cut off, and the text says so."""
+_STYLES: tuple[Style, ...] = get_args(Style)
 
 
 class OfTasks(Protocol):
@@ -67,8 +68,7 @@ class ToolMatch:
             assert seed is not None, "a new match has a seed"
             first: dict[str, Any] = {} if game.pure else {"tools": [asdict(tool) for tool in game.tools]}
             first["task"] = game.tasks.task(seed)
-            world = start(self._opened(first["task"])).result()
-            first["opening"] = {style: world.opening(style) for style in ("full", "compact")}
+            first["opening"] = start(self._opening_of(first["task"])).result()
             self._begin(Event(CHANCE, _json(first, sort=game.pure)))  # prompts list arguments in the order of a schema
 
     # -- what it shows
@@ -140,6 +140,10 @@ class ToolMatch:
         self._closing.atexit = False
         return world
 
+    async def _opening_of(self, task: Mapping[str, Any]) -> dict[str, str]:
+        world = await self._opened(task)
+        return {style: world.opening(style) for style in _STYLES}
+
     async def _outcome(self, move: Event, calls: Sequence[Call]) -> tuple[Event, Event]:
         """The move and what its calls return: of the world, or of the record."""
         if record := self._game.record:
@@ -147,23 +151,25 @@ class ToolMatch:
                 raise WorldBroke("The record ends here.")
             return move, record[len(self.events) + 1]
         world = self._world or await self._resumed()
+        objections = [self._objection(call) for call in calls]
         results: list[Result] = []
-        for call in calls:
-            results.append(await self._answer(world, call, self._used + len(results)))
+        for call, objection in zip(calls, objections, strict=True):
+            results.append(await self._answer(world, call, objection, self._used + len(results)))
         over = world.over() or self._used + len(calls) >= self._game.tasks.max_calls
-        invalid = sum(self._objection(call) is not None for call in calls)
+        invalid = sum(objection is not None for objection in objections)
         state = {"over": over, "score": world.score(), "report": world.report(), "invalid_calls": invalid}
         outcome = _recorded(self._game, calls, results, state)
         if over and self._closing is not None and self._closing.detach():
             await limited(world.close(), "The end of the task")
         return move, Event(CHANCE, outcome)
 
-    async def _answer(self, world: World, call: Call, used: int) -> Result:
+    async def _answer(self, world: World, call: Call, objection: str | None, used: int) -> Result:
+        """The result of a call, after `used` other ones. `objection` says why it is not valid."""
         if used >= self._game.tasks.max_calls:
             return Result("No calls are left.", error=True)
         if world.over():
             return Result("The task is over.", error=True)
-        if (objection := self._objection(call)) is not None:
+        if objection is not None:
             return Result(objection, error=True)
         return _bounded(await limited(world.call(call), f"The tool {call.name}"))
 
@@ -177,7 +183,7 @@ class ToolMatch:
 
     async def _resumed(self) -> World:
         """The world at the position of a loaded match, in which every recorded call is made again."""
-        if self._game.tasks.purity != "pure":
+        if not self._game.pure:
             raise CannotPlayOn(
                 f"{self._game.name}: a recorded match cannot be played on, because its tools would not return the same "
                 f"again. Start a new match."
@@ -186,7 +192,7 @@ class ToolMatch:
         used = 0
         for move, shown, _ in self._steps:
             for call, was in zip(calls_of(move), shown, strict=True):
-                result = await self._answer(world, call, used)
+                result = await self._answer(world, call, self._objection(call), used)
                 used += 1
                 if result.text != was.text:
                     raise BadRecord(
@@ -203,7 +209,7 @@ class ToolMatch:
     def _begin(self, event: Event) -> None:
         try:
             opening = json.loads(event.move)["opening"]
-            self._opening = {style: _lined(opening[style]) for style in ("full", "compact")}
+            self._opening = {style: _lined(opening[style]) for style in _STYLES}
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise BadRecord("Event 0 is not a task with its opening.") from error
         self.events.append(event)

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any, TypeVar
 
 from gymposium.background import BackgroundLoop
-from gymposium.errors import WorldBroke, describe
+from gymposium.errors import GymposiumError, WorldBroke, describe
 
 AT_ONCE = 64
 """Number of worlds in which something is done at the same time; others wait."""
@@ -33,8 +33,8 @@ def _desk() -> _Desk:
 
 
 def start(coroutine: Coroutine[Any, Any, T]) -> Future[T]:
-    """Run a coroutine of a world in the loop of all worlds, when there is a place. Everything that it raises becomes
-    `WorldBroke`."""
+    """Run a coroutine of a world in the loop of all worlds, when there is a place. What a world raises becomes
+    `WorldBroke`; errors of gymposium stay what they are."""
     return _desk().loop.submit(_placed(coroutine))
 
 
@@ -52,4 +52,9 @@ async def limited(coroutine: Coroutine[Any, Any, T], what: str) -> T:
 
 async def _placed(coroutine: Coroutine[Any, Any, T]) -> T:
     async with _desk().places:
-        return await coroutine
+        try:
+            return await coroutine
+        except GymposiumError:
+            raise
+        except Exception as error:  # a world's author may raise anything
+            raise WorldBroke(f"The world failed: {describe(error)}") from error

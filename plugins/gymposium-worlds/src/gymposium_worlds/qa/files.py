@@ -28,15 +28,16 @@ class QuestionFile:
     def questions(self) -> Sequence[Question]:
         """All questions. Raises `BadParameter` for a file that cannot be read, and for the first line that is no
         question with a checkable answer."""
-        rows = self._rows()
-        if not rows:
-            raise BadParameter(f"file={self.file}: there are no questions in it.")
         questions = []
-        for number, row in enumerate(rows, start=1):
+        for number, row in enumerate(self._rows(), start=1):
+            if isinstance(row, str) and not row.strip():
+                continue
             try:
                 questions.append(Question.parse(strict_json(row) if isinstance(row, str) else row))
             except ValueError as error:
                 raise BadParameter(f"file={self.file}: line {number} is no question: {error}.") from error
+        if not questions:
+            raise BadParameter(f"file={self.file}: there are no questions in it.")
         return questions
 
     def draw(self, seed: int) -> Question:
@@ -48,7 +49,7 @@ class QuestionFile:
         loader = _LOADERS.get(path.suffix)
         try:
             if loader is None:
-                return [line for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
+                return path.read_text(encoding="utf-8").split("\n")
             return self._loaded(path, loader)
         except (OSError, UnicodeDecodeError) as error:
             raise BadParameter(

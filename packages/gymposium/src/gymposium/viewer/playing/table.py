@@ -18,6 +18,7 @@ from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Player, Reply
 from gymposium.reading import READERS, read
 from gymposium.table import OutsideSeat, Table, advance
+from gymposium.tools import NO_CALL, tools_of
 from gymposium.viewer.playing.choice import Choice
 from gymposium.viewer.playing.state import MatchEnd, SeatView, TableState, view_for_seat
 from gymposium.watchdog import Watchdog
@@ -92,8 +93,11 @@ class BrowserTable:
             now, view = self.state, self.state.view
             if now.phase != "yours" or view is None or turn != now.turn:
                 return "That was for an earlier position. This is how it stands now."
-            reading = read(text, view.legal, READERS["move"], self.game.move_pattern)
+            calls = bool(tools_of(self.game))
+            reading = read(text, view.legal, READERS["move"], self.game.move_pattern, calls=calls)
             if reading.kind != "move":
+                if calls:
+                    return NO_CALL
                 return f"{text.strip()!r} is not a legal move here." if text.strip() else "Write a move first."
             self._settled.clear()
             self.state = replace(now, phase="thinking", mine=reading.move)
