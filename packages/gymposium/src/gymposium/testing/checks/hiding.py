@@ -110,12 +110,17 @@ def _raise(report: LeakReport, faults: tuple[LeakKind, ...]) -> None:
 @lru_cache(maxsize=2)  # three checks read one report
 def _report(game: Game, seed: int, effort: Effort) -> LeakReport:
     # if nothing is hidden, worlds are seldom more than the same moves in another order
-    events = effort.events if game.spec.information == "imperfect" else effort.events // 4
+    events = _events(game, effort) // (1 if game.spec.information == "imperfect" else 4)
     return check_leaks(game, seed, matches=effort.draws * 4, events=events)
 
 
 def _finder(game: Game, seed: int, effort: Effort) -> Finder:
-    return Finder(game, seed, matches=effort.draws * 2, tries=6, events=effort.events // 2)
+    return Finder(game, seed, matches=effort.draws * 2, tries=6, events=_events(game, effort) // 2)
+
+
+def _events(game: Game, effort: Effort) -> int:
+    # two tasks are seldom told alike, and each one that is tried has to be made
+    return effort.events // 16 if game.spec.tools else effort.events
 
 
 @lru_cache(maxsize=2)  # three checks go through the same worlds
