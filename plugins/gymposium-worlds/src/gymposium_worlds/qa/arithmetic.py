@@ -13,7 +13,7 @@ from gymposium.games.protocol import Style
 from gymposium.players.protocol import Ask, Repeats, Reply
 from gymposium.reading import READERS, Reader
 from gymposium.streams import stream
-from gymposium_worlds.qa.question import Question
+from gymposium.worlds.questions import Question
 
 Split = Literal["train", "test"]
 

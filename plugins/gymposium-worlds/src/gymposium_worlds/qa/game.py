@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 from gymposium.errors import BadRecord
 from gymposium.games.one_reply import OneReplyGame, OneReplyMatch
 from gymposium.games.protocol import CHANCE, Event, Observation, Style
+from gymposium.worlds.questions import Question
 from gymposium_worlds.qa.arithmetic import Arithmetic
-from gymposium_worlds.qa.files import QuestionFile
-from gymposium_worlds.qa.question import Question
+from gymposium_worlds.qa.files import DataFile
 
 if TYPE_CHECKING:
     from gymposium import GameSpec
@@ -45,7 +45,7 @@ class QuestionsGame(OneReplyGame):
         super().__init__(spec, params)
         file = params["file"]
         made_up = {name: params[name] for name in ("digits", "operations", "split")}
-        self.source: Source = QuestionFile(file) if file else Arithmetic(**made_up)
+        self.source: Source = DataFile(file) if file else Arithmetic(**made_up)
         self._draw = lru_cache(maxsize=1024)(self.source.draw)  # the matches of a group share their seed
 
     def rules(self, seat: int, style: Style = "full") -> str:

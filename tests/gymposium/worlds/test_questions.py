@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
 
-from gymposium_worlds.qa.question import Question
+from gymposium.worlds.questions import Question, QuestionFile
 
 
 @pytest.mark.parametrize(
@@ -70,3 +71,11 @@ def test_a_question_is_written_with_its_choices() -> None:
 def test_what_is_no_question(value: Any, reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         Question.parse(value)
+
+
+def test_every_question_is_drawn_and_the_same_for_the_same_seed(tmp_path: Path) -> None:
+    file = tmp_path / "questions.jsonl"
+    file.write_text("".join(f'{{"question": "{n}?", "answer": {n}}}\n\n' for n in range(20)), encoding="utf-8")
+    drawn = [QuestionFile(file).draw(seed) for seed in range(300)]
+    assert {question.answer for question in drawn} == {str(n) for n in range(20)}
+    assert drawn == [QuestionFile(file).draw(seed) for seed in range(300)]

@@ -1,14 +1,18 @@
-"""A question with its right answer, and the checks of answers to it."""
+"""Questions with one right answer each, the checks of answers to them, and files of them."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from decimal import Decimal, InvalidOperation
+from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal, get_args
 
+from gymposium.errors import BadParameter
+from gymposium.streams import stream
 from gymposium.strict_json import strict_json
 
 Check = Literal["exact", "numeric", "choice"]
@@ -102,6 +106,43 @@ class Question:
         """The question as it is asked, with its choices: lines of text."""
         lettered = [f"{chr(ord('A') + place)}. {choice}" for place, choice in enumerate(self.choices)]
         return "\n".join([self.question.rstrip("\n"), *lettered]) + "\n"
+
+
+class QuestionFile:
+    """The questions of a JSONL file, in its order. It is read when the first question is drawn, so that records need no
+    file."""
+
+    def __init__(self, file: str | Path) -> None:
+        self.path = Path(file)
+
+    @cached_property
+    def questions(self) -> Sequence[Question]:
+        """All questions. Raises `BadParameter` for a file that cannot be read or has no questions, and for the first
+        line that is no question with a checkable answer."""
+        questions = []
+        try:
+            rows = self.rows()
+        except (OSError, UnicodeDecodeError) as error:
+            reason = f"file={self.path} cannot be read ({error})"
+            raise BadParameter(f"{reason}. Name a file with a question a line.") from error
+        for number, row in enumerate(rows, start=1):
+            if isinstance(row, str) and not row.strip():
+                continue
+            try:
+                questions.append(Question.parse(strict_json(row) if isinstance(row, str) else row))
+            except ValueError as error:
+                raise BadParameter(f"file={self.path}: line {number} is no question: {error}.") from error
+        if not questions:
+            raise BadParameter(f"file={self.path}: there are no questions in it.")
+        return questions
+
+    def draw(self, seed: int) -> Question:
+        """The question of a seed: every question is equally likely."""
+        return self.questions[int(stream(seed, "question").random() * len(self.questions))]
+
+    def rows(self) -> Sequence[Any]:
+        """The rows of the file: lines of JSON, or objects. May raise `OSError` and `UnicodeDecodeError`."""
+        return self.path.read_text(encoding="utf-8").split("\n")
 
 
 def _number(text: str) -> Decimal | None:

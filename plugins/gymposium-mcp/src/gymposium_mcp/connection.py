@@ -1,0 +1,211 @@
+"""One session with a server, over the standard input and output of a program or over streamable HTTP.
+
+The releases 1 and 2 of `mcp` name the fields of messages differently in Python, so messages are taken as they are on
+the wire.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator, Awaitable, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any, Self, TypeVar
+
+import mcp
+from mcp import ClientSession, StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
+from mcp.types import INVALID_PARAMS, PaginatedRequestParams
+
+from gymposium.errors import GymposiumError, describe
+from gymposium.tools import Call
+from gymposium.worlds import Result
+from gymposium_mcp.results import result_of
+from gymposium_mcp.settings import WorldSettings
+from gymposium_mcp.stderr import LastLines
+
+START_SECONDS = 120.0
+"""Time limit of the start of a server. Some commands first download it."""
+_CLOSE_SECONDS = 7.0
+
+# the name in mcp 2, and in mcp 1
+_Refused: Any = next(getattr(mcp, name) for name in ("MCPError", "McpError") if hasattr(mcp, name))
+
+T = TypeVar("T")
+
+
+class Connection:
+    """A session that lasts until `close`, or until the server ends it. Used in one event loop."""
+
+    def __init__(self, settings: WorldSettings) -> None:
+        self._settings = settings
+        self._wrote = LastLines() if settings.server.command else None
+        self._ended = asyncio.Event()
+        self._session: asyncio.Future[ClientSession] = asyncio.get_running_loop().create_future()
+        # the context managers of `mcp` must be left in the task that entered them
+        self._task = asyncio.create_task(self._run())
+
+    @classmethod
+    async def open(cls, settings: WorldSettings) -> Self:
+        """Start the server, or connect to it. Raises `GymposiumError` with what it wrote if that fails."""
+        connection = cls(settings)
+        try:
+            await _in_time(asyncio.shield(connection._session), START_SECONDS)
+        except BaseException as error:
+            await connection.close()
+            cause = _first(error)
+            if isinstance(cause, GymposiumError) or not isinstance(cause, Exception):
+                raise cause from None
+            raise GymposiumError(
+                f"{settings.path}: the server could not be reached: {describe(cause).rstrip('.')}."
+                f"{await connection._last_words()}"
+            ) from error
+        return connection
+
+    async def tools(self) -> list[dict[str, Any]]:
+        """The list of tools, all pages of it, as on the wire."""
+        return await _in_time(self._pages(), self._settings.tools.seconds)
+
+    async def call(self, call: Call) -> Result:
+        """What a tool returns.
+
+        Raises `GymposiumError` if the server ends before it answers, `TimeoutError` if it does not answer in time, and
+        the error of `mcp` for an answer that is no result."""
+        answered = self._answer((await self._session).call_tool(call.name, dict(call.arguments)))
+        try:
+            answer = await _in_time(answered, self._settings.tools.seconds)
+        except _Refused as error:
+            if error.error.code == INVALID_PARAMS:
+                return Result(str(error), error=True)
+            raise
+        return result_of(answer.model_dump(by_alias=True, mode="json"))
+
+    async def close(self) -> None:
+        """End the session, and the program if one was started."""
+        self._ended.set()
+        if not (await asyncio.wait([self._task], timeout=_CLOSE_SECONDS))[0]:
+            self._task.cancel()
+            await asyncio.wait([self._task], timeout=_CLOSE_SECONDS)
+        if self._session.done():
+            self._session.exception()  # or asyncio would complain that nobody has read it
+
+    async def _run(self) -> None:
+        try:
+            async with AsyncExitStack() as stack:
+                read, write = (await stack.enter_async_context(self._streams()))[:2]
+                session = await stack.enter_async_context(ClientSession(_Watched(read, self._ended), write))
+                await self._answer(session.initialize())
+                self._session.set_result(session)
+                await self._ended.wait()
+        except Exception as error:  # noqa: BLE001 - a transport may raise anything, and groups of that
+            if not self._session.done():
+                self._session.set_exception(error)
+        finally:
+            self._ended.set()
+
+    async def _pages(self) -> list[dict[str, Any]]:
+        tools: list[dict[str, Any]] = []
+        cursor = None
+        while True:
+            params = PaginatedRequestParams(cursor=cursor)
+            page = await self._answer((await self._session).list_tools(params=params))
+            listed = page.model_dump(by_alias=True, mode="json")
+            tools += listed["tools"]
+            if not (cursor := listed.get("nextCursor")):
+                return tools
+
+    async def _answer(self, request: Coroutine[Any, Any, T]) -> T:
+        """The answer to a request, for which nobody waits in vain once the session has ended."""
+        asked, ended = asyncio.ensure_future(request), asyncio.ensure_future(self._ended.wait())
+        asked.add_done_callback(lambda task: task.cancelled() or task.exception())  # so that no error is left unread
+        try:
+            await asyncio.wait([asked, ended], return_when=asyncio.FIRST_COMPLETED)
+            if self._ended.is_set() and (not asked.done() or asked.exception() is not None):
+                raise GymposiumError(f"{self._settings.path}: the server ended the session.{await self._last_words()}")
+            return asked.result()
+        finally:
+            asked.cancel()
+            ended.cancel()
+
+    async def _last_words(self) -> str:
+        """What the program wrote last, as a sentence, without the values of the variables that it was given."""
+        text = await self._wrote.text() if self._wrote else ""
+        for name in self._settings.server.env:
+            if value := os.environ.get(name):
+                text = text.replace(value, f"${name}")
+        return f" It wrote: {text}" if text else ""
+
+    @asynccontextmanager
+    async def _streams(self) -> AsyncIterator[Any]:
+        """The streams of messages from the server and to it, in this order, and perhaps more."""
+        server = self._settings.server
+        if self._wrote is None:
+            headers = {"Authorization": f"Bearer {self._variable(server.token)}"} if server.token else None
+            async with (
+                create_mcp_http_client(headers=headers) as client,
+                streamable_http_client(server.url, http_client=client) as streams,
+            ):
+                yield streams
+            return
+        with self._wrote.file as wrote:
+            program, *arguments = server.command
+            parameters = StdioServerParameters(
+                command=sys.executable if program == "python" else program,
+                args=arguments,
+                env={name: self._variable(name) for name in server.env},
+                cwd=self._settings.folder,
+            )
+            async with stdio_client(parameters, errlog=wrote) as streams:
+                wrote.close()  # from here on only the program writes
+                yield streams
+
+    def _variable(self, name: str) -> str:
+        value = os.environ.get(name)
+        if value is None:
+            raise GymposiumError(f"{self._settings.path}: the environment variable {name} is not set.")
+        return value
+
+
+class _Watched:
+    """A stream of messages that tells when it has ended."""
+
+    def __init__(self, stream: Any, ended: asyncio.Event) -> None:
+        self._stream, self._ended = stream, ended
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    async def __aenter__(self) -> Self:
+        await self._stream.__aenter__()
+        return self
+
+    async def __aexit__(self, *raised: Any) -> bool | None:
+        left: bool | None = await self._stream.__aexit__(*raised)
+        return left
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Any:
+        try:
+            return await anext(self._stream)
+        except BaseException:
+            self._ended.set()
+            raise
+
+
+async def _in_time(answer: Awaitable[T], seconds: float) -> T:
+    try:
+        async with asyncio.timeout(seconds):
+            return await answer
+    except TimeoutError as error:
+        raise TimeoutError(f"no answer within {seconds:g} s") from error
+
+
+def _first(error: BaseException) -> BaseException:
+    """The first error in groups of them."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

@@ -1,0 +1,40 @@
+"""The plugin gymposium-mcp: the game whose tools are those of an MCP server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gymposium import GameSpec, Parameter, hookimpl
+
+
+@hookimpl
+def gymposium_games() -> Iterable[GameSpec]:
+    """Yield the game."""
+    yield GameSpec(
+        name="mcp",
+        title="MCP server",
+        summary="Answer a question with the tools of an MCP server.",
+        entry_point="gymposium_mcp.world:game",
+        seats=1,
+        parameters=(
+            Parameter(
+                name="file",
+                default="",
+                help="A TOML file that names a server, its tools and files of questions. Without it, a small example.",
+                opens="a file that starts a program or asks a server",
+            ),
+            Parameter(
+                name="split",
+                default="train",
+                choices=("train", "test"),
+                help="Which of the two files of questions is asked.",
+            ),
+        ),
+        examples=({}, {"split": "test"}),
+        information="imperfect",
+        chance=True,
+        utility="score",
+        free_text=True,
+        tools=True,
+        unsearchable="search cannot guess what tools would return",
+    )

@@ -1,0 +1,48 @@
+"""What a tool of a server returned, as the player reads it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from gymposium.visible import is_encodable
+from gymposium.worlds import Result
+
+LARGEST_VALUE = 20_000
+"""Number of characters up to which the structured part of a result is recorded, as JSON."""
+
+_NOT_SHOWN = {
+    "image": "The tool returned an image, which cannot be shown.",
+    "audio": "The tool returned audio, which cannot be shown.",
+    "resource": "The tool returned binary data, which cannot be shown.",
+    "resource_link": "The tool returned a link to a resource, which cannot be opened.",
+}
+
+
+def result_of(answer: Mapping[str, Any]) -> Result:
+    """The result in the answer to a call, which is given as on the wire: `content`, `structuredContent`, `isError`.
+
+    Each block of text becomes lines of the result's text; servers return a list as a block for each item. For a block
+    of another kind, a line says what it was; if there are only such blocks, the result is an error. The structured part
+    is recorded if it is JSON of `LARGEST_VALUE` characters at most, and shown if there is no block."""
+    texts, shown = [], False
+    for block in answer.get("content", ()):
+        text = block.get("text") if block["type"] == "text" else block.get("resource", {}).get("text")
+        shown = shown or text is not None
+        texts.append(
+            _NOT_SHOWN.get(block["type"], "The tool returned something that cannot be shown.") if text is None else text
+        )
+    structured = answer.get("structuredContent")
+    if not texts:
+        shown = True
+        texts = ["The tool returned nothing." if structured is None else json.dumps(structured, ensure_ascii=False)]
+    return Result("\n".join(texts), bool(answer.get("isError")) or not shown, _recordable(structured))
+
+
+def _recordable(value: Any) -> Any:
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        return None
+    return value if len(text) <= LARGEST_VALUE and is_encodable(text) else None

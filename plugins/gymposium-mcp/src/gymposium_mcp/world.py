@@ -1,0 +1,104 @@
+"""The game: questions that are answered with the tools of a server."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from gymposium import GameSpec
+from gymposium.errors import BadParameter, GymposiumError
+from gymposium.games.protocol import Style
+from gymposium.tools import Call, Tool
+from gymposium.worlds import Result, ToolGame, World, tool_game
+from gymposium.worlds.questions import Question, QuestionFile
+from gymposium.worlds.running import start
+from gymposium_mcp.catalogue import ANSWER, changes, digest_of
+from gymposium_mcp.connection import Connection
+from gymposium_mcp.server import the_server
+from gymposium_mcp.settings import read_world
+
+EXAMPLE = Path(__file__).parent / "example" / "world.toml"
+"""The file of the game without a file: notes of a harbour, which are read and converted."""
+
+_RULES = (
+    "You are asked a question that has one right answer. Find it with the tools, and give it with the tool answer, "
+    "which ends the task. You have {calls} calls, the answer included. You score 1 if it is right, else 0.\n"
+)
+_RULES_COMPACT = "question; call answer to end; calls {calls}\n"
+
+
+def game(spec: GameSpec, params: Mapping[str, Any]) -> ToolGame:
+    """The game of a file. Its server is started when its tools are first needed, which records are not."""
+    return tool_game(spec, params, McpTasks(params["file"] or EXAMPLE, params["split"]))
+
+
+class McpTasks:
+    """The questions of one split in a file."""
+
+    utility_range = (0.0, 1.0)
+    purity: Literal["recorded"] = "recorded"
+
+    def __init__(self, file: str | Path, split: str) -> None:
+        self.settings = read_world(file)
+        questions = self.settings.questions.test if split == "test" else self.settings.questions.train
+        if not questions:
+            raise BadParameter(f"split={split}: {file} names no such questions. Add {split} to its table [questions].")
+        self.max_calls = self.settings.tools.max_calls
+        self.server = the_server(self.settings)
+        self._questions = QuestionFile(self.settings.folder / questions)
+
+    @cached_property
+    def offered(self) -> tuple[Tool, ...]:
+        """The tools of the server, which is started if need be, as they are for as long as this process runs."""
+        return start(self.server.connected()).result()[1]
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        return (*self.offered, ANSWER)
+
+    def rules(self, style: Style) -> str:
+        return (_RULES if style == "full" else _RULES_COMPACT).format(calls=self.max_calls)
+
+    def task(self, seed: int) -> Mapping[str, Any]:
+        return {"question": self._questions.draw(seed).dump(), "tools_digest": digest_of(self.offered)}
+
+    async def open(self, task: Mapping[str, Any]) -> World:
+        """Begin a task. Raises `GymposiumError` if the server's tools are not those of the task any more."""
+        connection, tools = await self.server.connected()
+        if digest_of(tools) != task["tools_digest"]:
+            raise GymposiumError(
+                f"{self.settings.path}: the server's tools have changed ({changes(self.offered, tools)}). Results "
+                f"would not be comparable: go back to the server as it was, or start anew with the changed tools."
+            )
+        return McpWorld(connection, Question.load(task["question"]))
+
+
+class McpWorld:
+    """One question under way, in one session: if the server ends, so does the match."""
+
+    def __init__(self, connection: Connection, question: Question) -> None:
+        self._connection, self._question = connection, question
+        self._answer: str | None = None
+
+    def opening(self, style: Style) -> str:
+        return self._question.text
+
+    async def call(self, call: Call) -> Result:
+        if call.name != ANSWER.name:
+            return await self._connection.call(call)
+        self._answer = call.arguments["text"]
+        return Result("That is right." if self.score() else f"That is wrong. Right is: {self._question.answer}")
+
+    def over(self) -> bool:
+        return self._answer is not None
+
+    def score(self) -> float:
+        return float(self._answer is not None and self._question.is_right(self._answer))
+
+    def report(self) -> Mapping[str, float]:
+        return {"exact": self.score(), "answered": float(self.over())}
+
+    async def close(self) -> None:
+        """Do nothing: the server goes on for other tasks."""

@@ -1,0 +1,87 @@
+"""The TOML file of a world: what it may say, and the errors for all else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.plugins.mcp.making import write_world
+
+from gymposium import load_game
+from gymposium.errors import BadOption, BadParameter, GymposiumError, NotAllowed, UnknownName
+from gymposium.games.registry import check_named_game
+from gymposium_mcp.settings import read_world
+
+
+def test_what_a_file_says(tmp_path: Path) -> None:
+    file = write_world(
+        tmp_path, server={"command": ["uvx", "it"], "env": ["KEY"]}, tools={"allow": "all", "seconds": 5}
+    )
+    world = read_world(file)
+    assert (world.server.command, world.server.env) == (("uvx", "it"), ("KEY",))
+    assert (world.tools.allow, world.tools.seconds, world.tools.max_calls) == ("all", 5.0, 4)
+    assert world.folder / world.questions.train == tmp_path / "train.jsonl"
+
+
+URL = {"command": None, "url": "https://example.org/mcp"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"server": {"url": "https://example.org"}}, r"\[server\]: give either command or url"),
+        ({"server": None}, r"\[server\]: give either command or url"),
+        ({"server": {"command": "python"}}, r"\[server\]: command is 'python'; give a list, each item text"),
+        ({"server": {"env": ["KEY=secret"]}}, "env has 'KEY=secret', where the name of an environment variable"),
+        ({"server": {"token": "KEY"}}, "token belongs to a url"),
+        ({"server": {**URL, "env": ["KEY"]}}, "env belongs to a command"),
+        ({"server": {**URL, "url": "file:///etc/passwd"}}, "give an address such as https://example.org/mcp"),
+        ({"server": {**URL, "url": "https://me:secret@example.org"}}, "url holds a password"),
+        ({"tools": None}, r"\[tools\]: allow is missing; give 'all' or a list"),
+        ({"tools": {"allow": []}}, r"allow is empty; name the tools that are offered"),
+        ({"tools": {"allow": ["a", "b", "a"]}}, "allow names a tool twice"),
+        ({"tools": {"max_calls": 0}}, "max_calls is 0; give 1 or more"),
+        ({"tools": {"seconds": 0}}, "seconds is 0; give more than 0"),
+        ({"tools": {"seconds": 600}}, "seconds is 600; give more than 0, and 60 at most"),
+        ({"questions": {"train": None}}, r"\[questions\]: train is missing"),
+        ({"questions": {"tset": "a"}}, r"option of .*\[questions\] called 'tset'. Did you mean 'test'"),
+    ],
+)  # fmt: skip
+def test_errors_name_the_file_and_the_key(changes: dict[str, Any], reason: str, tmp_path: Path) -> None:
+    file = write_world(tmp_path, **changes)
+    with pytest.raises(GymposiumError, match=reason) as raised:
+        load_game("mcp", file=str(file))
+    assert str(file) in str(raised.value)
+
+
+def test_an_unknown_table_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "world.toml"
+    file.write_text("[servers]\n", encoding="utf-8")
+    with pytest.raises(UnknownName, match=r"There is no table of .* called 'servers'. Did you mean 'server'"):
+        read_world(file)
+
+
+@pytest.mark.parametrize("content", [None, b"[server", b"\xff"])
+def test_a_file_that_is_no_toml_is_refused(content: bytes | None, tmp_path: Path) -> None:
+    file = tmp_path / "world.toml"
+    if content is not None:
+        file.write_bytes(content)
+    with pytest.raises(BadOption, match="cannot be read as TOML"):
+        read_world(file)
+
+
+def test_a_split_that_the_file_does_not_name_is_refused(tmp_path: Path) -> None:
+    file = str(write_world(tmp_path))
+    with pytest.raises(BadParameter, match=r"split=test: .* names no such questions"):
+        load_game("mcp", file=file, split="test")
+    (tmp_path / "other").mkdir()
+    other = write_world(tmp_path / "other", questions={"test": "train.jsonl"})
+    assert load_game("mcp", file=str(other), split="test")
+
+
+def test_a_record_may_not_name_a_file_without_permission() -> None:
+    check_named_game("mcp")
+    check_named_game("mcp(split=test)")
+    with pytest.raises(NotAllowed, match="its parameter file opens a file that starts a program or asks a server"):
+        check_named_game("mcp(file=world.toml)")
