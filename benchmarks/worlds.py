@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from benchmarks.cpu_time import cpu_seconds
@@ -284,21 +285,29 @@ def waiting() -> Iterator[Measured]:
         yield Measured(what, ratio, f"{ratio:.2f}", "1.5 at most", ratio <= 1.5)
 
 
+PARTS = ("waiting", "large", "players", "replays", "proofs")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"all by default: {', '.join(PARTS)}")
     parser.add_argument("--questions", type=int, default=10_000, help="questions to prove in each world")
     parser.add_argument("--matches", type=int, default=2_000, help="matches of each player")
     parser.add_argument("--replays", type=int, default=1_000, help="matches of each world to replay")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the results")
     given = parser.parse_args()
+    if unknown := [part for part in given.parts if part not in PARTS]:
+        parser.error(f"no such part: {', '.join(unknown)}. There are {', '.join(PARTS)}.")
+    parts: dict[str, Callable[[], Iterator[Measured]]] = {
+        "waiting": waiting,
+        "large": lambda: large_mailbox(10),
+        "players": lambda: players(given.matches),
+        "replays": lambda: replays(given.replays),
+        "proofs": lambda: proofs(given.questions),
+    }
     measured: list[Measured] = []
-    for part in (
-        waiting(),
-        large_mailbox(10),
-        players(given.matches),
-        replays(given.replays),
-        proofs(given.questions),
-    ):
-        for one in part:
+    for name in given.parts or PARTS:
+        for one in parts[name]():
             print(f"{one.what}: {one.shown} (must be: {one.must})", flush=True)
             measured.append(one)
     missed = [one.what for one in measured if not one.holds]
@@ -308,7 +317,7 @@ def main() -> None:
         "missed": missed,
     }
     rows = [[one.what, one.shown, one.must if one.holds else f"{one.must}: MISSED"] for one in measured]
-    write(RESULTS, "worlds", data, table(["figure", "found", "must be"], rows), quiet=True)
+    write(given.out, "worlds", data, table(["figure", "found", "must be"], rows), quiet=True)
     sys.exit(bool(missed))
 
 

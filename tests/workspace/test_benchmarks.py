@@ -63,6 +63,14 @@ def test_throughput_of_ours_is_measured_without_any_peer(tmp_path: Path) -> None
         assert min(row["decisions_per_cpu_second"].values()) > 0
 
 
+def test_worlds_are_proven_played_and_replayed(tmp_path: Path) -> None:
+    small = ("--questions", "40", "--matches", "20", "--replays", "4")
+    run("worlds", "players", "replays", "proofs", *small, "--out", str(tmp_path))
+    found = found_by(tmp_path / "worlds.json")
+    assert found["missed"] == []
+    assert found["figures"]["mail: questions proven"] == found["figures"]["tables: tables-expert"] == 1.0
+
+
 def test_throughput_says_how_a_peer_is_installed(tmp_path: Path) -> None:
     run("throughput", "peers", "--home", str(tmp_path), "--out", str(tmp_path), status=1)
     assert not [*tmp_path.iterdir()]
