@@ -109,10 +109,17 @@ class RandomPlay:
         return self._newest
 
     def play(self, matches: int) -> list[MatchResult]:
-        """Play this number of further matches, or as many as are left, and return them."""
+        """Play this number of further matches, or as many as are left, and return those that ended. Raises
+        `GymposiumError` if all broke off."""
         numbers = range(self._played, self._played + self._allowed(matches))
         self._played = numbers.stop
-        return list(recorded(play(map(self._job, numbers)), self._each))
+        results = list(recorded(play(map(self._job, numbers)), self._each))
+        ended = [played for played in results if not played.ending.broke_off]
+        if results and not ended:
+            raise GymposiumError(
+                f"All {len(results)} random matches of {self._game.name} broke off: {results[0].ending.detail}"
+            )
+        return ended
 
     def _job(self, number: int) -> MatchJob:
         # one seed for the deal and the authors, whose random streams differ
