@@ -47,7 +47,7 @@ def test_the_allowed_tools_are_offered_in_their_order(world: WorldSettings) -> N
         (listed("b", {"type": "objekt"}), "'b' cannot be offered: 'objekt' is not valid"),
         (
             listed("b", {"type": "object", "properties": {"a": {"$ref": "http://127.0.0.1/"}}}),
-            "'b' cannot be offered, because its schema refers to 'http://127.0.0.1/'",
+            "'b' cannot be offered: the parameters of tool b refer to 'http://127.0.0.1/'",
         ),
     ],
 )

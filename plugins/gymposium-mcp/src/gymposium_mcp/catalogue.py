@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from hashlib import blake2b
 from typing import Any
@@ -78,25 +78,9 @@ def _tool(settings: WorldSettings, listed: Mapping[str, Any]) -> Tool:
     where = f"{settings.path}: the server's tool {name!r} cannot be offered"
     if name == ANSWER.name:
         raise BadOption(f"{where}, because the tool that ends a task has this name. Leave it out of allow.")
-    for reference in _references(schema):
-        if not reference.startswith("#"):
-            raise BadOption(f"{where}, because its schema refers to {reference!r}. Leave it out of allow.")
     try:
         Draft202012Validator.check_schema(schema)
         return Tool(name, str(listed.get("description") or ""), schema)
     except (SchemaError, ValueError) as error:
         reason = error.message if isinstance(error, SchemaError) else error
         raise BadOption(f"{where}: {reason}. Leave it out of allow.") from error
-
-
-def _references(schema: Any) -> Iterator[str]:
-    """The addresses to which a schema refers. Those outside of it would be fetched when arguments are checked."""
-    match schema:
-        case dict():
-            for key, value in schema.items():
-                if key in ("$ref", "$dynamicRef") and isinstance(value, str):
-                    yield value
-                yield from _references(value)
-        case list():
-            for value in schema:
-                yield from _references(value)

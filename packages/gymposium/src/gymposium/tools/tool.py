@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -21,7 +21,8 @@ class Tool:
     """A tool that a player may call.
 
     `parameters` is the JSON schema (draft 2020-12) of an object with the arguments. Arguments that it does not name are
-    refused. Raises `ValueError` for a name that chat templates cannot write, and for a schema of something else."""
+    refused. Raises `ValueError` for a name that chat templates cannot write, for a schema of something else, and for
+    one that refers to another document, which would be fetched when arguments are checked."""
 
     name: str
     """Letters, digits, `_` and `-`, 64 characters at most."""
@@ -34,6 +35,9 @@ class Tool:
             raise ValueError(f"the name of a tool {self.name!r} must be letters, digits, '_' and '-', 64 at most")
         if self.parameters.get("type") != "object":
             raise ValueError(f"the parameters of tool {self.name} must be a JSON schema of type 'object'")
+        for reference in _references(self.parameters):
+            if not reference.startswith("#"):
+                raise ValueError(f"the parameters of tool {self.name} refer to {reference!r}, which is not in them")
         object.__setattr__(self, "parameters", {"additionalProperties": False, **self.parameters})
 
     def __hash__(self) -> int:
@@ -89,6 +93,19 @@ class Tool:
             raise MissingExtra("gymposium's support for worlds", "'gymposium[worlds]'") from error
         Draft202012Validator.check_schema(self.parameters)
         return Draft202012Validator(self.parameters)
+
+
+def _references(schema: Any) -> Iterator[str]:
+    """The addresses to which a schema refers."""
+    match schema:
+        case Mapping():
+            for key, value in schema.items():
+                if key in ("$ref", "$dynamicRef") and isinstance(value, str):
+                    yield value
+                yield from _references(value)
+        case list() | tuple():
+            for value in schema:
+                yield from _references(value)
 
 
 def tools_of(game: object) -> tuple[Tool, ...]:
