@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from gymposium.ending import OVER
-from gymposium.errors import GymposiumError
+from gymposium.errors import BadRecord, GymposiumError
 from gymposium.games.protocol import Draws, Game, Match, Observation
 from gymposium.games.registry import load_named_game, needs_isolation
 from gymposium.isolated import CallFailed, isolated
@@ -20,7 +20,9 @@ from gymposium.reading import reader
 from gymposium.records import Decision, Record, first_difference, walk
 from gymposium.records.replay import replayed_game
 from gymposium.viewer.replays.reasons import offered, why
+from gymposium.viewer.replays.tasks import ShownCall, ShownTask
 from gymposium.visible import visible
+from gymposium.worlds.transcript import Transcript
 
 
 @dataclass(slots=True)
@@ -84,6 +86,8 @@ class Act:
     """True if the move belongs to the match's random opening."""
     silent: str = ""
     """The predicate of the failure if the seat gave no reply in the end: `did not answer in time`."""
+    calls: list[ShownCall] = field(default_factory=list)
+    """The calls of tools that are the move, in a match of a world."""
 
     @property
     def failed(self) -> Try | None:
@@ -165,6 +169,8 @@ class Story:
     """The reason why the match could not be played again to its end; empty if it could."""
     difference: str = ""
     """The first part of the record that does not follow from its replies and seeds; empty if there is none."""
+    task: ShownTask | None = None
+    """The task, if the match is one of a world."""
 
 
 def build_story(record: Record) -> Story:
@@ -210,6 +216,7 @@ def _build(record: Record, trouble: str = "") -> Story:
         bad=record.ending != OVER,
         trouble=trouble,
         difference=difference,
+        task=_task(record, steps),
     )
 
 
@@ -323,6 +330,23 @@ def _unplayed(record: Record, steps: Sequence[StoryStep]) -> list[StoryStep]:
         )
         unplayed.append(StoryStep(len(steps) + len(unplayed), [], [], [Act(turn["seat"], None, [reply])]))
     return unplayed
+
+
+def _task(record: Record, steps: Sequence[StoryStep]) -> ShownTask | None:
+    """The task of a match of a world, whose calls are put into the steps; None for any other match."""
+    try:
+        told = Transcript.of(record.events)
+    except BadRecord:
+        return None
+    moved = [
+        (step.number, act)
+        for step in steps
+        for act in step.acts
+        if act.move is not None or (act.tries and act.tries[-1].reading == "move")
+    ]
+    for (_, act), move in zip(moved, told.moves, strict=False):
+        act.calls = [ShownCall.of(call, result) for call, result in move]
+    return ShownTask.of(told, [number for number, _ in moved])
 
 
 def _verdict(record: Record, steps: Sequence[StoryStep]) -> list[str]:
