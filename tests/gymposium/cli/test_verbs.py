@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -403,6 +404,56 @@ def test_play_simultaneous_moves(gymposium: Run, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "Round 1: prize" in done.stdout
     assert gymposium("verify", RECORD).returncode == 0
+
+
+BREAKS = """
+from gymposium import GameSpec, hookimpl
+from gymposium.tools import Tool
+from gymposium.worlds import Result, tool_game
+
+def look() -> str:
+    \"\"\"Look.\"\"\"
+
+class World:
+    def __init__(self, task): self.task, self.looked = task, False
+    def opening(self, style): return "Look."
+    async def call(self, call):
+        if self.task["breaks"]:
+            raise ConnectionError("no answer")
+        self.looked = True
+        return Result("seen")
+    def over(self): return self.looked
+    def score(self): return float(self.looked)
+    def report(self): return {}
+    async def close(self): pass
+
+class Tasks:
+    tools, max_calls, utility_range, purity = (Tool.of(look),), 2, (0.0, 1.0), "pure"
+    def rules(self, style): return "Look once.\\n"
+    def task(self, seed): return {"breaks": seed % 2 == 0}
+    async def open(self, task): return World(task)
+
+def game(spec, params): return tool_game(spec, params, Tasks())
+
+@hookimpl
+def gymposium_games():
+    yield GameSpec(name="breaks", title="Breaks", summary="Look.", entry_point="breaks:game", seats=1, chance=True,
+                   information="imperfect", utility="score", free_text=True, tools=True, unsearchable="it breaks")
+"""
+
+
+def test_run_says_how_many_matches_broke_off_and_plays_them_again(gymposium: Run, tmp_path: Path) -> None:
+    (tmp_path / "breaks.py").write_text(BREAKS)
+    done = gymposium("--plugin", "breaks.py", "run", "breaks", "--players", "random", "-n", "8", "--out", "b", "--json")
+    assert done.returncode == 0, done.stderr
+    finished = json.loads(done.stdout)["matches"]
+    assert 0 < finished < 8
+    assert f"{8 - finished} of 8 matches broke off and have no result" in done.stderr
+    assert "The tool look failed: ConnectionError: no answer" in done.stderr
+    again = re.search(r"played again by {2}gymposium (.*)", done.stderr)
+    assert again
+    resumed = gymposium(*shlex.split(again[1]))
+    assert f"{8 - finished} of 8 matches broke off" in resumed.stderr
 
 
 def test_play_calls_tools_a_line_each(gymposium: Run) -> None:

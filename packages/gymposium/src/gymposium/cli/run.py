@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
@@ -23,6 +24,7 @@ from gymposium.cli.resume import (
     OutOption,
     ResumeOption,
     check_settings,
+    command_line,
     matches_of,
     refuse_beside_resume,
     to_allow,
@@ -123,6 +125,7 @@ def command(
         session.print()
     note_remarks(session.players)
     session.note_cut_off()
+    session.note_broken(folder)
     note(f"Recorded in {folder.matches}")
 
 
@@ -139,6 +142,8 @@ class _Session:
         self.players = make_players(self.game, settings.players)
         self._allow = to_allow([self.game.name], names_of(settings.players))
         self.scores = [Score() for _ in self.players]
+        self.broken: Counter[str] = Counter()
+        """Number of matches that broke off, by reason. They have no result."""
         # matches with equal ids are equal: the id holds a digest of everything that they depend on
         inputs = f"{self.game.name} {settings.players} {settings.seed} {settings.swap} {self.policy}"
         self._tag = f"run-{blake2b(inputs.encode(), digest_size=4).hexdigest()}"
@@ -152,8 +157,10 @@ class _Session:
         with matches_of(folder, plan, self._allow) as (log, bar):
             task = bar.add_task(self.game.name, total=total, completed=len(log.finished))
             missing = (job for job, _ in jobs if job.id not in log.finished)
-            for _ in recorded(play(missing, watchdog=self._watchdog, schedule=self._schedule), log.write):
+            for played in recorded(play(missing, watchdog=self._watchdog, schedule=self._schedule), log.write):
                 bar.advance(task)
+                if played.ending.broke_off:
+                    self.broken[played.ending.detail] += 1
             numbers = plan.numbers()
             for record in log.in_order():
                 for seat, index in enumerate(seats_of(numbers[record.id], self.game.seats, swap=swap)):
@@ -171,6 +178,16 @@ class _Session:
         names = [player.name for player in self.players]
         for name in dict.fromkeys(names):
             note_cut_off(name, [score for mine, score in zip(names, self.scores, strict=True) if mine == name])
+
+    def note_broken(self, folder: RunFolder) -> None:
+        """Prints how many matches broke off, and how they are played again."""
+        if self.broken:
+            [(reason, _)] = self.broken.most_common(1)
+            again = command_line("run", "--resume", str(folder.path), allow=self._allow)
+            note(
+                f"{self.broken.total()} of {self.settings.matches} matches broke off and have no result, most often "
+                f"because: {reason}\nThey are played again by  {again}"
+            )
 
     def as_data(self) -> dict[str, Any]:
         """The scores as plain data."""
