@@ -114,9 +114,23 @@ def test_a_record_replays_without_a_server(file: Path, monkeypatch: pytest.Monke
             monkeypatch.setenv(VARIABLE, record.game)
             assert [decision.seats for decision in walk(record, lambda match: None)][:1] == [(0,)]
             story = build_story(record)
-            assert (story.trouble, story.seats[0].differs) == ("", "")
+            assert (story.trouble, story.seats[0].differs, story.unchecked) == ("", "", True)
         with pytest.raises(GymposiumError, match=r"could not be reached: .*no-such-program"):
             later.new(0)
+
+
+def test_verify_says_what_only_a_manifest_can_tell(tmp_path: Path) -> None:
+    run, alone = tmp_path / "run", tmp_path / "alone.jsonl"
+    command = [Path(sys.executable).with_name("gymposium")]
+    subprocess.run([*command, "run", "mcp", "--players", "random", "-n", "2", "--out", run], check=True)
+    changed = (run / "matches.jsonl").read_text(encoding="utf-8").replace("There is no note", "There is one note")
+    alone.write_text(changed, encoding="utf-8")
+    done = subprocess.run([*command, "verify", alone], check=True, capture_output=True, text=True)
+    assert "the results of tools in 2 cannot be checked without a manifest" in " ".join(done.stdout.split())
+    alone.replace(run / "matches.jsonl")
+    done = subprocess.run([*command, "verify", run], check=False, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "their digest is not the one in the manifest" in " ".join(done.stdout.split())
 
 
 def test_a_server_that_ends_breaks_the_match_and_the_next_one_works(game: ToolGame) -> None:

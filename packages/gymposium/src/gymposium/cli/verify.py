@@ -33,6 +33,9 @@ def command(
     The file of a run is also compared with its manifest (matches.manifest.json): matches that are missing from a
     finished run, repeated, exchanged or not planned are named. A file without a manifest is verified line by line.
 
+    Tools that ask a server are not called again, because they may return something else now: their results are taken
+    from the record, and a changed one is found by the digest in the manifest.
+
     The exit code is 0 if everything agrees, else 1. A file without any record is an error.
 
     A game that imports a module or opens a file needs your permission: gymposium --allow NAME verify FILE.
@@ -52,6 +55,7 @@ def command(
                         "file": str(path),
                         "matches": verified.matches,
                         "not_played": verified.not_played,
+                        "unchecked_results": verified.unchecked,
                         "planned": verified.planned,
                         "finished": verified.finished,
                         "problems": [asdict(problem) for problem in verified.problems],
@@ -74,6 +78,8 @@ def command(
             noun = "match" if verified.matches == 1 else "matches"
             missed = f", {verified.not_played} could not be" if verified.not_played else ""
             unfinished = "" if verified.planned is None or verified.finished else f" of {verified.planned} planned"
+            if verified.unchecked and not verified.finished:
+                verdict += f" (the results of tools in {verified.unchecked} cannot be checked without a manifest)"
             console.print(
                 f"{path}: {verified.matches} {noun}{unfinished} played again{missed}; {verdict}.", soft_wrap=True
             )

@@ -17,7 +17,7 @@ from gymposium.isolated import CallFailed, isolated
 from gymposium.players.protocol import Usage
 from gymposium.prompt import PROMPT_VERSION, prompt_for
 from gymposium.reading import reader
-from gymposium.records import Decision, Record, first_difference, walk
+from gymposium.records import Decision, Record, first_difference, results_are_checked, walk
 from gymposium.records.replay import replayed_game
 from gymposium.viewer.replays.reasons import offered, why
 from gymposium.viewer.replays.tasks import ShownCall, ShownTask
@@ -169,6 +169,8 @@ class Story:
     """The reason why the match could not be played again to its end; empty if it could."""
     difference: str = ""
     """The first part of the record that does not follow from its replies and seeds; empty if there is none."""
+    unchecked: bool = False
+    """True if it was played again with the recorded results of its tools, which cannot be called again."""
     task: ShownTask | None = None
     """The task, if the match is one of a world."""
 
@@ -216,6 +218,7 @@ def _build(record: Record, trouble: str = "") -> Story:
         bad=record.ending != OVER,
         trouble=trouble,
         difference=difference,
+        unchecked=not trouble and not results_are_checked(record),
         task=_task(record, steps),
     )
 
