@@ -81,6 +81,30 @@ def test_the_data_is_read_by_other_trainers_tools(tmp_path: Path, context: str, 
         assert row["gymposium"]["result"] == "win"
 
 
+def test_calls_of_tools_are_read_by_other_trainers_tools(tmp_path: Path) -> None:
+    import datasets  # a second to import
+
+    options = ("--game", "mail(mails=20)", "--players", "mail-expert", "-n", "2", "--keep", "all", "--context", "full")
+    done = synth(tmp_path, "synth", *options, "--reply", "tools", "--out", "mail")
+    assert done.returncode == 0, done.stderr
+    file = tmp_path / "mail" / "data.jsonl"
+    read = datasets.load_dataset("json", data_files=str(file), split="train", cache_dir=str(tmp_path / "cache"))
+    for row, line in zip(read, lines_of(file), strict=True):
+        assert row == line
+        task, *rest = row["messages"]
+        assert task["role"] == "user"
+        assert [message["role"] for message in rest] == ["assistant", "tool"] * (len(rest) // 2) + ["assistant"]
+        called = [call["function"]["name"] for message in rest[::2] for call in message["tool_calls"]]
+        assert called[-1] == "return_final_answer"
+        assert {*called} <= {tool["function"]["name"] for tool in row["tools"]}
+
+
+def test_calls_of_tools_need_a_game_with_tools(tmp_path: Path) -> None:
+    done = synth(tmp_path, "synth", "--game", "tic_tac_toe", "--players", "random,random", "--reply", "tools")
+    assert done.returncode == 2
+    assert "tic_tac_toe has no tools to call" in done.stderr
+
+
 def test_what_is_left_beside_the_data(tmp_path: Path) -> None:
     options = ("--game", "kuhn_poker", "--players", "random,mcts-5", "--by", "2", "-n", "20", "--seed", "4")
     kept = ("--keep", "return>=2", "--dedupe", "--limit", "9")

@@ -69,6 +69,18 @@ GAE = "credit.kind=gae"
         (("prompting.on_illegal=random",), "a reply that was not played would share the credit"),
         (("prompting.on_illegal=shrug",), "prompting.on_illegal: on_illegal='shrug' is not a policy"),
         (("prompting.thinking=true",), "prompting.thinking = true: with prompting.reply=move"),
+        (
+            ('games=["mail"]', "prompting.reply=tools"),
+            "prompting.reply = tools: the chat template of the small model that a run makes has no tools",
+        ),
+        (
+            ('games=["mail","tic_tac_toe"]', "prompting.reply=tools", "model.name=some/model"),
+            "prompting.reply: tools: tic_tac_toe has no tools to call. Write move, tags or json.",
+        ),
+        (
+            ('games=["mail"]', "prompting.reply=tools-hermes", "model.name=some/model"),
+            "tools-hermes is the dialect of some models. Write tools",
+        ),
         (("entropy.weight=0.1", "prompting.reply=tags"), "entropy.weight = 0.1: the bonus is over the replies that"),
         (("entropy.weight=0.1", "prompting.reply=json"), "with prompting.reply=json a reply has other text"),
         (("entropy.weight=0.1", 'games=["tic_tac_toe","trace"]'), "trace takes free text, so it lists none"),
@@ -117,6 +129,7 @@ def test_what_makes_no_sense_is_refused_with_the_reason(overrides: tuple[str, ..
         ("kl.weight=0.1", "kl.refresh=5", "kl.estimator=k1"),
         ("entropy.weight=0.1", "entropy.final_share=0.5", 'games=["tic_tac_toe","2048"]'),
         ('games=["trace"]',),
+        ('games=["mail"]', "model.name=some/model", "prompting.reply=tools", "prompting.thinking=true"),
     ],
 )
 def test_what_makes_sense_is_not_refused(overrides: tuple[str, ...]) -> None:

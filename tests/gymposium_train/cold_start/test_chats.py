@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from gymposium.errors import BadOption
+from gymposium.tools import Call, Tool
 from gymposium_agents.loading import LoadedModel
 from gymposium_train.cold_start import Lesson, read_chats, texts_of, tokenized
 
@@ -18,6 +19,9 @@ ASKED = {"role": "user", "content": "x . o"}
 SAID = {"role": "assistant", "content": "b2"}
 AGAIN = {"role": "user", "content": "x x o"}
 MORE = {"role": "assistant", "content": "c3"}
+CALL = {"type": "function", "function": {"name": "look", "arguments": {"at": "b2"}}}
+LOOK = {"name": "look", "description": "Look.", "parameters": {"type": "object", "properties": {}}}
+TOOL = {"type": "function", "function": LOOK}
 
 
 def file(path: Path, *lines: Any) -> Path:
@@ -38,6 +42,16 @@ def test_of_prompt_and_completion_the_completion_alone_is_learnt(tmp_path: Path)
     assert len(found[0].messages) == 3
 
 
+def test_calls_and_their_results_are_read(tmp_path: Path) -> None:
+    called, result = {"role": "assistant", "content": None, "tool_calls": [CALL]}, {"role": "tool", "content": "x"}
+    line = {"messages": [ASKED, called, result, SAID], "tools": [TOOL]}
+    first, second = read_chats([file(tmp_path / "a.jsonl", line)], thinking=False)
+    call = Call("look", {"at": "b2"})
+    assert (first.reply, first.calls, second.reply, second.calls) == ("", (call,), "b2", ())
+    assert second.messages == (ASKED, {"role": "assistant", "content": "", "tool_calls": (call,)}, result)
+    assert first.tools == second.tools == (Tool("look", "Look.", LOOK["parameters"]),)  # type: ignore[arg-type]
+
+
 def test_files_follow_one_another_and_blank_lines_are_none(tmp_path: Path) -> None:
     first = file(tmp_path / "a.jsonl", {"messages": [ASKED, SAID]}, "")
     second = file(tmp_path / "b.jsonl", "", {"messages": [AGAIN, MORE]})
@@ -55,7 +69,12 @@ def test_files_follow_one_another_and_blank_lines_are_none(tmp_path: Path) -> No
         ({"messages": "b2"}, "is not a list of messages"),
         ({"prompt": "x . o", "completion": "b2"}, "prompt is not a list of messages"),
         ({"messages": [ASKED, "b2"]}, "message 1 is not an object"),
-        ({"messages": [ASKED, {"role": "tool", "content": "b2"}]}, "the role 'tool'"),
+        ({"messages": [ASKED, {"role": "function", "content": "b2"}]}, "the role 'function'"),
+        ({"messages": [{**ASKED, "tool_calls": [CALL]}, SAID]}, "role 'user' and calls tools"),
+        ({"messages": [ASKED, {**SAID, "tool_calls": [{**CALL, "function": "look"}]}]}, "tool_calls must be a list"),
+        ({"messages": [ASKED, {**SAID, "tool_calls": 1}]}, "tool_calls must be a list"),
+        ({"messages": [ASKED, SAID], "tools": [{"name": "look"}]}, "tools must be a list"),
+        ({"messages": [ASKED, SAID], "tools": [{**TOOL, "function": {**LOOK, "name": "look up"}}]}, "letters, digits"),
         ({"messages": [ASKED, {"role": "assistant", "content": None}]}, "content of type NoneType"),
         ({"messages": [ASKED]}, "nothing to learn"),
         ({"prompt": [ASKED, SAID], "completion": [AGAIN]}, "nothing to learn"),

@@ -265,11 +265,12 @@ def test_any_games_together(tmp_path: Path, quick_config: Any) -> None:
 
 
 def test_a_model_that_is_named_is_neither_copied_nor_taught(
-    tmp_path: Path, model_directory: Path, quick_config: Any
+    tmp_path: Path, model_directory: Path, quick_config: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     named = ("cold_start.steps=0", f"model.name={json.dumps(str(model_directory))}", "steps=1", "rollout.group_size=2")
     prompting = ('prompting.prompt="full"', 'prompting.reply="tags"', "prompting.max_tokens=3")
-    run = start_run(tmp_path / "run", quick_config(*named, *prompting, without=UNTAUGHT))
+    run = start_run(tmp_path / "run", quick_config('games=["tic_tac_toe"]', *named, *prompting, without=UNTAUGHT))
+    assert "Chat template" not in capsys.readouterr().err  # there are no calls and no past turns
     assert not run.base.exists()
     assert not run.cold_start.exists()
     player: Any = make_player(f"lm:{model_directory}@{run.adapter}")

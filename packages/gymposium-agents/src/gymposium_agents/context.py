@@ -20,10 +20,11 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from gymposium.errors import BadOption, GymposiumError, UnknownName
+from gymposium.games.protocol import Game, Observation
 from gymposium.players.protocol import Ask
 from gymposium.prompt import Prompt
 from gymposium.reading import Reader
-from gymposium.tools import Call
+from gymposium.tools import Call, Tool, calls_of, tools_of
 from gymposium.tools.reader import ToolsReader
 from gymposium_agents.tokens import Message
 
@@ -54,20 +55,44 @@ class Exchange:
     @classmethod
     def of(cls, ask: Ask, prompt: Prompt) -> Exchange:
         """The exchange of an ask, without a reply. The message of a retry says why the last reply was not accepted."""
-        observation = ask.observe(prompt.style)
-        answered = isinstance(prompt.reader, ToolsReader) and ask.reason is None
+        return cls.showing(ask.observe(prompt.style), prompt, ask.reason)
+
+    @classmethod
+    def showing(cls, observation: Observation, prompt: Prompt, reason: str | None = None) -> Exchange:
+        """The exchange that shows an observation, without a reply. `reason` says why the last reply was not
+        accepted."""
+        answered = isinstance(prompt.reader, ToolsReader) and reason is None
         return cls(
-            prompt(observation, ask.reason),
-            prompt(observation, ask.reason, rules=False),
+            prompt(observation, reason),
+            prompt(observation, reason, rules=False),
             results=tuple(result.text for result in observation.results) if answered else (),
         )
+
+    @property
+    def said(self) -> Message:
+        """The message of the reply. Raises `GymposiumError` if there is none."""
+        if self.reply is None:
+            raise GymposiumError("A past exchange has no reply: give each one its reply before the next begins.")
+        said: Message = {"role": "assistant", "content": self.reply}
+        if self.calls:
+            said["tool_calls"] = self.calls
+        return said
 
     def replied(self, reply: str, how: Reader) -> Exchange:
         """This exchange with its reply, which `how` reads."""
         parts = how.parts(reply) if isinstance(how, ToolsReader) else None
         if parts is None:
             return replace(self, reply=reply)
-        return replace(self, reply=parts[0], calls=parts[1])
+        thoughts, calls = parts
+        behind = reply.lstrip().removeprefix(thoughts)
+        space = behind[: len(behind) - len(behind.lstrip())] if thoughts else ""
+        return replace(self, reply=thoughts + space, calls=calls)
+
+    def answered(self, move: str, how: Reader) -> Exchange:
+        """This exchange with the canonical reply that makes a move, in the form of `how`."""
+        if isinstance(how, ToolsReader):
+            return replace(self, reply="", calls=calls_of(move))
+        return replace(self, reply=how.answer(move))
 
 
 class Context(Protocol):
@@ -111,12 +136,9 @@ class _History:
     def messages(self, past: Sequence[Exchange], now: Exchange) -> list[Message]:
         messages: list[Message] = []
         for exchange in past if self.keeps is None else past[max(0, len(past) - self.keeps) :]:
-            if exchange.reply is None:
-                raise GymposiumError("A past exchange has no reply: give each one its reply before the next begins.")
-            reply = exchange.reply if self.thoughts else without_thoughts(exchange.reply)
-            said: Message = {"role": "assistant", "content": reply}
-            if exchange.calls:
-                said["tool_calls"] = exchange.calls
+            said = exchange.said
+            if not self.thoughts:
+                said["content"] = without_thoughts(said["content"])
             messages += *_told(exchange, messages), said
         return [*messages, *_told(now, messages)]
 
@@ -126,6 +148,12 @@ def _told(exchange: Exchange, before: Sequence[Message]) -> Sequence[Message]:
     if exchange.results and before and before[-1].get("tool_calls"):
         return [{"role": "tool", "content": text} for text in exchange.results]
     return [{"role": "user", "content": exchange.later if before else exchange.first}]
+
+
+def listed(how: Reader, game: Game) -> tuple[Tool, ...]:
+    """The tools that the chat template lists in the prompts of a game. None if the messages describe them, because
+    `how` does not read calls in the template's dialect."""
+    return tools_of(game) if isinstance(how, ToolsReader) else ()
 
 
 _NAMED: dict[str, Context] = {

@@ -19,7 +19,7 @@ from gymposium.streams import stream
 from gymposium.tools import tools_of
 from gymposium.tools.reader import ToolsReader
 from gymposium_agents.chat import Chat
-from gymposium_agents.context import Context, Exchange, context as context_called, out_of_context
+from gymposium_agents.context import Context, Exchange, context as context_called, listed, out_of_context
 from gymposium_agents.conversation import Conversation, Dialogue
 from gymposium_agents.distribution import continuations, estimate_distributions, may_think, move_distributions
 from gymposium_agents.engines.protocol import ConcurrentTokenEngine, TokenEngine
@@ -135,8 +135,7 @@ class LanguageModelPlayer:
     def _turn(self, ask: Ask) -> _Turn:
         conversation = Conversation.of(ask)
         exchange = Exchange.of(ask, prompt_for(ask.game, self.style, self.reader))
-        tools = tools_of(ask.game) if isinstance(self.reader, ToolsReader) else ()
-        prompt = self._dialogue.prompt(conversation, exchange, tools)
+        prompt = self._dialogue.prompt(conversation, exchange, listed(self.reader, ask.game))
         rng = stream(ask.seed, "sampling", ask.seat, ask.turn)
         return _Turn(ask, conversation, exchange, TokenRequest(prompt, rng, self.policy))
 

@@ -16,7 +16,9 @@ from urllib.parse import unquote
 
 from gymposium.errors import BadOption, UnknownName
 from gymposium.games.protocol import Style
-from gymposium.reading import reader
+from gymposium.reading import Reader, reader
+from gymposium.tools.dialects import DIALECTS
+from gymposium.tools.reader import ToolsReader
 from gymposium_agents.context import context
 
 TOOLS = "tools"
@@ -47,8 +49,7 @@ class PlayerSettings:
     def __post_init__(self) -> None:
         if self.style not in ("full", "compact"):
             raise BadOption(f"prompt={self.style!r}: write full or compact.")
-        if self.reply != TOOLS:
-            reader(self.reply)  # raises for a name that does not exist, as does the next line
+        form_of(self.reply)  # raises for a name that does not exist, as does the next line
         context(self.context)
         if not _is_number(self.max_tokens, int) or self.max_tokens < 1:
             raise BadOption(f"max_tokens={self.max_tokens!r}: must be a whole number, at least 1.")
@@ -104,6 +105,13 @@ class PlayerSettings:
             return cls(**values)
         except (BadOption, UnknownName) as error:
             raise BadOption(f"{file}: {error}") from error
+
+
+def form_of(reply: str) -> Reader:
+    """The form of replies called `reply`, for messages. With `tools` a message has its calls apart from its text, and
+    the chat template writes them, so that the dialect of this form is of no account. Raises `UnknownName`, or
+    `BadOption` for anything but text."""
+    return ToolsReader(DIALECTS["hermes"]) if reply == TOOLS else reader(reply)
 
 
 def parse_options(text: str | None) -> dict[str, str]:

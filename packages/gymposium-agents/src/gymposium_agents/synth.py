@@ -19,10 +19,13 @@ from gymposium.errors import BadOption
 from gymposium.games.protocol import CHANCE, Game, as_recorded
 from gymposium.games.registry import load_game
 from gymposium.prompt import prompt_for
-from gymposium.reading import reader
+from gymposium.reading import Reader
 from gymposium.records import Record
-from gymposium_agents.context import Exchange, context
-from gymposium_agents.settings import PlayerSettings
+from gymposium.tools import tools_of
+from gymposium.tools.reader import ToolsReader, tools_readers
+from gymposium_agents.context import Exchange, context, listed
+from gymposium_agents.settings import PlayerSettings, form_of
+from gymposium_agents.tokens import Message
 
 Per = Literal["match", "turn"]
 """The content of one line: all turns of a seat in a match, or one turn with the messages before it."""
@@ -89,27 +92,46 @@ def exchanges(record: Record, seat: int, settings: PlayerSettings) -> list[Excha
     if it was written in the form of `settings`, else the canonical reply with the author's move. No reply of the seat
     may have failed."""
     game = load_game(record.game)
-    prompt = prompt_for(game, settings.style, reader(settings.reply))
-    same_form = record.prompts[seat]["reader"] == settings.reply
+    prompt = prompt_for(game, settings.style, form_of(settings.reply))
+    recorded = as_recorded(game, record.events)
+    own = _same_form(record.prompts[seat]["reader"], prompt.reader, recorded)
     mine = iter([turn for turn in record.turns if turn["seat"] == seat])
     moves = iter([event for event in record.events if event.seat != CHANCE])
-    match, asked = as_recorded(game, record.events).new(record.seed), []
+    match, asked = recorded.new(record.seed), []
     while seats := match.to_move():
         joint = {event.seat: event.move for _, event in zip(seats, moves)}  # seats first: zip then takes no extra move
         if seat in joint:
             turn, observation = next(mine), match.observe(seat, settings.style)
-            own_text = same_form and "action" not in turn
-            reply = turn["text"] if own_text else prompt.reader.answer(joint[seat])
-            asked.append(Exchange(prompt(observation), prompt(observation, rules=False), reply))
+            shown = Exchange.showing(observation, prompt)
+            if own is None or "action" in turn:
+                asked.append(shown.answered(joint[seat], prompt.reader))
+            else:
+                asked.append(shown.replied(turn["text"], own))
         match.apply(joint)
     return asked
+
+
+def _same_form(name: str, how: Reader, game: Game) -> Reader | None:
+    """The reader called `name` if it reads the same form of replies as `how`, else None. All dialects are one form, as
+    the chats of all of them have calls apart from the text."""
+    if not isinstance(how, ToolsReader):
+        return how if name == how.name else None
+    return next((one.bound(tools_of(game)) for one in tools_readers() if one.name == name), None)
+
+
+def _as_data(message: Message) -> dict[str, Any]:
+    """A message in the form in which TRL and others take calls of tools."""
+    if not (calls := message.get("tool_calls")):
+        return {**message}
+    functions = [{"name": call.name, "arguments": dict(call.arguments)} for call in calls]
+    return {**message, "tool_calls": [{"type": "function", "function": function} for function in functions]}
 
 
 def lines(record: Record, seat: int, settings: PlayerSettings, per: Per) -> Iterator[dict[str, Any]]:
     """The lines of data of one seat of one match.
 
     Per match, a line has `messages`, and every reply of the assistant is to be learnt. Per turn, it has `prompt`, the
-    messages before a reply, and `completion`, that reply."""
+    messages before a reply, and `completion`, that reply. With `reply=tools` it also has the `tools`."""
     shown = context(settings.context)
     asked = exchanges(record, seat, settings)
     about = {
@@ -120,12 +142,14 @@ def lines(record: Record, seat: int, settings: PlayerSettings, per: Per) -> Iter
         "return": record.returns[seat],
         "seat": seat,
     }
-    template = {"chat_template_kwargs": {"enable_thinking": settings.thinking}}
+    template: dict[str, Any] = {"chat_template_kwargs": {"enable_thinking": settings.thinking}}
+    if tools := listed(form_of(settings.reply), as_recorded(load_game(record.game), record.events)):
+        template["tools"] = [tool.as_function for tool in tools]
     for turn, now in enumerate(asked):
         if per == "match" and turn < len(asked) - 1:
             continue  # the chat of the last turn contains the others
-        prompt = [dict(message) for message in shown.messages(asked[:turn], now)]
-        reply = {"role": "assistant", "content": now.reply}
+        prompt = [_as_data(message) for message in shown.messages(asked[:turn], now)]
+        reply = _as_data(now.said)
         if per == "match":
             yield {"messages": [*prompt, reply], **template, DATA: about}
         else:

@@ -10,6 +10,7 @@ from gymposium.prompt import prompt_for
 from gymposium.reading import Reader
 from gymposium.streams import stream
 from gymposium_agents.chat import Chat
+from gymposium_agents.context import listed
 from gymposium_agents.forward import Tokens
 
 PROMPTS = 8
@@ -32,7 +33,7 @@ def opening_prompts(
     shortest: int | None = None
     for n in range(MATCHES):
         for text in _texts(game, style, reader, seed, n):
-            prompt = chat.prompt(text)
+            prompt = chat.prompt(text, listed(reader, game))
             shortest = min(len(prompt), shortest or len(prompt))
             if len(prompt) < context:
                 prompts[prompt] = None

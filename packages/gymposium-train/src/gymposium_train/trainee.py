@@ -12,13 +12,12 @@ from typing import Any
 
 from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Game
-from gymposium.reading import reader
 from gymposium_agents.chat import Chat
 from gymposium_agents.engines.adapters import lora_digest
 from gymposium_agents.engines.canary import Agreement, Canary
 from gymposium_agents.engines.protocol import TokenEngine
 from gymposium_agents.loading import LoadedModel
-from gymposium_agents.player import LanguageModelPlayer, over
+from gymposium_agents.player import LanguageModelPlayer, over, reader_of
 from gymposium_agents.tokens import Policy
 from gymposium_train.canary import PROMPTS, opening_prompts
 from gymposium_train.config import Prompting, TrainConfig
@@ -156,8 +155,8 @@ def make_trainee(
     LoRA if one is trained; its versions are saved in `versions/` in the directory. With `engine.kind = "vllm"` the
     run's server is started, and stopped at the end.
 
-    Raises `GymposiumError` if a server does not start or serves another model, and if no prompt of a game fits the
-    context."""
+    Raises `GymposiumError` if a server does not start or serves another model, if no prompt of a game fits the context,
+    and if the model's chat template has no tools and calls of them are wanted."""
     prompting, chat = config.prompting, loaded.chat
     if chat.thinking != prompting.thinking:
         chat = Chat(chat.tokenizer, thinking=prompting.thinking)
@@ -165,11 +164,8 @@ def make_trainee(
         name = policy_name(config, directory)
         publisher = make_publisher(config, name, directory / "versions", loaded, resources)
         how = {"context": publisher.context, "seed": config.seed, "number": max(2, PROMPTS // len(games))}
-        prompts = [
-            prompt
-            for game in games
-            for prompt in opening_prompts(game, prompting.prompt, reader(prompting.reply), chat, **how)
-        ]
+        form = reader_of(prompting.reply, chat)
+        prompts = [prompt for game in games for prompt in opening_prompts(game, prompting.prompt, form, chat, **how)]
         canary = Canary(prompts, tolerance=learner.tolerance)
         note_legal = config.entropy.weight > 0 or config.legality_weight > 0
         players = PolicyPlayers(publisher, chat, prompting, directory, note_legal=note_legal)

@@ -37,12 +37,14 @@ from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
 from gymposium.players.protocol import Player
 from gymposium.prompt import PROMPT_VERSION
+from gymposium.reading import bound
 from gymposium.records import recorded
 from gymposium.runs.folder import RunFolder, RunMatches, check_new
 from gymposium.seating import MatchPlan, Series, seated_jobs
 from gymposium.settings import read_settings
+from gymposium.tools import tools_of
 from gymposium_agents.cli.own_server import ServerOptions, seated_players
-from gymposium_agents.settings import PlayerSettings
+from gymposium_agents.settings import PlayerSettings, form_of
 from gymposium_agents.synth import Gathered, Keep, Wanted, gather, per_of
 
 FORMAT = "gymposium-synth-2"
@@ -107,7 +109,9 @@ def command(
             help="The part of the match so far that the model reads: state, full, truncated or last-K.",
         ),
     ] = "state",
-    reply: Annotated[str, typer.Option(metavar="FORM", help="The form of replies: move, tags or json.")] = "move",
+    reply: Annotated[
+        str, typer.Option(metavar="FORM", help="The form of replies: move, tags or json; tools in a game with tools.")
+    ] = "move",
     prompt: Annotated[str, typer.Option(metavar="STYLE", help="The prompt style: full or compact.")] = "compact",
     thinking: Annotated[
         bool, typer.Option("--thinking", help="Tell the chat template that the model may think first.")
@@ -227,6 +231,7 @@ class _Session:
             limit=settings.limit,
         )
         self.wanted.keep.check(self.game)
+        bound(form_of(settings.reply), tools_of(self.game), self.game.name)
         check_players(self.texts, settings.by, self.game)
         # ids hold a digest of everything that the matches depend on, so that matches with equal ids are equal
         inputs = f"{self.game.name} {','.join(self.texts)} {settings.seed} {settings.swap}"

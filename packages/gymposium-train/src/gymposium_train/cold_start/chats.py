@@ -3,6 +3,9 @@
     {"messages": [{"role": "user", "content": "…"}, {"role": "assistant", "content": "b2"}, …]}
     {"prompt": [{"role": "user", "content": "…"}], "completion": [{"role": "assistant", "content": "b2"}]}
 
+A line may name `tools`, which the model's chat template then lists; a reply may have `tool_calls`, whose results are
+messages of the role `tool` behind it.
+
 Of `messages` every reply of the assistant is a lesson, and the messages before it are its prompt. In the second form
 only the completion is. Other keys are ignored, as in other trainers, with one exception: a line that was made for a
 model that is asked to think (`chat_template_kwargs`) is refused if this run does not ask for thoughts, and vice versa.
@@ -16,10 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from gymposium.errors import BadOption
+from gymposium.tools import Call, Tool
 from gymposium_agents.tokens import Message
 from gymposium_train.cold_start.lessons import Lesson
 
-_ROLES = ("system", "user", "assistant")
+_ROLES = ("system", "user", "assistant", "tool")
 _FORMS = 'Write {"messages": [...]} or {"prompt": [...], "completion": [...]}.'
 
 
@@ -56,6 +60,7 @@ def _read_line(line: str, where: str, thinking: bool) -> Iterator[Lesson]:
     if not isinstance(data, dict):
         raise BadOption(f"{where}: not an object. {_FORMS}")
     _check_thinking(data, where, thinking)
+    tools = _tools(data.get("tools"), where)
     if "messages" in data:
         messages, start = _messages(data["messages"], f"{where}: messages"), 0
     elif "prompt" in data and "completion" in data:
@@ -67,11 +72,12 @@ def _read_line(line: str, where: str, thinking: bool) -> Iterator[Lesson]:
     if not replies:
         raise BadOption(f"{where}: the assistant says nothing, so there is nothing to learn. Remove the line.")
     for n in replies:
-        if n == 0 or messages[n - 1]["role"] != "user":
+        if n == 0 or messages[n - 1]["role"] not in ("user", "tool"):
             raise BadOption(
                 f"{where}: the assistant replies without being asked (message {n}). Put the question first."
             )
-        yield Lesson(messages[:n], messages[n]["content"], where)
+        calls = tuple(messages[n].get("tool_calls", ()))
+        yield Lesson(messages[:n], messages[n]["content"], where, calls=calls, tools=tools)
 
 
 def _messages(data: Any, where: str) -> tuple[Message, ...]:
@@ -83,12 +89,40 @@ def _messages(data: Any, where: str) -> tuple[Message, ...]:
 def _message(data: Any, where: str) -> Message:
     if not isinstance(data, dict):
         raise BadOption(f'{where} is not an object. Write {{"role": "user", "content": "…"}}.')
-    role, content = data.get("role"), data.get("content")
+    role, content, calls = data.get("role"), data.get("content"), _calls(data.get("tool_calls"), where)
     if role not in _ROLES:
         raise BadOption(f"{where} has the role {role!r}; known: {', '.join(_ROLES)}.")
+    if content is None and calls:
+        content = ""
     if not isinstance(content, str):
         raise BadOption(f"{where} has content of type {type(content).__name__}; give text.")
-    return {"role": role, "content": content}
+    message: Message = {"role": role, "content": content}
+    if calls and role != "assistant":
+        raise BadOption(f"{where} has the role {role!r} and calls tools, which only the assistant does.")
+    return {**message, "tool_calls": calls} if calls else message
+
+
+def _calls(data: Any, where: str) -> tuple[Call, ...]:
+    """The calls of a message; none if it has none."""
+    try:
+        return tuple(Call.parse(one["function"]) for one in data or ())
+    except (TypeError, KeyError, ValueError) as error:
+        raise BadOption(
+            f'{where}: tool_calls must be a list of {{"type": "function", "function": {{"name": "…", "arguments": '
+            f"{{…}}}}}}, with the arguments as an object ({error})."
+        ) from error
+
+
+def _tools(data: Any, where: str) -> tuple[Tool, ...]:
+    """The tools of a line; none if it names none."""
+    try:
+        functions = [one["function"] for one in data or ()]
+        return tuple(Tool(one["name"], one["description"], one["parameters"]) for one in functions)
+    except (TypeError, KeyError, ValueError, AttributeError) as error:
+        raise BadOption(
+            f'{where}: tools must be a list of {{"type": "function", "function": {{"name": "…", "description": "…", '
+            f'"parameters": {{…}}}}}} ({error}).'
+        ) from error
 
 
 def _check_thinking(data: Mapping[str, Any], where: str, thinking: bool) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 
 from gymposium.errors import BadOption, GymposiumError
 from gymposium.reading import READERS, Reader
+from gymposium.tools import Call, Tool
 from gymposium_agents.chat import Chat
 from gymposium_agents.distribution import continuations
 from gymposium_agents.tokens import Message, Tokens
@@ -23,10 +25,15 @@ class Lesson:
     messages: tuple[Message, ...]
     """The messages before the reply."""
     reply: str
+    """The reply; without its calls, if it has `calls`."""
     where: str = ""
     """File and line of the lesson, for errors; empty if it comes from a match."""
     legal: tuple[str, ...] | None = None
     """The legal moves where the reply was given; None in a file, and for moves in free text."""
+    calls: tuple[Call, ...] = ()
+    """The calls of the reply, which the chat template writes."""
+    tools: tuple[Tool, ...] = ()
+    """The tools that the chat template lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +65,14 @@ def tokenized(lessons: Sequence[Lesson], chat: Chat, *, room: int, max_tokens: i
     """Tokenize lessons by the model's chat template. `room` is the largest number of tokens of a prompt and its reply
     together, `max_tokens` that of a reply when the model plays, and `form` the form of the replies.
 
-    Raises `BadOption`, with file and line, for a conversation that the chat template refuses, and if all lessons are
-    too long."""
+    Raises `BadOption`, with file and line, for a conversation or calls that the chat template refuses, and if all
+    lessons are too long."""
     tokens_of_reply = cache(chat.reply)
     demonstrations: list[Demonstration] = []
     too_long = cut_off = 0
     for lesson in lessons:
-        prompt, reply = prompt_of(lesson, chat), tokens_of_reply(lesson.reply)
+        prompt = prompt_of(lesson, chat)
+        reply = _reply_of(lesson, chat) if lesson.calls else tokens_of_reply(lesson.reply)
         if len(prompt) + len(reply) > room:
             too_long += 1
             continue
@@ -83,9 +91,22 @@ def tokenized(lessons: Sequence[Lesson], chat: Chat, *, room: int, max_tokens: i
 def prompt_of(lesson: Lesson, chat: Chat) -> Tokens:
     """The tokens of the conversation before a lesson's reply. Raises `BadOption`, with file and line, for a
     conversation that the chat template refuses."""
-    if len(lesson.messages) == 1 and lesson.messages[0]["role"] == "user":
-        return chat.prompt(lesson.messages[0]["content"])  # cached, because many prompts begin alike
+    with _refused_at(lesson):
+        if len(lesson.messages) == 1 and lesson.messages[0]["role"] == "user":
+            return chat.prompt(lesson.messages[0]["content"], lesson.tools)  # cached, because many prompts begin alike
+        return chat.conversation(lesson.messages, lesson.tools)
+
+
+def _reply_of(lesson: Lesson, chat: Chat) -> Tokens:
+    """The tokens of a reply with calls. Raises `BadOption`, with file and line, for calls that cannot be written."""
+    with _refused_at(lesson):
+        return chat.reply(lesson.reply, lesson.calls)
+
+
+@contextmanager
+def _refused_at(lesson: Lesson) -> Iterator[None]:
+    """Turn what the chat raises into `BadOption` with the lesson's file and line."""
     try:
-        return chat.conversation(lesson.messages)
+        yield
     except GymposiumError as error:
         raise BadOption(f"{lesson.where}: {error}" if lesson.where else str(error)) from error

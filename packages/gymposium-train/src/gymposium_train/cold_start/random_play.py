@@ -19,7 +19,7 @@ from gymposium.records import recorded
 from gymposium.rewards.match import returns_by_turn
 from gymposium.streams import stream
 from gymposium.trajectories import Trajectory
-from gymposium_agents.context import Exchange, context as context_called
+from gymposium_agents.context import Exchange, context as context_called, listed
 from gymposium_train.cold_start.lessons import Lesson
 from gymposium_train.config import Keep
 
@@ -54,10 +54,15 @@ class RandomAuthor:
         for ask, reply in zip(asks, replies, strict=True):
             now = Exchange.of(ask, prompt_for(ask.game, self.style, self._model_reader))
             past: list[Exchange] = ask.memory.setdefault(_PAST, [])
-            answer = self._model_reader.answer(reply.text)
-            legal = None if ask.legal_moves is None else tuple(ask.legal_moves)
-            reply.trace = Lesson(tuple(self._context.messages(past, now)), answer, legal=legal)
-            past.append(Exchange(now.first, now.later, answer))
+            answered = now.answered(reply.text, self._model_reader)
+            reply.trace = Lesson(
+                tuple(self._context.messages(past, now)),
+                answered.said["content"],
+                legal=None if ask.legal_moves is None else tuple(ask.legal_moves),
+                calls=answered.calls,
+                tools=listed(self._model_reader, ask.game),
+            )
+            past.append(answered)
         return replies
 
 

@@ -140,14 +140,14 @@ def _prompting(config: TrainConfig) -> Iterator[Rule]:
             f"the one that was. Set forfeit or penalty(x).",
         )
     yield Rule(
-        prompting.reply == TOOLS,
-        f"prompting.reply = {TOOLS}: training reads calls of tools as lines of JSON. Set reply=move, or reply=tags for "
-        f"a model that thinks first.",
+        prompting.reply == TOOLS and config.model.name is None,
+        f"prompting.reply = {TOOLS}: the chat template of the small model that a run makes has no tools. Set "
+        f"reply=move, or name in model.name a model whose template has tools.",
     )
     yield Rule(
-        prompting.thinking and prompting.reply != "tags",
+        prompting.thinking and prompting.reply not in ("tags", TOOLS),
         f"prompting.thinking = true: with prompting.reply={prompting.reply} a reply that begins with thoughts is not "
-        f"read as a move. Set reply=tags, and leave room in max_tokens.",
+        f"read as a move. Set reply=tags, or reply={TOOLS} in games with tools, and leave room in max_tokens.",
     )
     yield Rule(
         config.entropy.weight > 0 and prompting.reply != "move",

@@ -22,7 +22,8 @@ class Prompting(Settings):
     prompt: Style = "compact"
     """Amount of explanation in the prompt."""
     reply: str = "move"
-    """Form of the replies: move, tags or json."""
+    """Form of the replies: move, tags or json. In games with tools also tools: calls in the way of the chat template,
+    for a named model whose template has tools."""
     context: str = "state"
     """The part of the match so far that a prompt contains: state, full, truncated or last-K."""
     thinking: bool = False

@@ -10,19 +10,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from gymposium.errors import GymposiumError
+from gymposium.errors import BadOption, GymposiumError
 from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
 from gymposium.loggers.make import check_installed, check_loggers
 from gymposium.players.grammar import make_player
 from gymposium.players.search.refusal import refuse
-from gymposium.reading import reader
 from gymposium.rewards.grammar import make_reward
+from gymposium.tools.reader import ToolsReader
 from gymposium_agents.context import context
 from gymposium_agents.engines.vllm.settings import VllmSettings
 from gymposium_agents.evaluate import check_share
 from gymposium_agents.lora.files import check_target_names
-from gymposium_train.config.model import Model
+from gymposium_agents.settings import TOOLS, form_of
 from gymposium_train.config.root import TrainConfig
 from gymposium_train.config.stages import PAST, SELF, check_stages
 from gymposium_train.parallel.environment import processes_here
@@ -43,7 +43,7 @@ def unknown(config: TrainConfig) -> Iterator[str]:
                 f"{game.name} takes free text, so it lists none. Leave the weight out: kl.weight or a higher "
                 f"prompting.temperature also keeps the policy exploring."
             )
-    yield from _problem("prompting.reply", reader, config.prompting.reply)
+    yield from _problem("prompting.reply", _check_reply, config.prompting.reply, games)
     yield from _problem("prompting.context", context, config.prompting.context)
     yield from _problem("reward", make_reward, config.reward)
     yield from _problem("loggers", _check_loggers, config.loggers)
@@ -68,6 +68,14 @@ def _load(games: list[Game], name: str) -> None:
     games.append(load_game(name))
 
 
+def _check_reply(reply: str, games: Iterable[Game]) -> None:
+    """Raise `GymposiumError` for an unknown form of replies, and for calls of tools in a game without tools."""
+    if isinstance(form_of(reply), ToolsReader) and reply != TOOLS:
+        raise BadOption(f"{reply} is the dialect of some models. Write {TOOLS}, for that of the model's chat template.")
+    if without := [game.name for game in games if not game.spec.tools and reply == TOOLS]:
+        raise BadOption(f"{TOOLS}: {without[0]} has no tools to call. Write move, tags or json.")
+
+
 def _check_loggers(options: Mapping[str, Mapping[str, Any]]) -> None:
     check_loggers(options)
     check_installed(options)
@@ -86,15 +94,17 @@ def missing(config: TrainConfig) -> Iterator[str]:
 
         yield from _problem("model.load", partial(four_bits, torch.float32))
     if config.model.name is not None:
-        yield from _learner(config.model, config.model.name)
+        yield from _learner(config, config.model.name)
     yield from _problem("engine.kind = vllm", check_servable, config)
 
 
-def _learner(model: Model, name: str) -> Iterator[str]:
-    """Problems of the learner's model: it is missing, or lacks the layers for the LoRA."""
+def _learner(config: TrainConfig, name: str) -> Iterator[str]:
+    """Problems of the learner's model: it is missing, lacks the layers for the LoRA, or has a chat template without the
+    tools that are to be called."""
     from gymposium_agents.loading import skeleton  # imports torch
     from gymposium_agents.lora.attach import check_targets
 
+    model = config.model
     try:
         layers = skeleton(name, model.trust)
     except GymposiumError as error:
@@ -102,6 +112,16 @@ def _learner(model: Model, name: str) -> Iterator[str]:
         return
     if model.lora.targets is not None:
         yield from _problem("model.lora.targets", check_targets, layers, model.lora.targets)
+    if config.prompting.reply == TOOLS:
+        yield from _problem("prompting.reply", _check_template, config, name)
+
+
+def _check_template(config: TrainConfig, name: str) -> None:
+    """Raise `GymposiumError` if no calls of tools are known of the chat template of the learner's model."""
+    from gymposium_agents.loading import load_chat  # imports torch
+    from gymposium_agents.player import reader_of
+
+    reader_of(config.prompting.reply, load_chat(name, thinking=config.prompting.thinking, trust=config.model.trust))
 
 
 def check_servable(config: TrainConfig) -> None:

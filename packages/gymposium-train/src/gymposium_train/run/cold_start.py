@@ -11,10 +11,13 @@ from itertools import chain, islice
 from pathlib import Path
 
 from gymposium.driver import MatchResult
-from gymposium.reading import read, reader
+from gymposium.reading import read
 from gymposium.runs.curves import COLD_START
 from gymposium.streams import stream
+from gymposium.tools.reader import ToolsReader
 from gymposium_agents.loading import LoadedModel
+from gymposium_agents.player import reader_of
+from gymposium_agents.settings import form_of
 from gymposium_agents.small import make_small_model
 from gymposium_agents.tokens import Sampling, TokenRequest
 from gymposium_train.cold_start import (
@@ -98,7 +101,7 @@ def lessons(run: UnderWay, file: str, tag: str, progress: Callable[[], object] =
             RandomPlay(
                 game,
                 config.prompting.prompt,
-                reader(config.prompting.reply),
+                form_of(config.prompting.reply),
                 seed=config.seed,
                 tag=f"{tag}-{game.name}" if games > 1 else tag,
                 each=each,
@@ -118,7 +121,7 @@ def tokens_of(run: UnderWay, lots: Lots, loaded: LoadedModel) -> list[Lessons]:
     config = run.config
     context = int(loaded.model.config.get_text_config(decoder=True).max_position_embeddings)
     room = min(config.optimizer.max_row or context, context)
-    form = reader(config.prompting.reply)
+    form = reader_of(config.prompting.reply, loaded.chat)
     return [tokenized(lot, loaded.chat, room=room, max_tokens=config.prompting.room, form=form) for lot in lots]
 
 
@@ -197,20 +200,22 @@ def _teach(run: UnderWay, lots: Iterator[Lots], bar: StageBar, began: float) -> 
 
 def failed_share(loaded: LoadedModel, prompting: Prompting, lots: Lots, seed: int, step: int) -> float:
     """The share of the model's replies to the lessons' prompts that are no legal move, of at most `TRIED` replies at
-    temperature 1."""
+    temperature 1. Where the lesson's reply is a call of a tool, any call is a legal move."""
     rng, engine = stream(seed, "tried", step), loaded.engine()
     drawn = [lesson for lot in lots for lesson in rng.sample(lot, min(len(lot), max(1, TRIED // len(lots))))]
     prompts = [(lesson, prompt_of(lesson, loaded.chat)) for lesson in drawn]
     tried = [(lesson, prompt) for lesson, prompt in prompts if len(prompt) < engine.context]
     requests = [TokenRequest(prompt, stream(seed, "tried", step, n)) for n, (_, prompt) in enumerate(tried)]
     completions = engine.generate(requests, Sampling(1.0, prompting.room))
+    form = reader_of(prompting.reply, loaded.chat)
     readings = (
         read(
             loaded.chat.read(completion.ids),
             lesson.legal,
-            reader(prompting.reply),
+            form.bound(lesson.tools) if isinstance(form, ToolsReader) else form,
             None,
             cut_off=completion.finish_reason == "length",
+            calls=lesson.legal is None and read(lesson.reply, None, form, None, calls=True).kind == "move",
         )
         for (lesson, _), completion in zip(tried, completions, strict=True)
     )

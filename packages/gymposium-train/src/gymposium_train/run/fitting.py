@@ -13,7 +13,8 @@ from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
 from gymposium.players.protocol import Ask, Reply
 from gymposium.players.random import RandomPlayer
-from gymposium.reading import Reader, reader
+from gymposium.reading import Reader
+from gymposium_agents.settings import form_of
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.play import SHORT
 from gymposium_train.credit.protocol import Critic
@@ -65,7 +66,7 @@ def fitted(config: TrainConfig) -> TrainConfig:
     chooses = cold.keep is None and cold.steps > 0 and not cold.data
     if not games or not (left_out or critic or chooses):
         return config
-    seen = [look_at(game, reader(prompting.reply)) for game in games]
+    seen = [look_at(game, form_of(prompting.reply)) for game in games]
     spread = max(one.spread for one in seen) or 1.0
     # a token of a made model has at least one byte, so that a move never has more tokens than bytes
     room = max(SHORT, math.ceil(ROOM * max(one.longest for one in seen)) + 1)

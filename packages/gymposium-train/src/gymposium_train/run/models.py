@@ -7,6 +7,7 @@ from pathlib import Path
 import torch
 
 from gymposium.streams import stream
+from gymposium_agents.chat import Chat
 from gymposium_agents.loading import LoadedModel, load_chat, load_model
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.player import LanguageModelPlayer, over
@@ -40,8 +41,13 @@ def load(config: TrainConfig, name: str | Path, adapter: Path | None = None, *, 
     dtype = torch.float32 if whole else compute_type(config.optimizer.precision)
     loaded = load_model(name, adapter, load, trust, dtype=dtype)
     if config.prompting.thinking:
-        loaded.chat = load_chat(name, thinking=True, trust=trust)
+        loaded.chat = chat_of(config, name)
     return loaded
+
+
+def chat_of(config: TrainConfig, name: str | Path) -> Chat:
+    """The tokenizer and chat template of a model of the run."""
+    return load_chat(name, thinking=config.prompting.thinking, trust=config.model.trust)
 
 
 def trainable(config: TrainConfig, name: str | Path) -> LoadedModel:

@@ -30,7 +30,7 @@ from gymposium_train.run.cold_start import start
 from gymposium_train.run.control import control
 from gymposium_train.run.fitting import fitted
 from gymposium_train.run.measures import measure, measure_anchors
-from gymposium_train.run.models import player_from, taught, trained
+from gymposium_train.run.models import chat_of, player_from, taught, trained, untaught
 from gymposium_train.run.together import check_processes, leading
 from gymposium_train.run.training import reinforce
 from gymposium_train.run.under_way import UnderWay
@@ -93,6 +93,7 @@ def _stages(run: UnderWay) -> None:
     """Do the stages in order. Each needs the results of earlier ones."""
     directory, config = run.directory, run.config
     start(run)
+    _say_what_the_template_does(run)
     measure(run, "cold start", partial(player_from, directory, config, taught(directory, config)), step=0)
     if config.steps != 0:
         with control_beside(run):
@@ -104,3 +105,9 @@ def _stages(run: UnderWay) -> None:
             control(run)
             measure(run, "control", partial(player_from, directory, config, directory.control))
     measure_anchors(run)
+
+
+def _say_what_the_template_does(run: UnderWay) -> None:
+    """Report what the model's chat template does with calls of tools and with history, if the run has either."""
+    if run.config.prompting.context != "state" or any(game.spec.tools for game in run.games):
+        say(chat_of(run.config, untaught(run.directory, run.config)).verdict)
