@@ -18,6 +18,7 @@ def fit(*games: str, given: tuple[str, ...] = ()) -> Any:
 def test_long_moves_get_room() -> None:
     assert fit("tic_tac_toe").prompting.max_tokens == 24
     assert fit("tic_tac_toe", "backgammon").prompting.max_tokens > 25  # "bar/20 bar/20 13/8 13/8" and more
+    assert fit("tables").prompting.max_tokens > 60  # {"name": "query", "arguments": {"sql": "SELECT ..."}}
 
 
 def test_returns_give_the_scale_of_values_and_penalties() -> None:

@@ -35,7 +35,7 @@ class Seen:
     """What was seen in random matches of a game."""
 
     longest: int
-    """Length in bytes of the longest reply that names a legal move."""
+    """Length in bytes of the longest reply that names a legal move, or calls a tool."""
     spread: float
     """Standard deviation of the returns."""
 
@@ -48,16 +48,18 @@ class _Measured(RandomPlayer):
         self.longest = 0
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
-        for ask in asks:
-            self.longest = max(self.longest, *(len(self._form.answer(move).encode()) for move in ask.legal_moves or ()))
-        return super().act(asks)
+        replies = super().act(asks)
+        for ask, reply in zip(asks, replies, strict=True):
+            moves = [reply.text] if ask.legal_moves is None else ask.legal_moves
+            self.longest = max(self.longest, *(len(self._form.answer(move).encode()) for move in moves))
+        return replies
 
 
 def fitted(config: TrainConfig) -> TrainConfig:
     """The config with `prompting.max_tokens`, `prompting.on_illegal`, `cold_start.keep` and `credit.critic.scale` as
-    its games need them, where they are left out. Games of free text, which random players cannot play, change
-    nothing."""
-    games = [game for game in map(load_game, config.games) if not game.spec.free_text]
+    its games need them, where they are left out. Games of free text without tools, which random players cannot play,
+    change nothing."""
+    games = [game for game in map(load_game, config.games) if not game.spec.free_text or game.spec.tools]
     prompting, critic = config.prompting, getattr(config.credit, "critic", None)
     left_out = [name for name in ("max_tokens", "on_illegal") if getattr(prompting, name) is None]
     if not (isinstance(critic, Critic) and critic.scale is None and config.reward == "returns"):
@@ -93,4 +95,4 @@ def look_at(game: Game, form: Reader) -> Seen:
     player = _Measured(form)
     jobs = (MatchJob(f"fit-{n}", game, [player] * game.seats, n, player_seed=n) for n in range(MATCHES))
     returns = [value for played in play(jobs) for value in played.returns]
-    return Seen(player.longest, pstdev(returns))
+    return Seen(player.longest, pstdev(returns) if returns else 0.0)  # tools may fail in every match
