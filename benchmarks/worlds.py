@@ -254,7 +254,6 @@ class WaitingTasks:
     tools: ClassVar[tuple[Tool, ...]] = (Tool.of(wait),)
     max_calls: ClassVar[int] = 20
     utility_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    purity: ClassVar[Literal["pure", "recorded"]] = "pure"
 
     def rules(self, style: Style) -> str:
         return "Wait.\n"
@@ -270,7 +269,7 @@ def waiting() -> Iterator[Measured]:
     """The wall time of matches that are played at once, as a multiple of that of the longest alone."""
     spec = GameSpec(
         name="waiting", title="Waiting", summary="Wait.", entry_point="benchmarks.worlds:game", seats=1,
-        information="imperfect", chance=True, utility="score", free_text=True, tools=True,
+        information="imperfect", chance=True, utility="score", free_text=True, tools="pure",
         unsearchable="search cannot guess what tools return",
     )  # fmt: skip
     game, player = tool_game(spec, {}, WaitingTasks()), Says(Call("wait", {}).json)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -77,7 +77,6 @@ class Journeys:
 
     tools = (Tool.of(track), Tool.of(answer))
     utility_range = (0.0, 1.0)
-    purity: Literal["pure", "recorded"] = "pure"
 
     def __init__(self, numbers: int) -> None:
         self.numbers = numbers
@@ -118,7 +117,7 @@ def gymposium_games() -> Iterable[GameSpec]:
         chance=True,
         utility="score",
         free_text=True,
-        tools=True,
+        tools="pure",
         unsearchable="search cannot guess what tools return",
         namespace="examples",
     )

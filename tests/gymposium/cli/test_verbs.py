@@ -428,7 +428,7 @@ class World:
     async def close(self): pass
 
 class Tasks:
-    tools, max_calls, utility_range, purity = (Tool.of(look),), 2, (0.0, 1.0), "pure"
+    tools, max_calls, utility_range = (Tool.of(look),), 2, (0.0, 1.0)
     def rules(self, style): return "Look once.\\n"
     def task(self, seed): return {"breaks": seed % 2 == 0}
     async def open(self, task): return World(task)
@@ -438,7 +438,7 @@ def game(spec, params): return tool_game(spec, params, Tasks())
 @hookimpl
 def gymposium_games():
     yield GameSpec(name="breaks", title="Breaks", summary="Look.", entry_point="breaks:game", seats=1, chance=True,
-                   information="imperfect", utility="score", free_text=True, tools=True, unsearchable="it breaks")
+                   information="imperfect", utility="score", free_text=True, tools="pure", unsearchable="it breaks")
 """
 
 

@@ -115,6 +115,15 @@ def test_accuracy_is_what_a_match_reports_as_exact() -> None:
     assert CRITERIA["accuracy"]([replace(reported, ending=Ending("no legal move", 0))]) == [0.0]
 
 
+def test_a_figure_that_the_match_reports_is_a_criterion() -> None:
+    told = replace(QUICK, report={"exact": 1.0, "sources": 0.5})
+    reward = make_reward("weighted(accuracy=1,report.sources=0.2)")
+    assert [one.total for one in reward([told, GAVE_UP])] == pytest.approx([1.1, 0.0])
+    assert reward([told])[0].parts == {"accuracy": 1.0, "report.sources": 0.5, "penalties": 0.0}
+    with pytest.raises(BadReward, match=r"report.read: tic_tac_toe does not report it. It reports exact, sources"):
+        make_reward("weighted(report.read=1)")([told])
+
+
 def test_who_forfeits_scores_nothing_though_nobody_got_more() -> None:
     """Equal utilities are a draw in the game, but a forfeit is a loss and the other seat wins."""
     tied = replace(QUICK, utilities=(-1.0, -1.0), ending=Ending("no legal move", 0))

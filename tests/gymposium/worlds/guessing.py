@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from gymposium import GameSpec
@@ -16,7 +16,7 @@ from gymposium.worlds import Result, ToolGame, World, tool_game
 
 SPEC = GameSpec(
     name="guessing", title="Guessing", summary="Guess a number.", entry_point="tests.nowhere:game", seats=1,
-    information="imperfect", chance=True, utility="score", free_text=True, tools=True,
+    information="imperfect", chance=True, utility="score", free_text=True, tools="pure",
     unsearchable="search cannot guess what tools return",
 )  # fmt: skip
 
@@ -100,7 +100,6 @@ class Meeting:
 class GuessingTasks:
     """Numbers by seed."""
 
-    purity: Literal["pure", "recorded"] = "pure"
     suffix: str = ""
     reachable: bool = True
     meeting: Meeting = field(default_factory=lambda: Meeting(1))
@@ -124,7 +123,7 @@ class GuessingTasks:
 
 def guessing(purity: Literal["pure", "recorded"] = "pure", **given: Any) -> ToolGame:
     """The game."""
-    return tool_game(SPEC, {}, GuessingTasks(purity, **given))
+    return tool_game(replace(SPEC, tools=purity), {}, GuessingTasks(**given))
 
 
 def a_guess(number: Any) -> str:

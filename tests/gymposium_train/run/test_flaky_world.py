@@ -61,7 +61,6 @@ class Tasks:
     tools = (Tool.of(guess),)
     max_calls = 2
     utility_range = (0.0, 1.0)
-    purity = "pure"
 
     def rules(self, style):
         return "Find the number.\\n"
@@ -81,7 +80,7 @@ def game(spec, params):
 def gymposium_games():
     yield GameSpec(
         name="flaky", title="Flaky", summary="Guess a number.", entry_point="flaky_world:game", seats=1,
-        information="imperfect", chance=True, utility="score", free_text=True, tools=True,
+        information="imperfect", chance=True, utility="score", free_text=True, tools="pure",
         unsearchable="search cannot guess what tools return",
     )
 '''

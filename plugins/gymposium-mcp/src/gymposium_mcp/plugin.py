@@ -35,6 +35,6 @@ def gymposium_games() -> Iterable[GameSpec]:
         chance=True,
         utility="score",
         free_text=True,
-        tools=True,
+        tools="recorded",
         unsearchable="search cannot guess what tools would return",
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from gymposium import GameSpec
 from gymposium.errors import BadParameter, GymposiumError
@@ -38,7 +38,6 @@ class McpTasks:
     """The questions of one split in a file."""
 
     utility_range = (0.0, 1.0)
-    purity: Literal["recorded"] = "recorded"
 
     def __init__(self, file: str | Path, split: str) -> None:
         self.settings = read_world(file)

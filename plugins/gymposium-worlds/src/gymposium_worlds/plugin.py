@@ -44,7 +44,7 @@ def gymposium_games() -> Iterable[GameSpec]:
         chance=True,
         utility="score",
         free_text=True,
-        tools=True,
+        tools="pure",
         unsearchable="search cannot guess what mails say",
     )
     yield GameSpec(
@@ -74,7 +74,7 @@ def gymposium_games() -> Iterable[GameSpec]:
         chance=True,
         utility="score",
         free_text=True,
-        tools=True,
+        tools="pure",
         unsearchable="its moves are calls of tools, and worlds would reveal the answer",
     )
     yield GameSpec(

@@ -128,9 +128,13 @@ class GameSpec(Spec):
     chance: bool = False
     utility: Literal["zero_sum", "general_sum", "cooperative", "score"] = "zero_sum"
     free_text: bool = False
-    tools: bool = False
-    """True if moves are calls of tools, and chance events hold the hidden task and what tools returned
-    (`gymposium.worlds`). Then `free_text` is True, too."""
+    tools: Literal["", "pure", "recorded"] = ""
+    """Not empty if moves are calls of tools, and chance events hold the hidden task and what tools returned
+    (`gymposium.worlds`). Then `free_text` is True, too.
+
+    - `pure`: what tools return follows from the task and the calls alone. Records are verified by calling them again.
+    - `recorded`: it does not, for example because a server is asked. The environment is not deterministic, records hold
+      the tools, too, and a replay takes the results from the record."""
     unsearchable: str = ""
     """Why players that search must not play the game, as the end of a sentence: `its deals are too large …`. They
     refuse with this reason. Empty if they may."""

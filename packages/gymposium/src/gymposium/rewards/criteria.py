@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from gymposium.errors import BadReward
 from gymposium.rewards.match import score_of
 from gymposium.trajectories import Trajectory
 
@@ -35,6 +36,11 @@ def completeness(group: Sequence[Trajectory]) -> list[float]:
     return [_completeness(trajectory) for trajectory in group]
 
 
+def reported(figure: str, group: Sequence[Trajectory]) -> list[float]:
+    """A figure that the match reports; 0 if the seat forfeited. Raises `BadReward` if a match does not report it."""
+    return [_reported(trajectory, figure) for trajectory in group]
+
+
 CRITERIA: dict[str, Criterion] = {c.__name__: c for c in (accuracy, efficiency, completeness)}
 
 
@@ -43,6 +49,15 @@ def _accuracy(trajectory: Trajectory) -> float:
         return 0.0
     exact = trajectory.report.get("exact")
     return score_of(trajectory) if exact is None else exact
+
+
+def _reported(trajectory: Trajectory, figure: str) -> float:
+    if trajectory.forfeited:
+        return 0.0
+    if figure not in trajectory.report:
+        known = ", ".join(trajectory.report) or "nothing"
+        raise BadReward(f"Criterion report.{figure}: {trajectory.game.name} does not report it. It reports {known}.")
+    return trajectory.report[figure]
 
 
 def _brevity(trajectory: Trajectory) -> float:

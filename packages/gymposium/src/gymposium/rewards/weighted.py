@@ -1,19 +1,25 @@
-"""The sum of weighted criteria: `weighted(accuracy=1,efficiency=0.2,my_module:brevity=0.1)`."""
+"""The sum of weighted criteria: `weighted(accuracy=1,efficiency=0.2,report.sources=0.1,my_module:brevity=0.1)`."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from gymposium.errors import BadOption, BadReward, UnknownName
 from gymposium.plugins.specs import resolve
-from gymposium.rewards.criteria import CRITERIA, Criterion
+from gymposium.rewards.criteria import CRITERIA, Criterion, reported
 from gymposium.rewards.match import less_penalties
 from gymposium.rewards.protocol import Reward
 from gymposium.trajectories import Trajectory
 
 FORM = "weighted(CRITERION=WEIGHT,...)"
-_HELP = f"Write {FORM} with {', '.join(CRITERIA)}, or MODULE:FUNCTION for a function of your own."
+REPORT = "report."
+"""The beginning of a criterion that is a figure of the match: `report.sources`."""
+_HELP = (
+    f"Write {FORM} with {', '.join(CRITERIA)}, {REPORT}FIGURE for a figure that the match reports, or MODULE:FUNCTION "
+    f"for a function of your own."
+)
 
 
 class Weighted:
@@ -69,10 +75,12 @@ def _weight(name: str, text: str) -> float:
 
 
 def find_criterion(name: str) -> Criterion:
-    """The built-in criterion of this name, or the function that `module:function` names. Raises `UnknownName` and
-    `BadOption`."""
+    """The built-in criterion of this name, the figure of `report.FIGURE`, or the function that `module:function` names.
+    Raises `UnknownName` and `BadOption`."""
     if name in CRITERIA:
         return CRITERIA[name]
+    if name.startswith(REPORT):
+        return partial(reported, name.removeprefix(REPORT))
     if ":" not in name:
         raise UnknownName("criterion", name, CRITERIA)
     try:

@@ -66,17 +66,19 @@ class ToolGame:
 
     @property
     def pure(self) -> bool:
-        return self.tasks.purity == "pure"
+        return self.spec.tools == "pure"
 
     def recorded(self, events: Sequence[Event]) -> ToolGame:
         return ToolGame(self.spec, self.params, self.tasks, events)
 
 
 def tool_game(spec: GameSpec, params: Mapping[str, Any], tasks: Tasks) -> ToolGame:
-    """The game of these tasks. `spec` must say `seats=1`, `free_text=True`, `tools=True`, `chance=True` and
-    `utility="score"`. Raises `ValueError` if it says otherwise."""
-    expected = {"seats": 1, "free_text": True, "tools": True, "chance": True, "utility": "score"}
+    """The game of these tasks. `spec` must say `seats=1`, `free_text=True`, `chance=True`, `utility="score"`, and
+    `tools="pure"` or `tools="recorded"`. Raises `ValueError` if it says otherwise."""
+    expected = {"seats": 1, "free_text": True, "chance": True, "utility": "score"}
     for name, value in expected.items():
         if getattr(spec, name) != value:
             raise ValueError(f"game {spec.name}: the spec of a world says {name}={value!r}")
+    if spec.tools not in ("pure", "recorded"):
+        raise ValueError(f"game {spec.name}: the spec of a world says tools='pure' or tools='recorded'")
     return ToolGame(spec, params, tasks)

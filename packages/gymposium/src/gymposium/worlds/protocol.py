@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from gymposium.games.protocol import Style
 from gymposium.tools import Call, Tool
@@ -57,7 +57,8 @@ class Tasks(Protocol):
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        """The tools, always the same. Asked for when they are first needed, and not to replay a `recorded` world."""
+        """The tools, always the same. Asked for when they are first needed, and not to replay a world whose spec says
+        `tools="recorded"`."""
         ...
 
     @property
@@ -68,12 +69,6 @@ class Tasks(Protocol):
     @property
     def utility_range(self) -> tuple[float, float]:
         """Least and greatest score."""
-        ...
-
-    @property
-    def purity(self) -> Literal["pure", "recorded"]:
-        """`pure` if the results of tools follow from the task and the calls alone; records are then verified by calling
-        the tools again. `recorded` otherwise: records then hold the tools, too."""
         ...
 
     def rules(self, style: Style) -> str:

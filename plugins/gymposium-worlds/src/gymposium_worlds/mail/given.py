@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 from gymposium.errors import BadParameter, BadRecord
 from gymposium.games.protocol import Style
@@ -43,10 +43,6 @@ class GivenTasks:
     @property
     def utility_range(self) -> tuple[float, float]:
         return 0.0, 1.0
-
-    @property
-    def purity(self) -> Literal["pure", "recorded"]:
-        return "pure"
 
     def rules(self, style: Style) -> str:
         return RULES_COMPACT if style == "compact" else given_rules(self.max_calls)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any
 
 from gymposium.errors import BadParameter, BadRecord
 from gymposium.games.protocol import Style
@@ -48,10 +48,6 @@ class MailTasks:
     @property
     def utility_range(self) -> tuple[float, float]:
         return 0.0, 1.0
-
-    @property
-    def purity(self) -> Literal["pure", "recorded"]:
-        return "pure"
 
     @property
     def mailboxes(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from gymposium.errors import BadRecord
 from gymposium.games.protocol import Style
@@ -48,7 +48,6 @@ class TablesTasks:
 
     tools: ClassVar[tuple[Tool, ...]] = (QUERY, ANSWER)
     utility_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    purity: ClassVar[Literal["pure", "recorded"]] = "pure"
 
     def __post_init__(self) -> None:
         """Raises `BadParameter` for kinds that do not exist."""
