@@ -27,6 +27,7 @@ from gymposium_train.config.reading import config_from, read_config, read_data
 from gymposium_train.config.writing import as_data
 from gymposium_train.directory import RunDirectory
 from gymposium_train.progress import say
+from gymposium_train.run.fitting import fitted
 
 COLD_START, TRAINED, CONTROL, RANDOM = "cold start", "trained", "control", "random play"
 """Who is measured."""
@@ -58,7 +59,7 @@ def learn(task: Task, seed: int, runs: Path, settings: Sequence[str], *, may_tra
     """The finished run. Raises `BadOption` where another one stands in its place, or none and it may not be done."""
     path, config = run_directory(runs, task, seed), config_of(task, seed, settings)
     run = RunDirectory(path)
-    if run.config_file.is_file() and read_config(run.config_file) != config:
+    if run.config_file.is_file() and read_config(run.config_file) != fitted(config):
         raise BadOption(
             f"{path} was made with other settings than {task.file.name} has now. Delete it, or name another folder "
             f"for the runs with --runs."

@@ -288,6 +288,9 @@ def test_learning_measures_a_run_beside_its_cold_start_and_control(tmp_path: Pat
     assert "connect_four: not done yet on 201, 202, 203." in text
     assert "<svg" in (tmp_path / "learning.html").read_text(encoding="utf-8")
     assert (tmp_path / "learning.png").stat().st_size
+    one, tasks = import_module("benchmarks.learning.one"), import_module("benchmarks.learning.tasks").TASKS
+    [kuhn] = [task for task in tasks if task.name == "kuhn_poker-self-play"]
+    assert one.learn(kuhn, 7, tmp_path / "runs", settings, may_train=False).report.is_file(), "it is not done again"
 
 
 def test_untuned_keeps_each_run_and_goes_on(tmp_path: Path) -> None:
