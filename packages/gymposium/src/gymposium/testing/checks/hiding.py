@@ -119,8 +119,8 @@ def _finder(game: Game, seed: int, effort: Effort) -> Finder:
 
 
 def _events(game: Game, effort: Effort) -> int:
-    # two tasks are seldom told alike, and each one that is tried has to be made
-    return effort.events // 16 if game.spec.tools else effort.events
+    # two tasks are seldom told alike, and each one that is tried has to be made; tools are free text, too
+    return effort.events // 16 if game.spec.free_text else effort.events
 
 
 @lru_cache(maxsize=2)  # three checks go through the same worlds
