@@ -74,7 +74,6 @@ def roll_out(
     opponents: dict[str, Results] = {}
     games: dict[str, Results] = {}
     for matches in planned:
-        without_outcome = 0
         game, opponent = matches.game, matches.opponent
         groups = [MatchGroup(game, seat, opponent, [], matches.version, matches.stage) for seat in matches.seats]
         by_name = opponents.setdefault(opponent, Results()), games.setdefault(game.name, Results())
@@ -83,7 +82,6 @@ def roll_out(
             played = finished[job.id]
             if played.ending.broke_off:
                 broken[played.ending.detail] += 1
-                without_outcome += 1
                 continue
             trajectories = [Trajectory.of(played, seat) for seat in matches.seats]
             for results in (total, *by_name):
@@ -97,7 +95,8 @@ def roll_out(
                     group.trajectories.append(trajectory)
                     for results in with_outcome:
                         results.note_result(trajectory)
-        least = 2 if without_outcome and len(matches.jobs) > 1 else 1
+        breaks = any(finished[job.id].ending.broke_off for job in matches.jobs)
+        least = 2 if breaks and len(matches.jobs) > 1 else 1
         rollout.groups += [group for group in groups if len(group.trajectories) >= least]
     rollout.broken = dict(broken.most_common())
     rollout.readings = dict(total.readings)

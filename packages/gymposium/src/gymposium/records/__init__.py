@@ -7,7 +7,7 @@ and the returns. `gymposium replay` shows records, `gymposium verify` plays them
 from gymposium.records.files import Problem, RecordWriter, no_records, read_records, recorded
 from gymposium.records.record import FORMAT, Record
 from gymposium.records.replay import Script, ScriptedPlayer, Scripts, difference, silences
-from gymposium.records.verify import FileVerification, first_difference, match_files, results_are_checked, verify_file
+from gymposium.records.verify import FileVerification, first_difference, match_files, verify_file
 from gymposium.records.walk import Decision, RecordedReply, walk
 
 __all__ = [
@@ -27,7 +27,6 @@ __all__ = [
     "no_records",
     "read_records",
     "recorded",
-    "results_are_checked",
     "silences",
     "verify_file",
     "walk",

@@ -17,8 +17,8 @@ from gymposium.isolated import CallFailed, isolated
 from gymposium.players.protocol import Usage
 from gymposium.prompt import PROMPT_VERSION, prompt_for
 from gymposium.reading import reader
-from gymposium.records import Decision, Record, first_difference, results_are_checked, walk
-from gymposium.records.replay import replayed_game
+from gymposium.records import Decision, Record, first_difference, walk
+from gymposium.records.replay import replayed_game, results_are_checked
 from gymposium.viewer.replays.reasons import offered, why
 from gymposium.viewer.replays.tasks import ShownCall, ShownTask
 from gymposium.visible import visible
@@ -190,10 +190,11 @@ def _build(record: Record, trouble: str = "") -> Story:
     seats = [_seat(record, number) for number in range(len(record.players))]
     steps: list[StoryStep] = []
     pictures: dict[str, int] = {}
-    difference = ""
+    difference, unchecked = "", False
     try:
         if not trouble:
             game = replayed_game(load_named_game(record.game), record)
+            unchecked = not results_are_checked(game)
             for seat, prompt in zip(seats, record.prompts, strict=False):
                 _describe_prompts(game, seat, prompt)
             for decision in walk(record, partial(_look, record, pictures)):
@@ -218,7 +219,7 @@ def _build(record: Record, trouble: str = "") -> Story:
         bad=record.ending != OVER,
         trouble=trouble,
         difference=difference,
-        unchecked=not trouble and not results_are_checked(record),
+        unchecked=unchecked and not trouble,
         task=_task(record, steps),
     )
 
