@@ -265,7 +265,9 @@ def test_every_task_is_learned_by_a_model_of_the_run_from_random_play_alone(file
     assert config.cold_start.data == ()
 
 
-def test_learning_measures_a_run_beside_its_cold_start_and_control(tmp_path: Path) -> None:
+def test_learning_measures_a_run_beside_its_cold_start_and_control(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """So little training misses what must be reached, and it says so."""
     settings = "steps=2 cold_start.steps=3 cold_start.games=40 rollout.groups=16 checkpoints.every=1".split()
     options = ["kuhn_poker-self-play", "--seeds", "7", "--runs", str(tmp_path / "runs"), "--out", str(tmp_path)]
@@ -288,6 +290,7 @@ def test_learning_measures_a_run_beside_its_cold_start_and_control(tmp_path: Pat
     assert "connect_four: not done yet on 201, 202, 203." in text
     assert "<svg" in (tmp_path / "learning.html").read_text(encoding="utf-8")
     assert (tmp_path / "learning.png").stat().st_size
+    monkeypatch.syspath_prepend(ROOT)
     one, tasks = import_module("benchmarks.learning.one"), import_module("benchmarks.learning.tasks").TASKS
     [kuhn] = [task for task in tasks if task.name == "kuhn_poker-self-play"]
     assert one.learn(kuhn, 7, tmp_path / "runs", settings, may_train=False).report.is_file(), "it is not done again"
