@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from benchmarks.learning.one import VERSIONS, measured_file
+from benchmarks.learning.one import VERSIONS, demonstrate, measured_file
 from benchmarks.learning.publish import merged, publish, read
 from benchmarks.learning.tasks import SEEDS, TASKS, Task
 from benchmarks.learning.verdict import is_missed
@@ -56,6 +56,8 @@ def do(task: Task, seed: int, given: argparse.Namespace) -> dict[str, Any] | Non
 def all_of(tasks: Sequence[Task], given: argparse.Namespace) -> dict[str, dict[int, dict[str, Any]]]:
     """Every task on every seed, a seed of all tasks before the next. Raises `KeyboardInterrupt` where one was
     interrupted, when the others that had begun have stopped, too."""
+    for task in () if given.measure_only else tasks:
+        demonstrate(task, given.runs)
     with ThreadPoolExecutor(given.jobs) as pool:
         doing = {(task, seed): pool.submit(do, task, seed, given) for seed in given.seeds for task in tasks}
         try:

@@ -10,6 +10,7 @@ from gymposium.exact import Outcome
 from gymposium.games.registry import load_game
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Player
+from gymposium.plugins.names import parse_name
 from gymposium.scores import Estimate, Score
 from gymposium_agents.evaluate import evaluate
 
@@ -22,19 +23,27 @@ RANDOM_MATCHES = 2_000
 SEARCH_MATCHES = 400
 SEARCH = "mcts-25"
 ALONE_MATCHES = 200
+TASKS_EACH = 1_000
+"""Number of questions, both of tasks like those that were learned from and of others."""
 
 CURVES = {
     "tic_tac_toe": ("win", "wins of greedy play against random play"),
     "kuhn_poker": ("exploitability", "exploitability at temperature 1"),
     "connect_four": ("win", "wins of greedy play against random play"),
     "2048": ("score", "mean score of greedy play"),
+    "mail": ("exact", "right answers of greedy play"),
 }
 """The figure that a learning curve shows of a game, and that in words."""
 
 
+def kind_of(game: str) -> str:
+    """The name of a game without its parameters."""
+    return parse_name(game)[0]
+
+
 def figures(game: str, player: PlayerAt, seed: int, tag: str) -> Figures:
     """All figures of a player in a game. What is played follows from `seed`; match ids begin with `tag`."""
-    return _FIGURES[game](game, player, seed, tag)
+    return _FIGURES[kind_of(game)](game, player, seed, tag)
 
 
 def _tic_tac_toe(name: str, player: PlayerAt, seed: int, tag: str) -> Figures:
@@ -86,6 +95,17 @@ def _2048(name: str, player: PlayerAt, seed: int, tag: str) -> Figures:
     return {**_estimate("score", score.mean_return()), "forfeits": score.forfeits}
 
 
+def _questions(name: str, player: PlayerAt, seed: int, tag: str) -> Figures:
+    """How many answers are right, of tasks like those that were learned from, and of the world's test tasks."""
+    unseen = f"{name.removesuffix(')')},split=test)"
+    learned, other = (_matches(game, player(0.0), None, TASKS_EACH, seed, tag) for game in (name, unseen))
+    return {
+        **_estimate("exact", learned.mean_report("exact")),
+        **_estimate("exact unseen", other.mean_report("exact")),
+        "forfeits": learned.forfeits + other.forfeits,
+    }
+
+
 def _matches(name: str, player: Player, opponent: str | None, matches: int, seed: int, tag: str) -> Score:
     against = None if opponent is None else make_player(opponent)
     found = evaluate(player, against, load_game(name), matches=matches, seed=seed, tag=f"{tag}-{opponent}")
@@ -101,4 +121,5 @@ _FIGURES: Mapping[str, Callable[[str, PlayerAt, int, str], Figures]] = {
     "kuhn_poker": _kuhn_poker,
     "connect_four": _connect_four,
     "2048": _2048,
+    "mail": _questions,
 }

@@ -6,13 +6,14 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import subprocess
 import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks.learning.measures import CURVES, PlayerAt, figures
+from benchmarks.learning.measures import CURVES, PlayerAt, figures, kind_of
 from benchmarks.learning.points import GAME, Points, read_points
 from benchmarks.learning.tasks import TASKS, Task
 from benchmarks.report import about
@@ -32,11 +33,12 @@ from gymposium_train.run.fitting import fitted
 COLD_START, TRAINED, CONTROL, RANDOM = "cold start", "trained", "control", "random play"
 """Who is measured."""
 METRICS = {
-    "tic_tac_toe": "eval/tic_tac_toe/random/win",
-    "connect_four": "eval/connect_four/random/win",
-    "2048": "eval/2048/alone/return",
+    "tic_tac_toe": "random/win",
+    "connect_four": "random/win",
+    "2048": "alone/return",
+    "mail": "alone/report.exact",
 }
-"""What a run's short evaluations say of a game, by the names of its metrics."""
+"""What a run's short evaluations say of a game: the end of the name of a metric."""
 VERSIONS = ("gymposium", "gymposium-agents", "gymposium-train", "gymposium-2048", "open_spiel", "torch", "transformers")
 
 
@@ -50,14 +52,32 @@ def measured_file(runs: Path, task: Task, seed: int) -> Path:
     return run_directory(runs, task, seed) / "measured.json"
 
 
-def config_of(task: Task, seed: int, settings: Sequence[str]) -> TrainConfig:
+def config_of(task: Task, seed: int, runs: Path, settings: Sequence[str]) -> TrainConfig:
     """The task's file for one seed, with further settings in place of its own."""
-    return config_from(read_data(task.file), [*map(parse, settings), Override(("seed",), seed, "--seeds")])
+    overrides = [*map(parse, settings), Override(("seed",), seed, "--seeds")]
+    if task.demonstrations:
+        overrides.append(Override(("cold_start", "data"), [str(_chats(runs, task))], "demonstrations"))
+    return config_from(read_data(task.file), overrides)
+
+
+def demonstrate(task: Task, runs: Path) -> None:
+    """Play the matches that a task's cold start imitates, the same for all seeds, unless they stand there already."""
+    shown, file = task.demonstrations, _chats(runs, task)
+    if shown is None or file.is_file():
+        return
+    [game] = read_data(task.file)["games"]
+    command = [sys.executable, "-m", "gymposium", "synth", "--game", game, "--players", shown.player]
+    command += ["--matches", str(shown.matches), "--keep", shown.keep, "--context", "full", "--out", str(file.parent)]
+    subprocess.run(command, check=True)
+
+
+def _chats(runs: Path, task: Task) -> Path:
+    return runs / f"{task.name}-demonstrations" / "data.jsonl"
 
 
 def learn(task: Task, seed: int, runs: Path, settings: Sequence[str], *, may_train: bool) -> RunDirectory:
     """The finished run. Raises `BadOption` where another one stands in its place, or none and it may not be done."""
-    path, config = run_directory(runs, task, seed), config_of(task, seed, settings)
+    path, config = run_directory(runs, task, seed), config_of(task, seed, runs, settings)
     run = RunDirectory(path)
     if run.config_file.is_file() and read_config(run.config_file) != fitted(config):
         raise BadOption(
@@ -88,8 +108,11 @@ def measure(task: Task, run: RunDirectory) -> dict[str, Any]:
         for game in config.games:
             say(f"measures: {who} in {game}")
             found.setdefault(who, {})[game] = figures(game, player, config.seed, who.replace(" ", "-"))
+    settings = as_data(config)
+    if task.demonstrations:
+        settings["cold_start"]["data"] = [str(task.demonstrations)]  # whatever folder they are in
     return {
-        "config": as_data(config),
+        "config": settings,
         "tokenizer": hashlib.sha256((run.cold_start / "tokenizer.json").read_bytes()).hexdigest(),
         "cpu_seconds": {name: results[f"{name}_cpu_seconds"] for name in ("cold_start", "train", "control")},
         "figures": found,
@@ -111,10 +134,10 @@ def _language_model(model: Path, adapter: Path | None, temperature: float) -> Pl
 def _curve(game: str, run: RunDirectory, found: dict[str, dict[str, Any]]) -> list[tuple[float, float]]:
     """CPU seconds, cold start included, and the figure then: measured at the ends, by the run's short evaluations or at
     its checkpoints in between."""
-    figure, _ = CURVES[game]
+    figure, _ = CURVES[kind_of(game)]
     results = run.results()
     began, trained = results["cold_start_cpu_seconds"], results["train_cpu_seconds"]
-    between = read_points(run) if game == GAME else _evaluated(METRICS[game], run)
+    between = read_points(run) if game == GAME else _evaluated(f"eval/{game}/{METRICS[kind_of(game)]}", run)
     ends = found[COLD_START][game][figure], found[TRAINED][game][figure]
     return [(began, ends[0]), *((began + seconds, value) for seconds, value in between), (began + trained, ends[1])]
 

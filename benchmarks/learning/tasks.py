@@ -27,6 +27,21 @@ class Goal:
     single: str | None = None
     """Another task. Then the figure is held against that task's, seed by seed, and `must` is how many points
     (hundredths) it may be worse."""
+    ahead: int | None = None
+    """Number of seeds on which the trained model must be above its cold start and its control, intervals apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Demonstrations:
+    """Matches of a player that the cold start and the control imitate, where random play teaches nothing."""
+
+    player: str
+    matches: int
+    keep: str
+    """As in `gymposium synth --keep`."""
+
+    def __str__(self) -> str:
+        return f"{self.matches} matches of {self.player}, kept: {self.keep}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +54,8 @@ class Task:
     goals: tuple[Goal, ...]
     anchors: tuple[str, ...] = ()
     """What others reach, in words."""
+    demonstrations: Demonstrations | None = None
+    """None: random matches are imitated."""
     tried: str = ""
     """Where something is missed: what was tried, and why it stopped there. Shown with the results."""
 
@@ -48,6 +65,12 @@ class Task:
         return _FILES / f"{self.name}.toml"
 
 
+MAIL = "mail(kinds=look_up+absent,mails=20,max_calls=4)"
+TABLES = "tables(kinds=lookup+absent,max_calls=3,rows=20)"
+_RIGHT = (
+    Goal(MAIL, "exact unseen", "right answers to tasks of unseen mailboxes in unseen wordings", aim=0.9, ahead=2),
+    Goal(MAIL, "exact", "right answers to other tasks of the mailboxes that it learned from", ahead=2),
+)
 _TIC_TAC_TOE = (
     "uniform random play wins 0.4365; MaskablePPO on the tensor 0.907 after 200,000 frames and 80 CPU s of learning",
     "mcts-100 wins 0.924 and mcts-1000 0.944 in 1,000 games; nobody can win more than 0.9667",
@@ -102,5 +125,16 @@ TASKS = (
                 single="kuhn_poker-self-play",
             ),
         ),
+    ),
+    Task(
+        "mail",
+        1_800,
+        _RIGHT,
+        (
+            "with four calls mail-expert, which reads the latest mails first, is right in 0.474, with ten in all",
+            "the earliest mail on the topic has the answer of 90 % of look-ups, the two earliest that of 99.96 %",
+            "always saying that the mailbox does not hold it is right in 0.2",
+        ),
+        demonstrations=Demonstrations("mail-expert", 10_000, "return>=1"),
     ),
 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from benchmarks.learning.one import TRAINED
-from benchmarks.learning.tasks import Goal, Task
+from benchmarks.learning.one import COLD_START, CONTROL, TRAINED
+from benchmarks.learning.tasks import SEEDS, Goal, Task
 
 Results = Mapping[str, Mapping[str, Any]]
 """By task: its `config`, and under `seeds` what was measured of each run, or why it `failed`."""
@@ -46,8 +46,12 @@ def _figure(goal: Goal, who: str, task: str, seed: str, results: Results) -> flo
 
 
 def is_missed(goal: Goal, task: Task, results: Results) -> bool:
-    """Whether there is something that must be reached, and it was not on some seed."""
-    return goal.must is not None and bool(failed(task, results) or over(task, results) or _below(goal, task, results))
+    """Whether there is something that must be reached, and it was not, on some seed or on too many."""
+    if goal.must is None and goal.ahead is None:
+        return False
+    return bool(failed(task, results) or over(task, results) or _below(goal, task, results)) or _behind(
+        goal, task, results
+    )
 
 
 def over(task: Task, results: Results) -> list[str]:
@@ -61,7 +65,10 @@ def verdict(goal: Goal, task: Task, results: Results) -> str:
     said = [f"run failed on {_seeds(failed(task, results))}"] if failed(task, results) else []
     if late := over(task, results):
         said.append(f"OVER BUDGET on {_seeds(late)}")
-    if goal.must is None:
+    if goal.ahead is not None:
+        short = "MISSED" if _behind(goal, task, results) else "reached"
+        said.append(f"must {short}: ahead on {len(_ahead(goal, task, results))} of {len(runs)}")
+    elif goal.must is None:
         said.append("measured")
     elif goal.single is not None and goal.single not in results:
         said.append(f"not compared yet: {goal.single} was not done")
@@ -82,8 +89,31 @@ def reaches(goal: Goal, found: float | None, bar: float | None) -> bool:
     return found <= bar if goal.falls or goal.single is not None else found >= bar
 
 
+def _behind(goal: Goal, task: Task, results: Results) -> bool:
+    """Whether there are too many seeds on which the trained model is not ahead."""
+    if goal.ahead is None:
+        return False
+    return len(measured(task, results)) - len(_ahead(goal, task, results)) > len(SEEDS) - goal.ahead
+
+
+def _ahead(goal: Goal, task: Task, results: Results) -> list[str]:
+    """The seeds on which the trained model is above its cold start and its control, intervals apart."""
+
+    def interval(who: str, found: Mapping[str, Any]) -> list[float]:
+        ends: list[float] = found["figures"][who][goal.game][f"{goal.figure} interval"]
+        return ends
+
+    return [
+        seed
+        for seed, found in measured(task, results).items()
+        if interval(TRAINED, found)[0] > max(interval(who, found)[1] for who in (COLD_START, CONTROL))
+    ]
+
+
 def _below(goal: Goal, task: Task, results: Results) -> list[str]:
     runs = measured(task, results)
+    if goal.must is None:
+        return []
     return [s for s in runs if not reaches(goal, value(goal, TRAINED, task, s, results), goal.must)]
 
 

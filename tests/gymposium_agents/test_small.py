@@ -15,7 +15,7 @@ from hypothesis import given, strategies as st
 
 from gymposium.errors import BadOption
 from gymposium_agents.loading import LoadedModel, load_model
-from gymposium_agents.small import make_small_model, make_tokenizer
+from gymposium_agents.small import make_prose_tokenizer, make_small_model, make_tokenizer
 from gymposium_agents.small_size import SmallModel
 
 
@@ -52,6 +52,18 @@ def test_a_small_vocabulary_is_kept_to(vocabulary: int) -> None:
     assert tokenizer.decode(tokenizer.encode(BOARDS[0])) == BOARDS[0]
 
 
+LETTERS = [f'From: Ann Berg\nThe fee is {n},500 euros.\n{{"id": "m1{n}"}}' for n in range(4)]
+
+
+def test_words_of_prose_are_single_tokens_and_other_text_is_read_byte_by_byte() -> None:
+    tokenizer = make_prose_tokenizer(LETTERS, 400)
+    assert tokenizer.tokenize(LETTERS[0])[:8] == ["From", ":", "ĠAnn", "ĠBerg", "ĊThe", "Ġfee", "Ġis", "Ġ"]
+    assert tokenizer.tokenize('"m12"}') == ['"', "m", "1", "2", '"}']
+    assert tokenizer.tokenize("Bergé") == [*"BergÃ©"]
+    assert all(tokenizer.decode(tokenizer.encode(text)) == text for text in (*LETTERS, "Bergé\t  ☃"))
+    assert len(make_prose_tokenizer(LETTERS, 265)) == 265
+
+
 def test_the_tokenizer_is_the_same_in_each_process() -> None:
     program = (
         "from gymposium_agents.small import make_tokenizer\n"
@@ -70,9 +82,12 @@ def test_the_tokenizer_is_the_same_in_each_process() -> None:
     assert texts[0] == texts[1]
 
 
-def test_a_model_begins_by_naming_tokens_of_its_prompt(tmp_path: Path) -> None:
-    moves = [f"{column}{row}" for column in "abcde" for row in range(1, 6)]
-    make_small_model(tmp_path, BOARDS, seed=0, size=SmallModel(), moves=moves)
+@pytest.mark.parametrize("prose", [False, True])
+def test_a_model_begins_by_naming_tokens_of_its_prompt(tmp_path: Path, prose: bool) -> None:
+    letters = (*"abcde", "on", "to", "we", "it", "go")
+    moves = [*letters] if prose else [f"{column}{row}" for column in "abcde" for row in range(1, 6)]
+    texts = [*BOARDS, *(f"{word}\n {word}" for word in letters)] * 2
+    make_small_model(tmp_path, texts, seed=0, size=SmallModel(prose=prose), moves=moves)
     loaded = load_model(tmp_path)
     for form in ("{}", " {}"):
         ids = torch.tensor([loaded.chat.plain(form.format(move))[0] for move in moves])

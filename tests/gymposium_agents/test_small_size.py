@@ -14,10 +14,16 @@ from gymposium_agents.small_size import SmallModel
 
 
 @pytest.mark.parametrize(
-    "size", [SmallModel(), SmallModel(hidden=64, layers=1, heads=2, feed_forward=100, vocabulary=300)]
+    "size",
+    [
+        SmallModel(),
+        SmallModel(hidden=64, layers=1, heads=2, feed_forward=100, vocabulary=300),
+        SmallModel(prose=True, layers=3),
+    ],
 )
-@pytest.mark.parametrize("targets", [None, ("q_proj", "fc2")])
-def test_parameters_are_counted_without_torch(size: SmallModel, targets: tuple[str, ...] | None) -> None:
+@pytest.mark.parametrize("some", [False, True])
+def test_parameters_are_counted_without_torch(size: SmallModel, some: bool) -> None:
+    targets = ("q_proj", "down_proj" if size.prose else "fc2") if some else None
     with torch.device("meta"):
         model: Any = AutoModelForCausalLM.from_config(small_config(size, 300))  # type: ignore[no-untyped-call]
         assert sum(parameter.numel() for parameter in model.parameters()) == size.parameters(300)

@@ -13,6 +13,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
+from gymposium.players.grammar import make_player
 from gymposium_train.config import Prompting
 from gymposium_train.config.checks import check
 from gymposium_train.config.reading import config_from, read_config
@@ -294,6 +295,35 @@ def test_learning_measures_a_run_beside_its_cold_start_and_control(
     one, tasks = import_module("benchmarks.learning.one"), import_module("benchmarks.learning.tasks").TASKS
     [kuhn] = [task for task in tasks if task.name == "kuhn_poker-self-play"]
     assert one.learn(kuhn, 7, tmp_path / "runs", settings, may_train=False).report.is_file(), "it is not done again"
+
+
+def test_learning_is_ahead_where_intervals_are_apart_and_counts_right_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT)
+    tasks, verdict = import_module("benchmarks.learning.tasks"), import_module("benchmarks.learning.verdict")
+    measures = import_module("benchmarks.learning.measures")
+    [mail] = [task for task in tasks.TASKS if task.name == "mail"]
+    unseen, _ = mail.goals
+
+    def seed(trained: float, cold: float, control: float) -> dict[str, Any]:
+        figures = {"trained": trained, "cold start": cold, "control": control}
+        found = {
+            who: {tasks.MAIL: {"exact unseen": value, "exact unseen interval": [value - 0.03, value + 0.03]}}
+            for who, value in figures.items()
+        }
+        return {"figures": found, "cpu_seconds": {"cold_start": 300.0, "train": 900.0}}
+
+    ahead, behind, near = seed(0.6, 0.3, 0.4), seed(0.6, 0.3, 0.7), seed(0.6, 0.3, 0.56)
+    for seeds, missed, said in [
+        ({"201": ahead, "202": behind, "203": ahead}, False, "must reached: ahead on 2 of 3; aim reached on 0 of 3"),
+        ({"201": ahead, "202": near, "203": behind}, True, "must MISSED: ahead on 1 of 3; aim reached on 0 of 3"),
+    ]:
+        results = {"mail": {"seeds": seeds}}
+        assert verdict.is_missed(unseen, mail, results) is missed
+        assert verdict.verdict(unseen, mail, results) == said
+
+    monkeypatch.setattr(measures, "TASKS_EACH", 20)
+    found = measures.figures("mail(mails=20)", lambda temperature: make_player("mail-expert"), 0, "expert")
+    assert (found["exact"], found["exact unseen"], found["forfeits"]) == (1.0, 1.0, 0)
 
 
 def test_untuned_keeps_each_run_and_goes_on(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from gymposium_agents.chat import Chat
 from gymposium_agents.loading import LoadedModel
 from gymposium_train.cold_start import Ending, Lesson, batches, cosine, tokenized
 from gymposium_train.config import ColdStart
+from gymposium_train.learner.protocol import Demonstration, conversations
 
 ASKED = Lesson(({"role": "user", "content": "x . o"},), "b2")
 LATER = Lesson(
@@ -51,12 +52,21 @@ def test_replies_that_would_be_cut_off_in_play_are_counted(tiny: LoadedModel) ->
 
 
 def test_games_have_equal_shares_of_every_batch() -> None:
-    lots = [[((1,), (1,))] * 1000, [((2,), (2,))], [((3,), (3,))] * 10]
+    lots = [[Demonstration((n,), (n,))] * count for n, count in ((1, 1000), (2, 1), (3, 10))]
     drawn = list(islice(batches(lots, 8, 0), 3))
     assert [len(batch) for batch in drawn] == [8, 8, 8]
     shares = [sum(batch.count(lot[0]) for batch in drawn) for lot in lots]
     assert shares == [8, 8, 8]
     assert drawn == list(islice(batches(lots, 8, 0), 3))
+
+
+def test_replies_of_one_conversation_are_drawn_together() -> None:
+    talk = [Demonstration((1,), (2, 3)), Demonstration((1, 2, 3, 4), (5,)), Demonstration((1, 2, 3, 4, 5, 6), (7,))]
+    others = [Demonstration((9, n), (n,)) for n in range(5)]
+    assert conversations([*talk, *others]) == [talk, *([one] for one in others)]
+    for batch in islice(batches([[*talk, *others]], 4, 0), 20):
+        assert 4 <= len(batch) <= 6
+        assert [one for one in batch if one in talk] == talk * batch.count(talk[0])
 
 
 def test_the_learning_rate_rises_and_falls() -> None:

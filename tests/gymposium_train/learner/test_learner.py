@@ -194,6 +194,23 @@ def test_imitation_with_legality_makes_legal_replies_likelier_that_nobody_shows(
     assert likelier(2.0) > likelier(0.0)
 
 
+@pytest.mark.parametrize("layout", ["shared", "padded"])
+def test_a_conversation_is_imitated_as_its_replies_are(model_directory: Path, layout: str) -> None:
+    """A reply between the two keeps them apart, and then each is computed for itself."""
+    chat = load_model(model_directory).chat
+    first, reply = chat.prompt("x . o"), chat.reply("b2")
+    one = Demonstration(first, reply, continuations([reply, chat.reply("a1")], reply))
+    next_one = Demonstration(first + reply + chat.prompt("x o o"), chat.reply("c3"))
+    other = Demonstration(chat.prompt(". . ."), chat.reply("a1"))
+
+    def found(*demonstrations: Demonstration) -> dict[str, float]:
+        settings = ONE_STEP.model_copy(update={"layout": layout})
+        return learner(load_model(model_directory), settings, legality=0.5).imitate(demonstrations, 1e-3)
+
+    together, apart = found(one, next_one, other), found(one, other, next_one)
+    assert together == pytest.approx(apart, rel=1e-4)
+
+
 @pytest.mark.parametrize("correction", ["truncate", "mask"])
 def test_decoupled_takes_the_engines_error_into_account(loaded: LoadedModel, rows: list[Row], correction: str) -> None:
     """The engine reports half of each token's probability, while ratios are taken against the learner's own numbers."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gymposium_train.config import TrainConfig
+from gymposium_train.config import ColdStart, TrainConfig
 from gymposium_train.config.reading import changed
 from gymposium_train.run.fitting import fitted
 
@@ -40,12 +42,26 @@ def test_what_is_given_stays(given: tuple[str, ...]) -> None:
     assert str(found).removesuffix(".0") == value
 
 
-def test_a_named_model_keeps_its_prompts_and_free_text_changes_nothing() -> None:
+def test_a_named_model_keeps_its_prompts() -> None:
     named = fit("leduc_poker", given=("model.name=some/model",))
     assert (named.prompting.max_tokens, named.prompting.on_illegal) == (512, "forfeit")
     assert named.credit.critic.scale is not None
-    config = TrainConfig(games=("trace",))
-    assert fitted(config) == config
+    named = fit("mail", given=("model.name=some/model", "prompting.context=state"))
+    assert (named.prompting.context, named.model.small.prose) == ("state", None)
+
+
+def test_a_made_model_reads_prose_in_free_text_and_the_whole_match_in_worlds() -> None:
+    assert [fit(game).model.small.prose for game in ("tic_tac_toe", "trace", "tables")] == [False, True, True]
+    assert [fit(game).prompting.context for game in ("tic_tac_toe", "trace", "tables")] == ["state", "state", "full"]
+    given = fit("tables", given=("prompting.context=state", "model.small.prose=false", "model.small.hidden=32"))
+    assert (given.prompting.context, given.model.small.prose, given.model.small.hidden) == ("state", False, 32)
+
+
+def test_replies_in_files_decide_how_long_replies_may_be(tmp_path: Path) -> None:
+    chat = {"messages": [{"role": "user", "content": "?"}, {"role": "assistant", "content": "x" * 40}]}
+    (tmp_path / "chats.jsonl").write_text(json.dumps(chat), encoding="utf-8")
+    config = TrainConfig(games=("tables",), cold_start=ColdStart(data=(str(tmp_path / "chats.jsonl"),)))
+    assert fitted(config).prompting.max_tokens == 61
 
 
 def test_winners_are_imitated_only_where_nothing_is_hidden_or_drawn() -> None:

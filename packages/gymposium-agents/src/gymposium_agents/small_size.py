@@ -9,6 +9,10 @@ from gymposium.errors import BadOption
 
 UNUSED_POSITIONS = 2
 """Number of rows of OPT's table of positions that stand for no position."""
+BOARD_VOCABULARY, PROSE_VOCABULARY = 512, 2048
+"""Default number of tokens in the vocabulary for boards, and for prose."""
+BOARD_HEADS, PROSE_HEADS = 4, 2
+"""Default number of attention heads in each layer for boards, and for prose."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,12 +23,16 @@ class SmallModel:
     """Width of the residual stream."""
     layers: int = 2
     """Number of layers, each of attention and feed-forward."""
-    heads: int = 4
-    """Number of attention heads in each layer."""
+    heads: int | None = None
+    """Number of attention heads in each layer. By default 4, and 2 for prose: rotary positions need wide heads."""
     feed_forward: int = 128
     """Width of the feed-forward part of each layer."""
-    vocabulary: int = 512
-    """Largest number of tokens in the vocabulary."""
+    prose: bool | None = None
+    """Whether the model reads prose rather than boards. It then has the architecture of Llama, whose rotary positions
+    let it copy words from anywhere in a prompt, and its tokens are words. For boards it has that of OPT, whose learned
+    positions tell cells apart. By default a run makes one for prose if a game of it is of free text."""
+    vocabulary: int | None = None
+    """Largest number of tokens in the vocabulary. By default 512, and 2,048 for prose."""
     context: int = 1024
     """Largest number of tokens of prompt and reply together."""
     initializer_range: float = 0.08
@@ -33,22 +41,39 @@ class SmallModel:
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            if getattr(self, field.name) <= 0:
-                raise BadOption(f"A small model's {field.name} is {getattr(self, field.name)}; it must be above 0.")
-        if self.hidden % self.heads:
+            value = getattr(self, field.name)
+            if value is not None and value is not False and value <= 0:
+                raise BadOption(f"A small model's {field.name} is {value}; it must be above 0.")
+        if self.hidden % self.attention_heads:
             raise BadOption(
-                f"A small model's hidden is {self.hidden}, which its {self.heads} heads cannot share: take a multiple "
-                f"of {self.heads}."
+                f"A small model's hidden is {self.hidden}, which its {self.attention_heads} heads cannot share: take a "
+                f"multiple of {self.attention_heads}."
             )
+
+    @property
+    def attention_heads(self) -> int:
+        """The number of attention heads in each layer."""
+        return self.heads or (PROSE_HEADS if self.prose else BOARD_HEADS)
+
+    @property
+    def tokens(self) -> int:
+        """The largest number of tokens in the vocabulary."""
+        return self.vocabulary or (PROSE_VOCABULARY if self.prose else BOARD_VOCABULARY)
 
     def linear_layers(self) -> dict[str, tuple[int, int]]:
         """Inputs and outputs of each linear map in one layer, by the last part of its name."""
-        attention = dict.fromkeys(("q_proj", "k_proj", "v_proj", "out_proj"), (self.hidden, self.hidden))
-        return {**attention, "fc1": (self.hidden, self.feed_forward), "fc2": (self.feed_forward, self.hidden)}
+        square, up, down = (self.hidden,) * 2, (self.hidden, self.feed_forward), (self.feed_forward, self.hidden)
+        attention = dict.fromkeys(("q_proj", "k_proj", "v_proj", "o_proj" if self.prose else "out_proj"), square)
+        if self.prose:
+            return {**attention, "gate_proj": up, "up_proj": up, "down_proj": down}
+        return {**attention, "fc1": up, "fc2": down}
 
     def parameters(self, vocabulary: int) -> int:
         """The number of parameters with a vocabulary of this many tokens: embeddings of tokens, which the output
-        shares, and of positions, linear maps with biases, and norms."""
+        shares, linear maps, and norms; for boards also embeddings of positions, and biases of maps and norms."""
+        if self.prose:
+            linear = sum(inputs * outputs for inputs, outputs in self.linear_layers().values())
+            return vocabulary * self.hidden + self.layers * (linear + 2 * self.hidden) + self.hidden
         norm = 2 * self.hidden
         linear = sum((inputs + 1) * outputs for inputs, outputs in self.linear_layers().values())
         embeddings = vocabulary + self.context + UNUSED_POSITIONS

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from gymposium.streams import stream
 from gymposium_train.config import ColdStart
 from gymposium_train.learner import Learner
-from gymposium_train.learner.protocol import Demonstration
+from gymposium_train.learner.protocol import Demonstration, conversations
 
 LEAST_END = 16
 """Least number of steps between the step at which the end of a cold start becomes known and its end."""
@@ -53,14 +53,18 @@ def batches(
     lots: Sequence[Sequence[Demonstration]], size: int, seed: int, *key: str | int, first: int = 0
 ) -> Iterator[list[Demonstration]]:
     """Yield endless batches of `size` demonstrations, drawn in equal shares from each lot. There is one lot for each
-    game, so that games with long matches, which have more replies, do not dominate. `key` names the random stream, to
-    which the step is appended, counted from `first`."""
+    game, so that games with long matches, which have more replies, do not dominate. Replies of one conversation are
+    drawn together, so that it is computed once; a batch is then longer by less than one conversation for each lot.
+    `key` names the random stream, to which the step is appended, counted from `first`."""
+    in_lots = [conversations(lot) for lot in lots]
     for step in itertools.count(first):
         rng = stream(seed, *(key or ("sft",)), step)
         batch: list[Demonstration] = []
-        for number, lot in enumerate(lots):
-            share = size // len(lots) + ((number - step) % len(lots) < size % len(lots))
-            batch += rng.choices(lot, k=share)
+        for number, lot in enumerate(in_lots):
+            wanted = len(batch) + size // len(lots) + ((number - step) % len(lots) < size % len(lots))
+            for conversation in rng.choices(lot, k=wanted - len(batch)):
+                if len(batch) < wanted:
+                    batch += conversation
         yield batch
 
 

@@ -26,7 +26,8 @@ class ColdStart(Settings):
     """Maximum number of steps; 0 skips the cold start, for a model that already answers in the right form."""
     failed: float = Field(default=0.03, ge=0.0, lt=1.0)
     """The cold start ends soon after the share of failed replies, sampled for new lessons at temperature 1, is this or
-    less, or it has used a quarter of the budget. 0: it always takes all steps."""
+    less, or it has used a quarter of the budget. With `data` it uses that quarter whole, since files teach more than
+    the form of replies. 0: it always takes all steps."""
     data: tuple[str, ...] = ()
     """Files of `gymposium synth` (chats, JSONL). By default the moves of random players are imitated."""
     games: int | None = Field(default=None, ge=1)

@@ -98,7 +98,7 @@ def _models(config: TrainConfig) -> dict[str, str]:
 
 def _small_counts(model: Model) -> tuple[int, int]:
     """The numbers of parameters and of trained parameters of the small model."""
-    total = model.small.parameters(model.small.vocabulary)
+    total = model.small.parameters(model.small.tokens)
     return total, model.small.lora_parameters(model.lora.rank, model.lora.targets) if model.tune == "lora" else total
 
 

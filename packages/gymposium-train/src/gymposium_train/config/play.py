@@ -25,7 +25,8 @@ class Prompting(Settings):
     """Form of the replies: move, tags or json. In games with tools also tools: calls in the way of the chat template,
     for a named model whose template has tools."""
     context: str = "state"
-    """The part of the match so far that a prompt contains: state, full, truncated or last-K."""
+    """The part of the match so far that a prompt contains: state, full, truncated or last-K. By default state, and full
+    if a game has tools, whose later turns show only what the last tools returned."""
     thinking: bool = False
     """Whether the model thinks before it replies, if its chat template supports that."""
     max_tokens: int | None = Field(default=None, ge=1)

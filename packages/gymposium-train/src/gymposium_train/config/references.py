@@ -138,7 +138,7 @@ def check_servable(config: TrainConfig) -> None:
     model = config.model
     if model.name is not None:
         check_heads(model.name)
-    elif unknown := heads_unknown(model.small.hidden // model.small.heads):
+    elif unknown := heads_unknown(model.small.hidden // model.small.attention_heads):
         raise GymposiumError(
             f"it could not serve the small model: {unknown}. Set model.small.hidden and "
             f"model.small.heads, for instance to 64 and 2, or engine.kind=own."

@@ -20,7 +20,7 @@ from gymposium_train.config import Optimizer
 from gymposium_train.learner.critic import ValueHead
 from gymposium_train.learner.layouts import TokenSequence
 from gymposium_train.learner.precision import compute_type
-from gymposium_train.learner.protocol import Demonstration, Pair
+from gymposium_train.learner.protocol import Demonstration, Pair, conversations
 from gymposium_train.learner.scorer import Scored, Scorer
 from gymposium_train.learner.shares import Share, shares
 from gymposium_train.learner.token_batch import TokenBatch, sequence_of, token_batch
@@ -91,7 +91,7 @@ class ForwardPasses:
         """For each micro-batch, its parts of two means over the completions' tokens at temperature 1: of the negative
         log-probability, and of this with `legality` times the illegality. The parts of all micro-batches and processes
         add up to the means."""
-        counts = Counter(_demonstrated(Demonstration(*one), legal=legality > 0.0) for one in demonstrations)
+        counts = Counter(_demonstrated([Demonstration(*one) for one in demonstrations], legal=legality > 0.0))
         total = sum(len(sequence.places) * count for sequence, count in counts.items())
         for sequences, real in self._batches([*counts]):
             scored = self._scorer(sequences, 1.0)
@@ -133,9 +133,15 @@ class ForwardPasses:
 
 
 def _completion(pair: Pair) -> TokenSequence:
-    return _demonstrated(Demonstration(*pair), legal=False)
+    [sequence] = _demonstrated([Demonstration(*pair)], legal=False)
+    return sequence
 
 
-def _demonstrated(one: Demonstration, *, legal: bool) -> TokenSequence:
-    begin, ids = len(one.prompt), one.prompt + one.completion
-    return TokenSequence(ids, tuple(range(begin, len(ids))), one.legal if legal else ())
+def _demonstrated(demonstrations: Sequence[Demonstration], *, legal: bool) -> Iterator[TokenSequence]:
+    """Yield a sequence for each conversation."""
+    for conversation in conversations(demonstrations):
+        last = conversation[-1]
+        begins = ((one, len(one.prompt)) for one in conversation)
+        places = [begin + n for one, begin in begins for n in range(len(one.completion))]
+        named = [ids for one in conversation for ids in one.legal or ((),) * len(one.completion)]
+        yield TokenSequence(last.prompt + last.completion, tuple(places), tuple(named) if legal and any(named) else ())

@@ -27,6 +27,19 @@ class Demonstration(NamedTuple):
     """For each token of the completion the ids that would continue a legal reply there; empty if they are not known."""
 
 
+def conversations(demonstrations: Sequence[Demonstration]) -> list[list[Demonstration]]:
+    """The demonstrations in order, those of one conversation together: the prompt of a later one begins with the prompt
+    and the completion of the one before."""
+    found: list[list[Demonstration]] = []
+    for one in demonstrations:
+        read = found[-1][-1].prompt + found[-1][-1].completion if found else None
+        if read is not None and one.prompt[: len(read)] == read:
+            found[-1].append(one)
+        else:
+            found.append([one])
+    return found
+
+
 AuxiliarySft = Iterator[tuple[float, Sequence[Demonstration | Pair]]]
 """The demonstrations whose imitation is added to the loss of each optimizer step, after the weight of that term."""
 
@@ -86,8 +99,8 @@ class Learner(Protocol):
 
     def imitate(self, demonstrations: Sequence[Demonstration | Pair], learning_rate: float) -> dict[str, float]:
         """Do one SFT step: maximise the mean log-probability of the completions' tokens, and with the loss's weight of
-        legality that of the tokens that continue a legal reply, where a demonstration names them. Returns metrics by
-        name."""
+        legality that of the tokens that continue a legal reply, where a demonstration names them. Demonstrations that
+        continue the one before them are computed together with it. Returns metrics by name."""
         ...
 
     def refresh_reference(self) -> None:

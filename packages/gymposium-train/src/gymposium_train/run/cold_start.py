@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
@@ -116,6 +116,16 @@ def lessons(run: UnderWay, file: str, tag: str, progress: Callable[[], object] =
             yield [play.lot(wanted) for play in plays]
 
 
+def as_tokens(run: UnderWay, lots: Iterable[Lots], loaded: LoadedModel) -> Iterator[tuple[Lots, list[Lessons]]]:
+    """Yield the lots, each with its tokens of the model. A lot that files give again is not tokenized again."""
+    before: Lots | None = None
+    tokens: list[Lessons] = []
+    for lot in lots:
+        if lot is not before:
+            before, tokens = lot, tokens_of(run, lot, loaded)
+        yield lot, tokens
+
+
 def tokens_of(run: UnderWay, lots: Lots, loaded: LoadedModel) -> list[Lessons]:
     """The lots as tokens of the model."""
     config = run.config
@@ -168,15 +178,16 @@ def _teach(run: UnderWay, lots: Iterator[Lots], bar: StageBar, began: float) -> 
         began += last_point - before
 
     def material() -> Iterator[list[Demonstration]]:
-        for number, lot in enumerate(lots):
+        for number, (lot, tokens) in enumerate(as_tokens(run, lots, loaded)):
             step = number * LOT_STEPS
             if number and settings.failed:
                 measured["train/sft_failed"] = failed_share(loaded, config.prompting, lot, config.seed, step)
-                if measured["train/sft_failed"] <= settings.failed or run.budget_used(began) >= BUDGET_SHARE:
+                # random players teach the form of replies and no more, players in files also what to reply
+                formed = measured["train/sft_failed"] <= settings.failed and not settings.data
+                if formed or run.budget_used(began) >= BUDGET_SHARE:
                     ending.soon(step)
             if config.evaluation.every != 0 and time.process_time() - last_point >= POINT_SECONDS and not ending.known:
                 curve(step)
-            tokens = tokens_of(run, lot, loaded)
             for one in tokens if not number or not settings.data else ():  # files give the same lot again and again
                 counts.update(replies=len(one.demonstrations), too_long=one.too_long, cut_off=one.cut_off)
             if not number:

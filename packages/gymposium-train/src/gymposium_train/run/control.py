@@ -16,7 +16,7 @@ from gymposium_agents.loading import LoadedModel
 from gymposium_train.cold_start import imitate
 from gymposium_train.directory import is_whole, written_whole
 from gymposium_train.learner.protocol import Demonstration
-from gymposium_train.run.cold_start import LOT_STEPS, batches_of, imitator, lessons, tokens_of
+from gymposium_train.run.cold_start import LOT_STEPS, as_tokens, batches_of, imitator, lessons
 from gymposium_train.run.models import load, taught
 from gymposium_train.run.under_way import UnderWay
 
@@ -70,5 +70,5 @@ def learn(
 
 def _material(run: UnderWay, loaded: LoadedModel) -> Iterator[list[Demonstration]]:
     """Batches of fresh random matches, lot by lot, or of the cold start's files in another order."""
-    for number, lot in enumerate(lessons(run, "control", "control")):
-        yield from islice(batches_of(tokens_of(run, lot, loaded), run, "control", number), LOT_STEPS)
+    for number, (_, tokens) in enumerate(as_tokens(run, lessons(run, "control", "control"), loaded)):
+        yield from islice(batches_of(tokens, run, "control", number), LOT_STEPS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import pstdev
 
 from gymposium.driver import MatchJob, play
@@ -14,7 +14,9 @@ from gymposium.games.registry import load_game
 from gymposium.players.protocol import Ask, Reply
 from gymposium.players.random import RandomPlayer
 from gymposium.reading import Reader
+from gymposium.tools import move_of
 from gymposium_agents.settings import form_of
+from gymposium_train.cold_start import read_chats
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.play import SHORT
 from gymposium_train.credit.protocol import Critic
@@ -27,7 +29,7 @@ PENALTY = 0.5
 TRIES = 3
 """Number of failed replies of a seat in a match that cost this; the next one forfeits it."""
 ROOM = 1.5
-"""Ratio of the longest reply to the longest that was seen in these matches, since others may be longer."""
+"""Ratio of the longest reply to the longest that was seen in these matches or in files, since others may be longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +58,14 @@ class _Measured(RandomPlayer):
 
 
 def fitted(config: TrainConfig) -> TrainConfig:
-    """The config with `prompting.max_tokens`, `prompting.on_illegal`, `cold_start.keep` and `credit.critic.scale` as
-    its games need them, where they are left out. Games of free text without tools, which random players cannot play,
-    change nothing."""
-    games = [game for game in map(load_game, config.games) if not game.spec.free_text or game.spec.tools]
+    """The config with the settings that its games decide, where they are left out: `prompting.max_tokens`,
+    `prompting.on_illegal`, `cold_start.keep` and `credit.critic.scale`, and for a model that the run makes
+    `model.small.prose` and, with tools, `prompting.context`. Of games of free text without tools, which random players
+    cannot play, only `model.small.prose` follows."""
+    games = [*map(load_game, config.games)]
+    if config.model.name is None:
+        config = _for_small_model(config, games)
+    games = [game for game in games if not game.spec.free_text or game.spec.tools]
     prompting, critic = config.prompting, getattr(config.credit, "critic", None)
     left_out = [name for name in ("max_tokens", "on_illegal") if getattr(prompting, name) is None]
     if not (isinstance(critic, Critic) and critic.scale is None and config.reward == "returns"):
@@ -70,8 +76,9 @@ def fitted(config: TrainConfig) -> TrainConfig:
         return config
     seen = [look_at(game, form_of(prompting.reply)) for game in games]
     spread = max(one.spread for one in seen) or 1.0
+    longest = _longest_in(config) if cold.data and cold.steps > 0 else max(one.longest for one in seen)
     # a token of a made model has at least one byte, so that a move never has more tokens than bytes
-    room = max(SHORT, math.ceil(ROOM * max(one.longest for one in seen)) + 1)
+    room = max(SHORT, math.ceil(ROOM * longest) + 1)
     values = {"max_tokens": room, "on_illegal": str(FailurePolicy("penalty", TRIES, rounded(PENALTY * spread)))}
     changed: dict[str, Settings] = {
         "prompting": prompting.model_copy(update={name: values[name] for name in left_out}),
@@ -83,6 +90,24 @@ def fitted(config: TrainConfig) -> TrainConfig:
         scaled = critic.model_copy(update={"scale": rounded(spread)})
         changed["credit"] = config.credit.model_copy(update={"critic": scaled})
     return config.model_copy(update=changed)
+
+
+def _for_small_model(config: TrainConfig, games: Sequence[Game]) -> TrainConfig:
+    """The config with what a model that the run makes needs for these games, where it is left out."""
+    model, prompting = config.model, config.prompting
+    if model.small.prose is None:
+        prose = any(game.spec.free_text for game in games)
+        model = model.model_copy(update={"small": replace(model.small, prose=prose)})
+    if "context" not in prompting.model_fields_set and any(game.spec.tools for game in games):
+        # after the first turn a world shows only what the last tools returned
+        prompting = prompting.model_copy(update={"context": "full"})
+    return config.model_copy(update={"model": model, "prompting": prompting})
+
+
+def _longest_in(config: TrainConfig) -> int:
+    """The length in bytes of the longest reply in the files that the cold start imitates."""
+    lessons = read_chats(config.cold_start.data, thinking=config.prompting.thinking)
+    return max(len((lesson.reply + (move_of(lesson.calls) if lesson.calls else "")).encode()) for lesson in lessons)
 
 
 def rounded(value: float) -> float:

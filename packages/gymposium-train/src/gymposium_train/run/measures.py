@@ -106,7 +106,8 @@ def _optima(game: Game) -> dict[str, Any]:
 
 
 def flat(game: Game, opponent: str, score: dict[str, Any]) -> dict[str, float]:
-    """The finite values of a score by the names of metrics: `eval/GAME/OPPONENT/win`."""
+    """The finite values of a score by the names of metrics: `eval/GAME/OPPONENT/win`, and `report.FIGURE` in place of
+    `win` for a figure that the matches report."""
     return {f"eval/{game.name}/{opponent}/{name}": value for name, value in _figures(score) if math.isfinite(value)}
 
 
@@ -115,6 +116,8 @@ def _figures(score: dict[str, Any]) -> Iterator[tuple[str, float]]:
     for name in ("win", "draw", "loss"):
         if name in score["results"]:
             yield name, score["results"][name][0]
+    for name, estimate in score.get("reports", {}).items():
+        yield f"report.{name}", estimate[0]
     readings = score["counts"]["readings"]
     if replies := sum(readings.values()):
         yield "failed", 1.0 - readings.get("move", 0) / replies
