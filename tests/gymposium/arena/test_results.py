@@ -46,6 +46,10 @@ groups = 20
 name = "blackjack"
 players = ["random", "stand-17"]
 groups = 30
+[[games]]
+name = "openspiel:catch"
+players = ["greedy"]
+groups = 1
 """
 
 
@@ -80,6 +84,7 @@ def test_each_kind_of_game_has_its_own_measure(results: Results) -> None:
         "coin_game": ("cooperative", None, False, True),
         "openspiel:matrix_pd": ("general_sum", None, False, True),
         "blackjack": ("solo", None, False, True),
+        "openspiel:catch": ("solo", None, False, True),
     }
     assert results.joint_games == ["tic_tac_toe", "kuhn_poker", "universal_poker(players=3)"]
     assert [one.player for one in results.players] == ["random", "mcts-10", "exact", "greedy", "stand-17"]
@@ -135,6 +140,9 @@ def test_mean_returns_are_above_random_s(results: Results) -> None:
     assert means[0].over_anchor.value > 0.0
     assert means[1].over_anchor is not None
     assert (means[1].over_anchor.low, means[1].over_anchor.high) == (0.0, 0.0)
+    alone = game(results, "openspiel:catch").means
+    assert alone is not None
+    assert [(row.player, row.over_anchor) for row in alone] == [("greedy", None)]  # random did not play
     together = game(results, "coin_game")
     assert [(row.player, row.matches) for row in together.means or ()] == [("random", 3), ("greedy", 3)]
 

@@ -163,7 +163,7 @@ class _PlayedGame:
             errors=len(self.tally.broken - self.tally.finished),
             forfeits=sum(outcome.forfeit is not None for outcome in self.outcomes),
             board=board,
-            means=None if versus or means is None else means_of_players(returns, means, self.matches),
+            means=None if versus or means is None else means_of_players(returns, means, self.matches, everybody),
             returns=table_of(returns) if game.seats > 1 and self.kind != "cooperative" else None,
             yardsticks=yardsticks,
         )

@@ -124,7 +124,7 @@ class Mean(FileModel):
     returned: Interval | None
     """Mean return."""
     over_anchor: Interval | None
-    """Mean return minus the anchor's, on the same deals as far as they share them."""
+    """Mean return minus the anchor's, on the same deals as far as they share them. None if the anchor did not play."""
     place: Place | None
 
 

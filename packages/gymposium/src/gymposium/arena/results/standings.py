@@ -43,17 +43,21 @@ def board_of(ratings: Ratings, payoff: Payoff, matches: Mapping[str, int], means
     )
 
 
-def means_of_players(returns: GameReturns, means: Means, matches: Mapping[str, int]) -> list[Mean]:
-    """The mean returns of the players of a game without winners, from best to worst."""
-    anchor = returns.players.index(anchor_of(returns.players))
+def means_of_players(
+    returns: GameReturns, means: Means, matches: Mapping[str, int], board_players: Sequence[str]
+) -> list[Mean]:
+    """The mean returns of the players of a game without winners, from best to worst. The anchor is that of all players
+    of the board; if it did not play this game, nobody is compared with it."""
+    zero = anchor_of(board_players)
+    anchor = returns.players.index(zero) if zero in returns.players else None
     ranked = places(means.values.tolist(), surely_above(means.samples))
-    low, high = interval(means.samples - means.samples[:, [anchor]])
+    low, high = interval(means.samples - means.samples[:, [anchor or 0]])
     rows = [
         Mean(
             player=player,
             matches=matches[player],
             returned=_estimate(means.values[i], means.low[i], means.high[i]),
-            over_anchor=_estimate(means.values[i] - means.values[anchor], low[i], high[i]),
+            over_anchor=None if anchor is None else _estimate(means.values[i] - means.values[anchor], low[i], high[i]),
             place=ranked[i],
         )
         for i, player in enumerate(returns.players)
