@@ -15,7 +15,7 @@ from typing import Any
 
 from benchmarks.learning.measures import CURVES, PlayerAt, figures, kind_of
 from benchmarks.learning.points import GAME, Points, read_points
-from benchmarks.learning.tasks import TASKS, Task
+from benchmarks.learning.tasks import TASKS, Demonstrations, Task
 from benchmarks.report import about
 from gymposium.durable import replace_text
 from gymposium.errors import BadOption, GymposiumError
@@ -56,23 +56,25 @@ def config_of(task: Task, seed: int, runs: Path, settings: Sequence[str]) -> Tra
     """The task's file for one seed, with further settings in place of its own."""
     overrides = [*map(parse, settings), Override(("seed",), seed, "--seeds")]
     if task.demonstrations:
-        overrides.append(Override(("cold_start", "data"), [str(_chats(runs, task))], "demonstrations"))
+        files = [str(_chats(runs, task, shown)) for shown in task.demonstrations]
+        overrides.append(Override(("cold_start", "data"), files, "demonstrations"))
     return config_from(read_data(task.file), overrides)
 
 
 def demonstrate(task: Task, runs: Path) -> None:
     """Play the matches that a task's cold start imitates, the same for all seeds, unless they stand there already."""
-    shown, file = task.demonstrations, _chats(runs, task)
-    if shown is None or file.is_file():
-        return
-    [game] = read_data(task.file)["games"]
-    command = [sys.executable, "-m", "gymposium", "synth", "--game", game, "--players", shown.player]
-    command += ["--matches", str(shown.matches), "--keep", shown.keep, "--context", "full", "--out", str(file.parent)]
-    subprocess.run(command, check=True)
+    for shown in task.demonstrations:
+        file = _chats(runs, task, shown)
+        if file.is_file():
+            continue
+        [game] = read_data(task.file)["games"]
+        command = [sys.executable, "-m", "gymposium", "synth", "--game", game, "--players", shown.player]
+        command += ["--matches", str(shown.matches), "--keep", shown.keep, "--context", "full"]
+        subprocess.run([*command, "--out", str(file.parent)], check=True)
 
 
-def _chats(runs: Path, task: Task) -> Path:
-    return runs / f"{task.name}-demonstrations" / "data.jsonl"
+def _chats(runs: Path, task: Task, shown: Demonstrations) -> Path:
+    return runs / f"{task.name}-{shown.player}" / "data.jsonl"
 
 
 def learn(task: Task, seed: int, runs: Path, settings: Sequence[str], *, may_train: bool) -> RunDirectory:
@@ -110,7 +112,7 @@ def measure(task: Task, run: RunDirectory) -> dict[str, Any]:
             found.setdefault(who, {})[game] = figures(game, player, config.seed, who.replace(" ", "-"))
     settings = as_data(config)
     if task.demonstrations:
-        settings["cold_start"]["data"] = [str(task.demonstrations)]  # whatever folder they are in
+        settings["cold_start"]["data"] = [str(shown) for shown in task.demonstrations]  # whatever folder they are in
     return {
         "config": settings,
         "tokenizer": hashlib.sha256((run.cold_start / "tokenizer.json").read_bytes()).hexdigest(),

@@ -54,8 +54,8 @@ class Task:
     goals: tuple[Goal, ...]
     anchors: tuple[str, ...] = ()
     """What others reach, in words."""
-    demonstrations: Demonstrations | None = None
-    """None: random matches are imitated."""
+    demonstrations: tuple[Demonstrations, ...] = ()
+    """Empty: random matches are imitated."""
     tried: str = ""
     """Where something is missed: what was tried, and why it stopped there. Shown with the results."""
 
@@ -134,6 +134,9 @@ TASKS = (
             "the earliest mail on the topic has the answer of 90 % of look-ups, the two earliest that of 99.96 %",
             "always saying that the mailbox does not hold it is right in 0.2",
         ),
-        demonstrations=Demonstrations("mail-expert", 10_000, "return>=1"),
+        demonstrations=(
+            Demonstrations("mail-expert", 10_000, "return>=1"),
+            Demonstrations("mail-expert-shuffled", 1_000, "return>=1"),
+        ),
     ),
 )

@@ -123,6 +123,13 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
         entry_point="gymposium_worlds.mail.expert:MailExpert",
     )
     yield OpponentSpec(
+        name="mail-expert-shuffled",
+        form="mail-expert-shuffled",
+        pattern="mail-expert-shuffled",
+        summary="Mail: as mail-expert, but read the mails that a search found in random order.",
+        entry_point="gymposium_worlds.mail.expert:shuffled",
+    )
+    yield OpponentSpec(
         name="tables-expert",
         form="tables-expert",
         pattern="tables-expert",

@@ -1,4 +1,4 @@
-"""The player `mail-expert`, which finds every answer by the tools alone."""
+"""The players `mail-expert` and `mail-expert-shuffled`, which find answers by the tools alone."""
 
 from __future__ import annotations
 
@@ -11,13 +11,17 @@ import pytest
 from gymposium.driver import MatchJob, MatchResult, play
 from gymposium.errors import GymposiumError
 from gymposium.worlds import ToolGame
-from gymposium_worlds.mail.expert import MailExpert
+from gymposium_worlds.mail.expert import MailExpert, shuffled
 
 Maker = Callable[..., ToolGame]
 
 
-def played(game: ToolGame, seeds: range) -> list[MatchResult]:
-    return list(play([MatchJob(f"match-{seed}", game, [MailExpert()], seed) for seed in seeds]))
+def played(game: ToolGame, seeds: range, player: Callable[[], MailExpert] = MailExpert) -> list[MatchResult]:
+    return list(play([MatchJob(f"match-{seed}", game, [player()], seed) for seed in seeds]))
+
+
+def calls_of(result: MatchResult) -> list[str]:
+    return [event.move for event in result.events if event.seat == 0]
 
 
 @pytest.mark.parametrize(("size", "split"), [(20, "train"), (60, "test"), (200, "train")])
@@ -37,6 +41,15 @@ def test_the_expert_is_right_in_each_task(size: int, split: str, mail: Maker) ->
 def test_equal_tasks_are_played_alike(mail: Maker) -> None:
     game = mail(mails=60)
     assert [one.events for one in played(game, range(5))] == [one.events for one in played(game, range(5))]
+
+
+def test_the_shuffled_expert_reads_in_another_order_and_is_right_in_look_ups(mail: Maker) -> None:
+    game = mail(mails=60, kinds="look_up")
+    results = played(game, range(20), shuffled)
+    assert [result.returns for result in results] == [(1.0,)] * 20
+    again, in_order = played(game, range(20), shuffled), played(game, range(20))
+    assert [calls_of(result) for result in results] == [calls_of(result) for result in again]
+    assert [calls_of(result)[1] for result in results] != [calls_of(result)[1] for result in in_order]
 
 
 def test_it_says_what_it_cannot_play(mail: Maker, tmp_path: Path) -> None:

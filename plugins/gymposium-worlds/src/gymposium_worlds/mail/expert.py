@@ -1,7 +1,9 @@
-"""The player `mail-expert`: it reads the mails that name the topic of the question, and answers from their text.
+"""The players `mail-expert` and `mail-expert-shuffled`: they read the mails that name the topic of the question, and
+answer from their text.
 
-It knows what it is shown and nothing else. It understands questions and sentences of generated mailboxes, as the
-checker does (`gymposium_worlds.mail.proof`), and so is right in all of them if it has 10 calls.
+They know what they are shown and nothing else. They understand questions and sentences of generated mailboxes, as the
+checker does (`gymposium_worlds.mail.proof`). `mail-expert` reads in the order in which no later mail could change the
+answer, and so is right in all tasks if it has 10 calls.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from random import Random
 
 from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Style
@@ -37,14 +40,21 @@ class _Notes:
     """True once a mail of the person in question was looked for, which shows what colleagues call the person."""
 
 
+@dataclass(frozen=True, slots=True)
 class MailExpert:
-    """Player of `mail` that works by rules. It is deterministic."""
+    """Player of `mail` that works by rules."""
 
-    name = "mail-expert"
+    name: str = "mail-expert"
+    shuffles: bool = False
+    """True: it reads the mails that a search found in random order, from the seat's own stream. It then may take an
+    old value for the newest one, and shows more ways to look for an answer."""
     reader: Reader = READERS["move"]
     style: Style = "full"
-    deterministic = True
     repeats: Repeats = "quickly"
+
+    @property
+    def deterministic(self) -> bool:
+        return not self.shuffles
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         return [Reply(move_of([self._next(ask)])) for ask in asks]
@@ -58,8 +68,19 @@ class MailExpert:
         if mail := read_mail(text):
             notes.mails.append(mail)
         elif ids := listed_ids(text):
-            notes.unread = ids[:1] if notes.knows_names else ids[::-1] if notes.asked.form == "first" else ids
+            notes.unread = ids[:1] if notes.knows_names else self._in_order(ids, notes.asked, ask.rng)
         return _answer(notes) or _step(notes) or _final(UNKNOWN_ANSWER, ())
+
+    def _in_order(self, ids: list[str], asked: Asked, rng: Random) -> list[str]:
+        """Ids of a list in the order in which they are read."""
+        if self.shuffles:
+            return rng.sample(ids, len(ids))
+        return ids[::-1] if asked.form == "first" else ids
+
+
+def shuffled() -> MailExpert:
+    """Return the player that reads in random order."""
+    return MailExpert("mail-expert-shuffled", shuffles=True)
 
 
 def _asked(ask: Ask, text: str) -> Asked:
