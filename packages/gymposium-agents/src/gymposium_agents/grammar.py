@@ -53,7 +53,7 @@ def language_model_player(model: str, adapter: str | None = None, options: str |
     values = parse_options(options)
     directory = None
     if adapter is not None:
-        from gymposium_agents.lora.attach import adapter_directory  # PEFT takes three seconds to import
+        from gymposium_agents.lora.attach import adapter_directory  # torch takes seconds to import
 
         directory = adapter_directory(adapter)
     places = [place for place in (directory, player_directory(model)) if place is not None]

@@ -18,6 +18,7 @@ from gymposium.settings import NoSettings
 from gymposium_agents.chat import Chat
 from gymposium_agents.engines.protocol import EngineStart
 from gymposium_agents.engines.transformers import TransformersEngine
+from gymposium_agents.lora.attach import load_lora
 from gymposium_agents.lora.files import PLAYER
 from gymposium_agents.sources import NO_TRUST, Trust, no_model, on_this_machine_only, reading
 from gymposium_agents.tokens import Policy
@@ -156,8 +157,6 @@ def load_model(
 
         keep_unpacked(model)
     if adapter is not None:
-        from gymposium_agents.lora.attach import load_lora  # PEFT takes three seconds to import
-
         model = load_lora(model, adapter)
     if gpu and load is None:
         model = model.to("cuda")

@@ -1,4 +1,7 @@
-"""LoRA adapters on a model: attaching a new one, loading a saved one."""
+"""LoRA adapters on a model: attaching a new one, loading a saved one.
+
+PEFT is imported where it is used: that takes seconds, and a run without adapters needs none of it.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,6 @@ from typing import Any
 import torch
 from huggingface_hub import snapshot_download
 from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
-from peft import LoraConfig, PeftModel, get_peft_model
 
 from gymposium.errors import BadOption, GymposiumError
 from gymposium_agents.lora.files import CONFIG, MAX_RANK, PLAYER, WEIGHTS, Adapter, check_target_names, read_adapter
@@ -41,6 +43,8 @@ def attach_lora(model: Any, *, rank: int, alpha: int, seed: int, targets: Collec
         raise GymposiumError("The model has an adapter already. Attach to the model itself: load it again.")
     if targets is not None:
         check_targets(model, targets)
+    from peft import LoraConfig, get_peft_model
+
     config = LoraConfig(
         r=rank,
         lora_alpha=alpha,
@@ -64,6 +68,8 @@ def load_lora(model: Any, adapter: str | Path) -> Any:
     """`model` with a saved adapter on top of it. `adapter` is a directory or a hub name.
 
     Raises `GymposiumError` if there is no such adapter, and if it is for another model."""
+    from peft import PeftModel
+
     directory = adapter_directory(adapter)
     _check_fits(model, read_adapter(directory), adapter)
     with without_pefts_warning():

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from peft import LoraConfig, get_peft_model_state_dict
 from safetensors.torch import save
 
 from gymposium.errors import GymposiumError
@@ -21,6 +20,8 @@ def save_lora(model: Any, directory: str | Path, *, adapter: str | None = None) 
     active one. Equal adapters give equal files.
 
     Raises `GymposiumError`, before anything is written, if vLLM could not serve the adapter."""
+    from peft import LoraConfig, get_peft_model_state_dict  # takes seconds, and a run without adapters needs none of it
+
     name = adapter if adapter is not None else active_adapter(model)
     config = model.peft_config.get(name)
     if config is None:

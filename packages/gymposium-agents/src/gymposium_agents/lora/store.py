@@ -48,7 +48,7 @@ class AdapterStore:
         exists with the same weights, as in a resumed run, is only made current.
 
         Raises `GymposiumError` if the version exists with other weights, and as `save_lora` does."""
-        from gymposium_agents.lora.saving import save_lora  # PEFT takes seconds to import
+        from gymposium_agents.lora.saving import save_lora  # torch takes seconds to import
 
         policy = Policy(self.name, version)
         target = self._place(policy)
