@@ -68,7 +68,8 @@ def demonstrate(task: Task, runs: Path) -> None:
         if file.is_file():
             continue
         [game] = read_data(task.file)["games"]
-        command = [sys.executable, "-m", "gymposium", "synth", "--game", game, "--players", shown.player]
+        command = [str(Path(sys.executable).with_name("gymposium")), "synth", "--game", game]
+        command += ["--players", shown.player]
         command += ["--matches", str(shown.matches), "--keep", shown.keep, "--context", "full"]
         subprocess.run([*command, "--out", str(file.parent)], check=True)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -324,6 +325,18 @@ def test_learning_is_ahead_where_intervals_are_apart_and_counts_right_answers(mo
     monkeypatch.setattr(measures, "TASKS_EACH", 20)
     found = measures.figures("mail(mails=20)", lambda temperature: make_player("mail-expert"), 0, "expert")
     assert (found["exact"], found["exact unseen"], found["forfeits"]) == (1.0, 1.0, 0)
+
+
+def test_learning_plays_the_demonstrations_of_a_task_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT)
+    one, tasks = import_module("benchmarks.learning.one"), import_module("benchmarks.learning.tasks")
+    [mail] = [task for task in tasks.TASKS if task.name == "mail"]
+    few = replace(mail, demonstrations=(tasks.Demonstrations("mail-expert", 8, "all"),))
+    one.demonstrate(few, tmp_path)
+    [data] = one.config_of(few, 7, tmp_path, ()).cold_start.data
+    assert len(Path(data).read_text(encoding="utf-8").splitlines()) == 8
+    monkeypatch.setattr(subprocess, "run", None)  # nothing is played again
+    one.demonstrate(few, tmp_path)
 
 
 def test_untuned_keeps_each_run_and_goes_on(tmp_path: Path) -> None:
