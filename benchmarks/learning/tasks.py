@@ -132,8 +132,7 @@ TASKS = (
         (
             "three calls are a search, one mail and the answer",
             "mail-expert reads the latest mail that a search finds, and so is right in 0.25; with ten calls in all",
-            "the earliest mail on the topic has the answer of 90 % of look-ups: who reads it, and answers from it, is right in "
-            "0.92",
+            "the earliest mail on the topic has the answer of 90 % of look-ups, so that reading it makes right in 0.92",
             "always saying that the mailbox does not hold it is right in 0.2",
         ),
         demonstrations=(
