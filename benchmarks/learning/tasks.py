@@ -127,7 +127,7 @@ TASKS = (
     ),
     Task(
         "mail",
-        2_600,
+        1_300,
         _RIGHT,
         (
             "three calls are a search, one mail and the answer",
