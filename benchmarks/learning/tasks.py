@@ -139,5 +139,10 @@ TASKS = (
             Demonstrations("mail-expert", 30_000, "return>=1"),
             Demonstrations("mail-expert-shuffled", 1_000, "return>=1"),
         ),
+        tried="On development seed 1: with four calls, 10,000 matches of mail-expert and rates of 2e-4 to 1e-3, GRPO "
+        "stayed at its cold start (0.31 to 0.35), because the model never read another mail than the latest. With "
+        "matches of mail-expert-shuffled among those that are imitated it learns within 20 steps to read the earliest "
+        "(reads of the right mail rise from 0.45 to 0.8), but answers from what it read become hardly better, whereas "
+        "more imitation improves them: half of the answers from the right mail are of another attribute or misspelt.",
     ),
 )

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import runpy
 import subprocess
 import sys
+import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -24,6 +27,26 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def run(module: str, *options: str, status: int = 0) -> None:
     python("-m", f"benchmarks.{module}", *options, status=status)
+
+
+@pytest.fixture
+def run_here(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Like `run`, but in this process, which has torch already: importing it takes longer than a small benchmark."""
+
+    def run_here(module: str, *options: str, status: int = 0) -> None:
+        monkeypatch.syspath_prepend(ROOT)
+        monkeypatch.chdir(ROOT)
+        monkeypatch.setattr(sys, "argv", [module, *options])
+        code = None
+        with warnings.catch_warnings():
+            warnings.simplefilter("default")  # a warning is no error in a benchmark
+            try:
+                runpy.run_module(f"benchmarks.{module}", run_name="__main__", alter_sys=True)
+            except SystemExit as ended:
+                code = ended.code
+        assert int(code or 0) == status
+
+    return run_here
 
 
 def python(*options: str, status: int = 0) -> subprocess.CompletedProcess[str]:
@@ -184,10 +207,10 @@ def test_published_results_name_their_command_and_versions() -> None:
         assert path.with_suffix(".md").is_file()
 
 
-def test_training_speed_compares_sides_that_compute_the_same(tmp_path: Path) -> None:
+def test_training_speed_compares_sides_that_compute_the_same(tmp_path: Path, run_here: Callable[..., None]) -> None:
     """The comparison is inside it: it stops where log-probabilities or gradients differ. TRL's trainer runs beside it,
     and the table of a GPU runs here for its parts' sake alone."""
-    run("training_speed", "step", "main-job", "memory", "gpu", "--tiny", "--repeats", "1", "--out", str(tmp_path))
+    run_here("training_speed", "step", "main-job", "memory", "gpu", "--tiny", "--repeats", "1", "--out", str(tmp_path))
     step, job, memory, gpu = (
         json.loads((tmp_path / f"training_speed-{name}.json").read_text(encoding="utf-8"))
         for name in ("step", "main-job", "memory", "gpu")
@@ -206,10 +229,10 @@ def test_the_table_of_a_gpu_is_refused_where_there_is_none(tmp_path: Path) -> No
     assert not [*tmp_path.iterdir()]
 
 
-def test_classical_learns_and_is_held_against_a_bare_environment(tmp_path: Path) -> None:
+def test_classical_learns_and_is_held_against_a_bare_environment(tmp_path: Path, run_here: Callable[..., None]) -> None:
     """So few frames are too few to win 0.85, and it says so."""
     small = "--frames 2048 --seeds 7 --matches 20 --slices 1 --rollouts 1".split()
-    run("classical", *small, "--out", str(tmp_path), status=1)
+    run_here("classical", *small, "--out", str(tmp_path), status=1)
     found = json.loads((tmp_path / "classical.json").read_text(encoding="utf-8"))
     assert found["seeds"]["7"]["frames"] == 2048
     assert found["worst"] == found["seeds"]["7"]["win"][0] < 0.85
@@ -242,10 +265,10 @@ def test_expectimax_says_how_often_the_tile_is_made(tmp_path: Path) -> None:
     assert "NONE does it" in (tmp_path / "expectimax.md").read_text(encoding="utf-8")
 
 
-def test_engines_in_process_compares_sides_that_compute_the_same(tmp_path: Path) -> None:
+def test_engines_in_process_compares_sides_that_compute_the_same(tmp_path: Path, run_here: Callable[..., None]) -> None:
     """The comparison is inside it: it stops where log-probabilities differ."""
     small = "in-process --small-only --repeats 1 --matches 16".split()
-    run("engines", *small, "--out", str(tmp_path))
+    run_here("engines", *small, "--out", str(tmp_path))
     found = json.loads((tmp_path / "engines-in-process.json").read_text(encoding="utf-8"))
     assert len(found["comparisons"]) == 3
     for one in found["comparisons"]:
@@ -268,13 +291,13 @@ def test_every_task_is_learned_by_a_model_of_the_run_from_random_play_alone(file
 
 
 def test_learning_measures_a_run_beside_its_cold_start_and_control(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, run_here: Callable[..., None]
 ) -> None:
     """So little training misses what must be reached, and it says so."""
     settings = "steps=2 cold_start.steps=3 cold_start.games=40 rollout.groups=16 checkpoints.every=1".split()
     options = ["kuhn_poker-self-play", "--seeds", "7", "--runs", str(tmp_path / "runs"), "--out", str(tmp_path)]
     options += [part for setting in settings for part in ("--set", setting)]
-    run("learning", *options, status=1)
+    run_here("learning", *options, status=1)
     task = json.loads((tmp_path / "learning.json").read_text(encoding="utf-8"))["tasks"]["kuhn_poker-self-play"]
     found = task["seeds"]["7"]
     assert found["figures"].keys() == {"cold start", "trained", "control", "random play"}
@@ -292,7 +315,6 @@ def test_learning_measures_a_run_beside_its_cold_start_and_control(
     assert "connect_four: not done yet on 201, 202, 203." in text
     assert "<svg" in (tmp_path / "learning.html").read_text(encoding="utf-8")
     assert (tmp_path / "learning.png").stat().st_size
-    monkeypatch.syspath_prepend(ROOT)
     one, tasks = import_module("benchmarks.learning.one"), import_module("benchmarks.learning.tasks").TASKS
     [kuhn] = [task for task in tasks if task.name == "kuhn_poker-self-play"]
     assert one.learn(kuhn, 7, tmp_path / "runs", settings, may_train=False).report.is_file(), "it is not done again"
