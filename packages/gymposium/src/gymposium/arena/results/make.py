@@ -163,7 +163,9 @@ class _PlayedGame:
             errors=len(self.tally.broken - self.tally.finished),
             forfeits=sum(outcome.forfeit is not None for outcome in self.outcomes),
             board=board,
-            means=None if versus or means is None else means_of_players(returns, means, self.matches, everybody),
+            means=None
+            if versus or means is None
+            else means_of_players(returns, means, self.matches, anchor_of(everybody)),
             returns=table_of(returns) if game.seats > 1 and self.kind != "cooperative" else None,
             yardsticks=yardsticks,
         )

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from gymposium.arena.ratings.bootstrap import interval
 from gymposium.arena.ratings.cycles import cycles
-from gymposium.arena.ratings.fit import Ratings, anchor_of
+from gymposium.arena.ratings.fit import Ratings
 from gymposium.arena.ratings.payoff import Payoff
 from gymposium.arena.ratings.ranks import places, surely_above
 from gymposium.arena.ratings.returns import GameReturns, Means
@@ -43,26 +43,31 @@ def board_of(ratings: Ratings, payoff: Payoff, matches: Mapping[str, int], means
     )
 
 
-def means_of_players(
-    returns: GameReturns, means: Means, matches: Mapping[str, int], board_players: Sequence[str]
-) -> list[Mean]:
-    """The mean returns of the players of a game without winners, from best to worst. The anchor is that of all players
-    of the board; if it did not play this game, nobody is compared with it."""
-    zero = anchor_of(board_players)
-    anchor = returns.players.index(zero) if zero in returns.players else None
+def means_of_players(returns: GameReturns, means: Means, matches: Mapping[str, int], anchor: str) -> list[Mean]:
+    """The mean returns of the players of a game without winners, from best to worst. `anchor` is the board's; if it did
+    not play this game, nobody is compared with it."""
     ranked = places(means.values.tolist(), surely_above(means.samples))
-    low, high = interval(means.samples - means.samples[:, [anchor or 0]])
+    over_anchor = _over(returns.players, means, anchor)
     rows = [
         Mean(
             player=player,
             matches=matches[player],
             returned=_estimate(means.values[i], means.low[i], means.high[i]),
-            over_anchor=None if anchor is None else _estimate(means.values[i] - means.values[anchor], low[i], high[i]),
+            over_anchor=over_anchor[i],
             place=ranked[i],
         )
         for i, player in enumerate(returns.players)
     ]
     return _in_order(rows)
+
+
+def _over(players: Sequence[str], means: Means, anchor: str) -> list[Interval | None]:
+    """Each player's mean return minus the anchor's, None if the anchor is not among the players."""
+    if anchor not in players:
+        return [None] * len(players)
+    zero = players.index(anchor)
+    low, high = interval(means.samples - means.samples[:, [zero]])
+    return [_estimate(means.values[i] - means.values[zero], low[i], high[i]) for i in range(len(players))]
 
 
 def table_of(returns: GameReturns) -> list[list[float | None]]:
