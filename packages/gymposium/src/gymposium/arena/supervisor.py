@@ -18,6 +18,7 @@ from pathlib import Path
 from time import monotonic
 
 from gymposium.arena.schedule import Lineup
+from gymposium.arena.starting import ctrl_c_waits
 from gymposium.arena.worker import Message, PlayerAsked, Progress, Task, TaskEnded, work
 
 _SPAWN = get_context("spawn")
@@ -33,7 +34,8 @@ def play_tasks(
     try:
         while waiting or running:
             while waiting and len(running) < workers:
-                running.append(_Worker(plugins, waiting.popleft()))
+                with ctrl_c_waits():
+                    running.append(_Worker(plugins, waiting.popleft()))
             _sleep(running)
             for worker in [*running]:
                 for message in worker.listen():
@@ -68,10 +70,7 @@ class _Worker:
     def __init__(self, plugins: Sequence[Path], task: Task) -> None:
         self.connection, theirs = _SPAWN.Pipe()
         self._process = _SPAWN.Process(target=work, args=(theirs, [*plugins]), name="tournament worker")
-        # Ctrl-C reaches all processes of the terminal, but only this one handles it, by ending the others
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         self._process.start()
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
         theirs.close()  # so that the connection ends with the process
         self.lost = False
         """True once the process has ended."""

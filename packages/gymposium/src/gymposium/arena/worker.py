@@ -8,7 +8,6 @@ process.
 from __future__ import annotations
 
 import os
-import signal
 import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,6 +19,7 @@ from pathlib import Path
 from gymposium.arena.entries import Entry, make_entrant
 from gymposium.arena.matches import MatchesFile
 from gymposium.arena.schedule import Lineup, jobs
+from gymposium.arena.starting import receive_no_ctrl_c
 from gymposium.driver import Answer, Guard, MatchJob, PlayerFailure, play
 from gymposium.players.protocol import Ask, Player
 from gymposium.plugins.host import host
@@ -95,8 +95,7 @@ Message = PlayerAsked | PlayerAnswered | Progress | TaskEnded
 
 def work(supervisor: Connection, plugins: Sequence[Path]) -> None:
     """Play tasks from the supervisor until it sends None. `plugins` are one-file plugins to load."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the supervisor receives it too and ends this process
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    receive_no_ctrl_c()
     threading.Thread(target=_end_with_parent, daemon=True).start()
     for file in plugins:
         host().load_file(file)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -15,6 +14,7 @@ from gymposium.arena.board import Board
 from gymposium.arena.entries import Entry
 from gymposium.arena.exact_file import exact_path
 from gymposium.arena.schedule import lineups
+from gymposium.arena.starting import ctrl_c_waits, receive_no_ctrl_c
 from gymposium.arena.verify.entries import check_entries
 from gymposium.arena.verify.exact import check_exact
 from gymposium.arena.verify.files import check_files
@@ -134,7 +134,10 @@ class _Workforce:
 
     def begin_results(self, board: Board) -> Callable[[], tuple[ResultsState, list[Finding]]]:
         """Start to check the results. The returned function waits until that is done."""
-        return partial(check_results, board) if self._pool is None else self._pool.submit(check_results, board).result
+        if self._pool is None:
+            return partial(check_results, board)
+        with ctrl_c_waits():
+            return self._pool.submit(check_results, board).result
 
     def check(self, checks: Sequence[LineupCheck]) -> Iterator[tuple[int, Checked]]:
         """Verify lineups and yield each result with the lineup's index as soon as it is there."""
@@ -143,7 +146,8 @@ class _Workforce:
             yield from ((number, check_lineup(check, players)) for number, check in enumerate(checks))
             return
         # players are usually listed from weak to strong: start the slowest lineups first
-        numbers = {self._pool.submit(_check, check): number for number, check in reversed([*enumerate(checks)])}
+        with ctrl_c_waits():
+            numbers = {self._pool.submit(_check, check): number for number, check in reversed([*enumerate(checks)])}
         for done in as_completed(numbers):
             yield numbers[done], done.result()
 
@@ -154,7 +158,7 @@ class _Workforce:
 
 
 def _begin(plugins: Sequence[Path]) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process receives it too and ends this process
+    receive_no_ctrl_c()
     for file in plugins:
         host().load_file(file)
 

@@ -13,6 +13,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import cast
 
+from gymposium.arena.starting import ctrl_c_waits, receive_no_ctrl_c
 from gymposium.arena.verify.lineup import LineupCheck, planned_jobs
 from gymposium.arena.verify.player_pool import PlayerPool
 from gymposium.arena.verify.replay import AskingScripts, RecordedPlayer, difference
@@ -32,7 +33,8 @@ def check_claim(check: LineupCheck, match: str, seat: int, plugins: Sequence[Pat
     None if the player fails again in any way."""
     ours, theirs = _SPAWN.Pipe()
     process = _SPAWN.Process(target=_ask, args=(theirs, check, match, seat, [*plugins]), daemon=True)
-    process.start()
+    with ctrl_c_waits():
+        process.start()
     theirs.close()
     try:
         if (before := _received(ours)) != _ASKED:
@@ -52,6 +54,7 @@ def _received(connection: Connection) -> str | None:
 
 
 def _ask(connection: Connection, check: LineupCheck, match: str, seat: int, plugins: Sequence[Path]) -> None:
+    receive_no_ctrl_c()
     for file in plugins:
         host().load_file(file)
     pool = PlayerPool()

@@ -1,0 +1,37 @@
+"""Ctrl-C while processes of the arena start. A terminal sends it to all of them, and only the first one handles it."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+
+@contextmanager
+def ctrl_c_waits() -> Iterator[None]:
+    """Context in which Ctrl-C waits for the end of the block, and a process starts that does not receive it.
+
+    A process that is started halfway would print a traceback. Python handles signals in the main thread, whichever
+    thread the system gives them to, so this thread's mask, which the new process inherits, does not suffice."""
+    pressed: list[tuple[int, FrameType | None]] = []
+    handler = signal.getsignal(signal.SIGINT)
+    handles = threading.current_thread() is threading.main_thread() and callable(handler)
+    if handles:
+        signal.signal(signal.SIGINT, lambda number, frame: pressed.append((number, frame)))
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if handles:
+            signal.signal(signal.SIGINT, handler)
+    if pressed and callable(handler):
+        handler(*pressed[0])
+
+
+def receive_no_ctrl_c() -> None:
+    """Ignore Ctrl-C from now on, in a process that was started in `ctrl_c_waits`: the first process ends it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
