@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given, strategies as st
 from rich.console import Console
 
+from gymposium.cli.text import note
 from gymposium_train.live import WIDTH, Lines, Terminal, arrow, sparkline, view
+from gymposium_train.progress import say
 
 
 def drawn(terminal: Terminal, console: Console) -> str:
@@ -81,6 +83,21 @@ def test_a_sparkline_has_a_block_for_each_value(values: list[float]) -> None:
 
 def test_arrows() -> None:
     assert (arrow([1.0]), arrow([2.0, 2.0]), arrow([1.0, 2.0]), arrow([2.0, 1.0])) == ("→", "→", "↗", "↘")
+
+
+def test_what_is_told_is_printed_by_the_console_of_the_picture(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another console would print it into the picture."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    printed: list[Console] = []
+    monkeypatch.setattr(Console, "print", lambda self, *_, **__: printed.append(self))
+    with view() as shown, shown.stage("Training", 10):
+        say("told one thing")
+        note("told another")
+    assert len({id(console) for console in printed}) == 1
+    say("after it")
+    assert printed[-1] is not printed[0]
 
 
 def test_elsewhere_there_are_lines(capsys: pytest.CaptureFixture[str]) -> None:

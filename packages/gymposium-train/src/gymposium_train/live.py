@@ -16,7 +16,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from rich.table import Table
 from rich.text import Text
 
-from gymposium.cli.text import err
+from gymposium.cli.text import displaying, err
 from gymposium.visible import visible
 from gymposium_train.progress import say
 
@@ -198,7 +198,8 @@ def view() -> Iterator[View]:
         yield Lines()
         return
     terminal = Terminal(console)
-    with Live(console=console, get_renderable=terminal.render, transient=True, refresh_per_second=4):
+    live = Live(console=console, get_renderable=terminal.render, transient=True, refresh_per_second=4)
+    with live, displaying(console):
         yield terminal
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -19,7 +20,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from gymposium.cli.text import err, note
+from gymposium.cli.text import displaying, err, note
 from gymposium.driver import SCHEDULES, Schedule
 from gymposium.errors import BadOption
 from gymposium.players.protocol import Player
@@ -53,10 +54,11 @@ class _Rate(ProgressColumn):
         return Text("" if task.speed is None else f"{task.speed:,.1f}/s")
 
 
-def match_bar() -> Progress:
+@contextmanager
+def match_bar() -> Iterator[Progress]:
     """A progress bar on stderr, shown only on a terminal."""
     console = err()
-    return Progress(
+    bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
@@ -66,6 +68,8 @@ def match_bar() -> Progress:
         transient=True,
         disable=not console.is_terminal,
     )
+    with bar, displaying(console):
+        yield bar
 
 
 def note_remarks(players: Iterable[Player]) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -20,9 +21,25 @@ def out() -> Console:
     return Console(highlight=False, markup=False)
 
 
+_displaying: list[Console] = []
+"""The console on stderr that shows a live display, if any."""
+
+
 def err() -> Console:
-    """A console on stderr, for progress, notes and errors."""
-    return Console(stderr=True, highlight=False, markup=False)
+    """A console on stderr, for progress, notes and errors. While a live display is shown it is the display's, so that
+    what is printed appears above the display."""
+    return _displaying[-1] if _displaying else Console(stderr=True, highlight=False, markup=False)
+
+
+@contextmanager
+def displaying(console: Console) -> Iterator[None]:
+    """Context in which this console on stderr, and so `err`, shows a live display. Rich finds out where a display is
+    only for prints on the display's own console."""
+    _displaying.append(console)
+    try:
+        yield
+    finally:
+        _displaying.remove(console)
 
 
 def complain(message: str) -> None:
