@@ -279,15 +279,17 @@ def test_a_model_that_is_named_is_neither_copied_nor_taught(
 
 
 def test_a_cold_start_from_files_alone(tmp_path: Path, quick_config: Any) -> None:
-    """There are no steps of reinforcement learning and no random matches: the model gives the replies of the file."""
-    chat = {"messages": [{"role": "user", "content": "Say it."}, {"role": "assistant", "content": "bet"}]}
+    """There are no steps of reinforcement learning and no random matches: the model gives the replies of the file. No
+    random player is measured in a game of free text, which it could not play."""
+    chat = {"messages": [{"role": "user", "content": "Say it."}, {"role": "assistant", "content": "7"}]}
     (tmp_path / "chats.jsonl").write_text(json.dumps(chat) + "\n")
     data = f"cold_start.data={json.dumps([str(tmp_path / 'chats.jsonl')])}"
-    run = start_run(tmp_path / "run", quick_config(data, "steps=0", "cold_start.batch=4", "cold_start.keep="))
+    settings = ('games=["qa(digits=1)"]', data, "steps=0", "cold_start.batch=4", "cold_start.keep=")
+    run = start_run(tmp_path / "run", quick_config(*settings))
     assert run.results()["cold_start"] == {"replies": 1, "too_long": 0, "cut_off": 0}
     assert not run.matches("cold_start").exists()
     assert run.metrics()[-1]["train/sft_loss"] < 0.1
-    assert list(run.results()["evaluations"]) == ["cold start", "anchor random"]
+    assert list(run.results()["evaluations"]) == ["cold start"]
     assert run.report.read_text(encoding="utf-8").count("<svg") == 1
 
 

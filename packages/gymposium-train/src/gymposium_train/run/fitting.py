@@ -65,7 +65,7 @@ def fitted(config: TrainConfig) -> TrainConfig:
     games = [*map(load_game, config.games)]
     if config.model.name is None:
         config = _for_small_model(config, games)
-    games = [game for game in games if not game.spec.free_text or game.spec.tools]
+    games = [game for game in games if game.spec.plays_at_random]
     prompting, critic = config.prompting, getattr(config.credit, "critic", None)
     left_out = [name for name in ("max_tokens", "on_illegal") if getattr(prompting, name) is None]
     if not (isinstance(critic, Critic) and critic.scale is None and config.reward == "returns"):

@@ -87,10 +87,12 @@ def returns_before(run: UnderWay) -> Returns:
 
 
 def measure_anchors(run: UnderWay) -> None:
-    """Evaluate random play and the opponents of the panel as players, and compute the exact optima of small games."""
+    """Evaluate random play, where the game allows it, and the opponents of the panel as players, and compute the exact
+    optima of small games."""
     contests = [game for game in run.games if game.seats > 1]
+    plain = [game for game in run.games if game.spec.plays_at_random]
     for name in dict.fromkeys(("random", *run.config.evaluation.opponents)):
-        measure(run, f"anchor {name}", partial(make_player, name), games=run.games if name == "random" else contests)
+        measure(run, f"anchor {name}", partial(make_player, name), games=plain if name == "random" else contests)
     for game in run.games:
         known = run.directory.results().get("optima", {})
         if game.name not in known:

@@ -164,6 +164,11 @@ class GameSpec(Spec):
         return f"{prefix}Text{camel}-v{self.version}"
 
     @property
+    def plays_at_random(self) -> bool:
+        """True if random players can play: moves are listed, or they are calls of tools."""
+        return bool(self.tools) or not self.free_text
+
+    @property
     def seats_in_words(self) -> str:
         """`2`, or `2 to 6` if the game has a parameter `players`."""
         players = next((p for p in self.parameters if p.name == "players"), None)
