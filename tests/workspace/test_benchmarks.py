@@ -362,7 +362,7 @@ def test_learning_plays_the_demonstrations_of_a_task_once(tmp_path: Path, monkey
 
 
 def test_untuned_keeps_each_run_and_goes_on(tmp_path: Path) -> None:
-    options = ["--games", "kuhn_poker()", "--budget", "4", "--matches", "4", "--runs", str(tmp_path / "runs")]
+    options = ["--games", "kuhn_poker()", "--budget", "2", "--matches", "4", "--runs", str(tmp_path / "runs")]
     options += ["--out", str(tmp_path), "--set", "model.small.hidden=32", "--set", "model.small.heads=2"]
     for seeds in (["7"], ["7", "8"]):
         run("untuned", "search", *options, "--seeds", *seeds)
@@ -370,7 +370,7 @@ def test_untuned_keeps_each_run_and_goes_on(tmp_path: Path) -> None:
     assert [row["seed"] for row in rows] == [7, 8]
     assert rows[0]["settings"] == ["model.small.hidden=32", "model.small.heads=2"]
     assert rows[0]["players"].keys() == {"cold start", "trained", "anchor random"}
-    assert "| model.small.hidden=32 model.small.heads=2 | 4 |" in (tmp_path / "untuned-search.md").read_text("utf-8")
+    assert "| model.small.hidden=32 model.small.heads=2 | 2 |" in (tmp_path / "untuned-search.md").read_text("utf-8")
     run("untuned", "search", "--games", "othello", status=2)
 
 
