@@ -36,7 +36,8 @@ def _panel(axes: Any, task: Task, game: str, results: Results) -> None:
         axes.plot(seconds, values, marker=".", color=colour, label=f"seed {seed}")
         control = found["cpu_seconds"]["cold_start"] + found["cpu_seconds"]["control"]
         axes.plot(control, found["figures"][CONTROL][game][figure], marker="x", color=colour, linestyle="none")
-        axes.axhline(found["figures"][RANDOM][game][figure], color="#9ca3af", linewidth=0.8, linestyle=":")
+        if RANDOM in found["figures"]:
+            axes.axhline(found["figures"][RANDOM][game][figure], color="#9ca3af", linewidth=0.8, linestyle=":")
     for goal in task.goals:
         if (goal.game, goal.figure) == (game, figure) and goal.single is None:
             for bar, style in ((goal.must, "--"), (goal.aim, "-.")):

@@ -10,7 +10,7 @@ from gymposium.exact import Outcome
 from gymposium.games.registry import load_game
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Player
-from gymposium.plugins.names import parse_name
+from gymposium.plugins.names import format_name, parse_name
 from gymposium.scores import Estimate, Score
 from gymposium_agents.evaluate import evaluate
 
@@ -31,7 +31,7 @@ CURVES = {
     "kuhn_poker": ("exploitability", "exploitability at temperature 1"),
     "connect_four": ("win", "wins of greedy play against random play"),
     "2048": ("score", "mean score of greedy play"),
-    "mail": ("exact", "right answers of greedy play"),
+    **dict.fromkeys(("mail", "tables", "qa"), ("exact", "right answers of greedy play")),
 }
 """The figure that a learning curve shows of a game, and that in words."""
 
@@ -96,14 +96,20 @@ def _2048(name: str, player: PlayerAt, seed: int, tag: str) -> Figures:
 
 
 def _questions(name: str, player: PlayerAt, seed: int, tag: str) -> Figures:
-    """How many answers are right, of tasks like those that were learned from, and of the world's test tasks."""
-    unseen = f"{name.removesuffix(')')},split=test)"
+    """How many answers are right, of tasks like those that were learned from, and of the game's test tasks."""
+    kind, params = parse_name(name)
+    unseen = format_name(kind, {**params, "split": "test"})
     learned, other = (_matches(game, player(0.0), None, TASKS_EACH, seed, tag) for game in (name, unseen))
     return {
-        **_estimate("exact", learned.mean_report("exact")),
-        **_estimate("exact unseen", other.mean_report("exact")),
+        **_estimate("exact", _right(learned)),
+        **_estimate("exact unseen", _right(other)),
         "forfeits": learned.forfeits + other.forfeits,
     }
+
+
+def _right(score: Score) -> Estimate:
+    """The share of right answers: what a world reports, or the return of a question without a world."""
+    return score.mean_report("exact") if "exact" in score.reports else score.mean_return()
 
 
 def _matches(name: str, player: Player, opponent: str | None, matches: int, seed: int, tag: str) -> Score:
@@ -121,5 +127,5 @@ _FIGURES: Mapping[str, Callable[[str, PlayerAt, int, str], Figures]] = {
     "kuhn_poker": _kuhn_poker,
     "connect_four": _connect_four,
     "2048": _2048,
-    "mail": _questions,
+    **dict.fromkeys(("mail", "tables", "qa"), _questions),
 }

@@ -19,6 +19,7 @@ from benchmarks.learning.tasks import TASKS, Demonstrations, Task
 from benchmarks.report import about
 from gymposium.durable import replace_text
 from gymposium.errors import BadOption, GymposiumError
+from gymposium.games.registry import load_game
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Player
 from gymposium_train.api import train
@@ -37,6 +38,8 @@ METRICS = {
     "connect_four": "random/win",
     "2048": "alone/return",
     "mail": "alone/report.exact",
+    "tables": "alone/report.exact",
+    "qa": "alone/return",
 }
 """What a run's short evaluations say of a game: the end of the name of a metric."""
 VERSIONS = ("gymposium", "gymposium-agents", "gymposium-train", "gymposium-2048", "open_spiel", "torch", "transformers")
@@ -109,6 +112,8 @@ def measure(task: Task, run: RunDirectory) -> dict[str, Any]:
     found: dict[str, dict[str, Any]] = {}
     for who, player in players.items():
         for game in config.games:
+            if who == RANDOM and not load_game(game).spec.plays_at_random:
+                continue
             say(f"measures: {who} in {game}")
             found.setdefault(who, {})[game] = figures(game, player, config.seed, who.replace(" ", "-"))
     settings = as_data(config)

@@ -61,7 +61,8 @@ def _row(goal: Goal, task: Task, results: Results) -> list[str]:
     runs = measured(task, results)
 
     def each(who: str) -> str:
-        return " / ".join(_cell(goal, who, task, seed, results) for seed in runs) or "–"
+        played = [seed for seed, found in runs.items() if who in found["figures"]]
+        return " / ".join(_cell(goal, who, task, seed, results) for seed in played) or "–"
 
     return [
         task.name,

@@ -136,8 +136,8 @@ TASKS = (
             "always saying that the mailbox does not hold it is right in 0.2",
         ),
         demonstrations=(
-            Demonstrations("mail-expert", 30_000, "return>=1"),
-            Demonstrations("mail-expert-shuffled", 1_000, "return>=1"),
+            Demonstrations("mail-expert", 120_000, "return>=1"),
+            Demonstrations("mail-expert-shuffled", 4_000, "all"),
         ),
         tried="On development seed 1: with four calls, 10,000 matches of mail-expert and rates of 2e-4 to 1e-3, GRPO "
         "stayed at its cold start (0.31 to 0.35), because the model never read another mail than the latest. With "
