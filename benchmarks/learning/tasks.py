@@ -65,6 +65,7 @@ class Task:
         return _FILES / f"{self.name}.toml"
 
 
+TABLES = "tables(kinds=lookup+absent,rows=20)"
 MAIL = "mail(kinds=look_up+absent,mails=20,max_calls=3)"
 _RIGHT = (
     Goal(MAIL, "exact unseen", "right answers to tasks of unseen mailboxes in unseen wordings", aim=0.9, ahead=2),
@@ -144,5 +145,25 @@ TASKS = (
         "matches of mail-expert-shuffled among those that are imitated it learns within 20 steps to read the earliest "
         "(reads of the right mail rise from 0.45 to 0.8), but answers from what it read become hardly better, whereas "
         "more imitation improves them: half of the answers from the right mail are of another attribute or misspelt.",
+    ),
+    Task(
+        "tables",
+        360,
+        (
+            Goal(TABLES, "exact unseen", "right answers about unseen databases in unseen wordings"),
+            Goal(TABLES, "exact", "right answers to other questions about the databases that it learned from"),
+        ),
+        ("tables-expert is right in 1.000; the data do not hold the answer to 0.15 of the questions",),
+        demonstrations=(Demonstrations("tables-expert", 20_000, "return>=1"),),
+    ),
+    Task(
+        "arithmetic",
+        260,
+        (
+            Goal("qa", "exact unseen", "right sums of pairs of numbers that were kept for the test", must=0.9),
+            Goal("qa", "exact", "right sums of pairs like those that it learned from"),
+        ),
+        ("one pair of numbers in ten is kept for the test, and neither imitated nor asked in training",),
+        demonstrations=(Demonstrations("arithmetic", 20_000, "return>=1"),),
     ),
 )

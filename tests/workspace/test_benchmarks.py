@@ -345,8 +345,9 @@ def test_learning_is_ahead_where_intervals_are_apart_and_counts_right_answers(mo
         assert verdict.verdict(unseen, mail, results) == said
 
     monkeypatch.setattr(measures, "TASKS_EACH", 20)
-    found = measures.figures("mail(mails=20)", lambda temperature: make_player("mail-expert"), 0, "expert")
-    assert (found["exact"], found["exact unseen"], found["forfeits"]) == (1.0, 1.0, 0)
+    for game, player in (("mail(mails=20)", "mail-expert"), ("qa", "arithmetic")):
+        found = measures.figures(game, lambda temperature, player=player: make_player(player), 0, "expert")
+        assert (found["exact"], found["exact unseen"], found["forfeits"]) == (1.0, 1.0, 0)
 
 
 def test_learning_plays_the_demonstrations_of_a_task_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ import pytest
 
 from gymposium import make_reward
 from gymposium.errors import BadOption, BadReward, GymposiumError, UnknownName, Unrated
+from gymposium.rewards.match import score_of
 from gymposium.rewards.protocol import CheckedReward, Reward, turn_rewards
 from gymposium_agents.engines.api_settings import ApiSettings, Prices
 from gymposium_agents.engines.chat_api import OpenAIChatEngine
@@ -80,10 +81,14 @@ def totals(rewards: list[Reward]) -> list[float]:
 
 
 def test_each_trajectory_gets_the_score_of_its_id() -> None:
+    members = group(4)
     with ruler(judge) as (rate, _):
-        found = CheckedReward("ruler", rate)(group(4))
+        found = CheckedReward("ruler", rate)(members)
     assert totals(found) == [0.1, 0.9, 0.3, 0.4]
-    assert [reward.parts for reward in found] == [{"judge": worth, "penalties": 0.0} for worth in WORTH.values()]
+    assert [reward.parts for reward in found] == [
+        {"judge": worth, "accuracy": score_of(member), "penalties": 0.0}
+        for worth, member in zip(WORTH.values(), members, strict=True)
+    ]
 
 
 def test_one_request_with_temperature_0_and_the_same_words_each_time() -> None:
@@ -102,7 +107,7 @@ def test_penalties_come_off_at_the_turns_that_they_were_paid_for() -> None:
     with ruler(lambda asked, number: completion(scored({"1": 0.5, "2": 1.0}))) as (rate, _):
         found = CheckedReward("ruler", rate)([clumsy, group(2)[1]])
     assert totals(found) == [0.25, 1.0]
-    assert found[0].parts == {"judge": 0.5, "penalties": -0.25}
+    assert found[0].parts == {"judge": 0.5, "accuracy": score_of(clumsy), "penalties": -0.25}
     assert turn_rewards(found[0], clumsy) == (-0.25, *[0.0] * (len(clumsy.turns) - 2), 0.5)
 
 

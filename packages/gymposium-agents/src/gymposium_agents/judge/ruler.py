@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 
 from gymposium.errors import BadReward, GymposiumError, Unrated
+from gymposium.rewards.criteria import accuracy
 from gymposium.rewards.match import less_penalties
 from gymposium.rewards.protocol import Reward
 from gymposium.trajectories import Trajectory
@@ -34,7 +35,8 @@ _SEED = 0
 
 class Ruler:
     """A reward that is a judge's score from 0 to 1, less penalties. The judge is a model behind any chat engine; its
-    score is the reward's part `judge`.
+    score is the reward's part `judge`. Beside it, without weight, is the part `accuracy`: the exact score of a task, or
+    the match score, as the criterion of `weighted`.
 
     A group is one request, with temperature 0 and no second attempt. If the engine fails, or the answer is not exactly
     one score for each trajectory, the group is `Unrated`. Trajectories with equal transcripts are shown once and get
@@ -77,8 +79,8 @@ class Ruler:
                 self._account.rated += 1
             score_of = {attempt: scores[name] for name, attempt in attempts.items()}
             return [
-                less_penalties(trajectory, score_of[attempt], {"judge": score_of[attempt]})
-                for trajectory, attempt in zip(group, transcripts, strict=True)
+                less_penalties(trajectory, score_of[attempt], {"judge": score_of[attempt], "accuracy": exact})
+                for trajectory, attempt, exact in zip(group, transcripts, accuracy(group), strict=True)
             ]
 
         messages = judge_messages(rules, attempts, self.rubric)
