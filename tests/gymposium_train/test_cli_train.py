@@ -97,6 +97,13 @@ def test_a_dry_run_says_what_would_be_done_and_does_nothing(tmp_path: Path, mode
     assert not where.exists()
 
 
+def test_a_dry_run_shows_the_small_model_that_the_games_need() -> None:
+    told = json.loads(gymposium("--game", "mail", "--dry-run", "--json").stdout)
+    assert (told["config"]["model"]["small"]["prose"], told["config"]["prompting"]["context"]) == (True, "full")
+    prose = SmallModel(prose=True)
+    assert f"{prose.parameters(prose.tokens):,} parameters" in told["outline"]["model"]
+
+
 def test_it_counts_what_peft_trains(tiny: Any, model_directory: Path) -> None:
     from gymposium_agents.loading import load_model
     from gymposium_agents.lora.attach import attach_lora

@@ -51,7 +51,7 @@ def test_a_named_model_keeps_its_prompts() -> None:
 
 
 def test_a_made_model_reads_prose_in_free_text_and_the_whole_match_in_worlds() -> None:
-    assert [fit(game).model.small.prose for game in ("tic_tac_toe", "trace", "tables")] == [False, True, True]
+    assert [fit(game).model.small.prose for game in ("tic_tac_toe", "trace", "tables")] == [None, True, True]
     assert [fit(game).prompting.context for game in ("tic_tac_toe", "trace", "tables")] == ["state", "state", "full"]
     given = fit("tables", given=("prompting.context=state", "model.small.prose=false", "model.small.hidden=32"))
     assert (given.prompting.context, given.model.small.prose, given.model.small.hidden) == ("state", False, 32)

@@ -17,6 +17,7 @@ from gymposium.runs.results import lines, spent, verdict
 from gymposium_train.api import train
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.checks import check
+from gymposium_train.config.defaults import of_small_model
 from gymposium_train.config.outline import outline
 from gymposium_train.config.overrides import Override, parse
 from gymposium_train.config.permitted import check_permitted
@@ -195,6 +196,7 @@ def _show_results(run: RunDirectory) -> None:
 def _show_plan(config: TrainConfig, *, as_json: bool) -> None:
     """Print the config as a file, with the outline of the run as comments."""
     check(config, at_hand=False)
+    config = of_small_model(config)
     planned = outline(config)
     if as_json:
         print_json({"config": as_data(config), "outline": planned})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import pstdev
 
 from gymposium.driver import MatchJob, play
@@ -18,6 +18,7 @@ from gymposium.tools import move_of
 from gymposium_agents.settings import form_of
 from gymposium_train.cold_start import read_chats
 from gymposium_train.config import TrainConfig
+from gymposium_train.config.defaults import of_small_model
 from gymposium_train.config.play import SHORT
 from gymposium_train.credit.protocol import Critic
 from gymposium_train.settings import Settings
@@ -62,10 +63,8 @@ def fitted(config: TrainConfig) -> TrainConfig:
     `prompting.on_illegal`, `cold_start.keep` and `credit.critic.scale`, and for a model that the run makes
     `model.small.prose` and, with tools, `prompting.context`. Of games of free text without tools, which random players
     cannot play, only `model.small.prose` follows."""
-    games = [*map(load_game, config.games)]
-    if config.model.name is None:
-        config = _for_small_model(config, games)
-    games = [game for game in games if game.spec.plays_at_random]
+    config = of_small_model(config)
+    games = [game for game in map(load_game, config.games) if game.spec.plays_at_random]
     prompting, critic = config.prompting, getattr(config.credit, "critic", None)
     left_out = [name for name in ("max_tokens", "on_illegal") if getattr(prompting, name) is None]
     if not (isinstance(critic, Critic) and critic.scale is None and config.reward == "returns"):
@@ -90,18 +89,6 @@ def fitted(config: TrainConfig) -> TrainConfig:
         scaled = critic.model_copy(update={"scale": rounded(spread)})
         changed["credit"] = config.credit.model_copy(update={"critic": scaled})
     return config.model_copy(update=changed)
-
-
-def _for_small_model(config: TrainConfig, games: Sequence[Game]) -> TrainConfig:
-    """The config with what a model that the run makes needs for these games, where it is left out."""
-    model, prompting = config.model, config.prompting
-    if model.small.prose is None:
-        prose = any(game.spec.free_text for game in games)
-        model = model.model_copy(update={"small": replace(model.small, prose=prose)})
-    if "context" not in prompting.model_fields_set and any(game.spec.tools for game in games):
-        # after the first turn a world shows only what the last tools returned
-        prompting = prompting.model_copy(update={"context": "full"})
-    return config.model_copy(update={"model": model, "prompting": prompting})
 
 
 def _longest_in(config: TrainConfig) -> int:
