@@ -84,6 +84,7 @@ GAE = "credit.kind=gae"
         (("entropy.weight=0.1", "prompting.reply=tags"), "entropy.weight = 0.1: the bonus is over the replies that"),
         (("entropy.weight=0.1", "prompting.reply=json"), "with prompting.reply=json a reply has other text"),
         (("entropy.weight=0.1", 'games=["tic_tac_toe","trace"]'), "trace takes free text, so it lists none"),
+        (('games=["qa"]',), "random play, which a cold start imitates by default, cannot play qa"),
         (('evaluation.opponents=["random","random"]',), "evaluation.opponents: random is there 2 times"),
         (('games=["tic_tac_toe","tic_tac_toe"]',), "games: tic_tac_toe is there 2 times"),
         (('games=["tic_tac_tow"]',), "games: There is no game called 'tic_tac_tow'. Did you mean 'tic_tac_toe'"),
@@ -128,7 +129,7 @@ def test_what_makes_no_sense_is_refused_with_the_reason(overrides: tuple[str, ..
         ("model.load=4bit", "model.name=some/model"),
         ("kl.weight=0.1", "kl.refresh=5", "kl.estimator=k1"),
         ("entropy.weight=0.1", "entropy.final_share=0.5", 'games=["tic_tac_toe","2048"]'),
-        ('games=["trace"]',),
+        ('games=["trace"]', "cold_start.steps=0"),
         ('games=["mail"]', "model.name=some/model", "prompting.reply=tools", "prompting.thinking=true"),
     ],
 )

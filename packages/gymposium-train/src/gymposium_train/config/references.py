@@ -43,6 +43,12 @@ def unknown(config: TrainConfig) -> Iterator[str]:
                 f"{game.name} takes free text, so it lists none. Leave the weight out: kl.weight or a higher "
                 f"prompting.temperature also keeps the policy exploring."
             )
+        if config.cold_start.steps and not config.cold_start.data and not game.spec.plays_at_random:
+            yield (
+                f"cold_start.steps = {config.cold_start.steps}: random play, which a cold start imitates by default, "
+                f"cannot play {game.name}, which takes free text. Name files of chats in cold_start.data, which "
+                f"gymposium synth makes, or a model that can answer already, with --model."
+            )
     yield from _problem("prompting.reply", _check_reply, config.prompting.reply, games)
     yield from _problem("prompting.context", context, config.prompting.context)
     yield from _problem("reward", make_reward, config.reward)
