@@ -163,7 +163,10 @@ TASKS = (
             Goal("qa", "exact unseen", "right sums of pairs of numbers that were kept for the test", must=0.9),
             Goal("qa", "exact", "right sums of pairs like those that it learned from"),
         ),
-        ("one pair of numbers in ten is kept for the test, and neither imitated nor asked in training",),
-        demonstrations=(Demonstrations("arithmetic", 20_000, "return>=1"),),
+        (
+            "one pair of numbers in ten is kept for the test, and neither imitated nor asked in training",
+            "with 20,000 matches of the player arithmetic the cold start alone is right in 0.989 (development seed 1)",
+        ),
+        demonstrations=(Demonstrations("arithmetic", 1_000, "return>=1"),),
     ),
 )
