@@ -43,18 +43,16 @@ def anchors(tasks: list[Task]) -> Iterator[str]:
 
 
 def misses(tasks: list[Task], results: Results) -> Iterator[str]:
-    """What was not reached, and what is known of why, in words; and what was not done yet."""
+    """What was not reached, in words, and what was not done yet."""
     for task in TASKS:
         if left := [str(seed) for seed in SEEDS if task not in tasks or str(seed) not in results[task.name]["seeds"]]:
             yield f"{task.name}: not done yet on {', '.join(left)}."
     for task in tasks:
         for seed, why in failed(task, results).items():
             yield f"{task.name}, seed {seed}: the run stopped. {why}"
-        missed = [goal for goal in task.goals if is_missed(goal, task, results)]
-        for goal in missed:
-            yield f"{task.name}, {goal.what}: {verdict(goal, task, results)}."
-        if missed and task.tried:
-            yield f"{task.name}, what was tried: {task.tried}"
+        for goal in task.goals:
+            if is_missed(goal, task, results):
+                yield f"{task.name}, {goal.what}: {verdict(goal, task, results)}."
 
 
 def _row(goal: Goal, task: Task, results: Results) -> list[str]:

@@ -56,8 +56,6 @@ class Task:
     """What others reach, in words."""
     demonstrations: tuple[Demonstrations, ...] = ()
     """Empty: random matches are imitated."""
-    tried: str = ""
-    """Where something is missed: what was tried, and why it stopped there. Shown with the results."""
 
     @property
     def file(self) -> Path:
@@ -135,16 +133,12 @@ TASKS = (
             "mail-expert reads the latest mail that a search finds, and so is right in 0.25; with ten calls in all",
             "the earliest mail on the topic has the answer of 90 % of look-ups, so that reading it makes right in 0.92",
             "always saying that the mailbox does not hold it is right in 0.2",
+            "what was imitated before, and what came of it, is in decision 32",
         ),
         demonstrations=(
             Demonstrations("mail-expert", 120_000, "return>=1"),
             Demonstrations("mail-expert-shuffled", 4_000, "all"),
         ),
-        tried="On development seed 1: with four calls, 10,000 matches of mail-expert and rates of 2e-4 to 1e-3, GRPO "
-        "stayed at its cold start (0.31 to 0.35), because the model never read another mail than the latest. With "
-        "matches of mail-expert-shuffled among those that are imitated it learns within 20 steps to read the earliest "
-        "(reads of the right mail rise from 0.45 to 0.8), but answers from what it read become hardly better, whereas "
-        "more imitation improves them: half of the answers from the right mail are of another attribute or misspelt.",
     ),
     Task(
         "tables",
