@@ -20,7 +20,7 @@ from safetensors.torch import save_file
 from gymposium.players.grammar import make_player
 from gymposium_train.config import Prompting
 from gymposium_train.config.checks import check
-from gymposium_train.config.reading import config_from, read_config
+from gymposium_train.config.reading import changed, config_from, read_config
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -280,14 +280,21 @@ LEARNING = ROOT / "benchmarks" / "learning" / "tasks"
 
 
 @pytest.mark.parametrize("file", sorted(LEARNING.glob("*.toml")), ids=lambda file: file.stem)
-def test_every_task_is_learned_by_a_model_of_the_run_from_random_play_alone(file: Path) -> None:
+def test_every_task_is_learned_by_a_model_of_the_run_from_random_play_or_demonstrations(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(ROOT)
+    [task] = [task for task in import_module("benchmarks.learning.tasks").TASKS if task.name == file.stem]
     config = read_config(file)
-    check(config, at_hand=False)
+    assert config.cold_start.data == ()
+    chats = tmp_path / "chats.jsonl"
+    chats.touch()
+    data = f"cold_start.data={json.dumps([str(chats)])}"
+    check(changed(config, data) if task.demonstrations else config, at_hand=False)
     assert config.control
     asked = config.prompting  # how sharply it samples and what a slip costs are the algorithm's, like a learning rate
     assert asked == Prompting(temperature=asked.temperature, on_illegal=asked.on_illegal)  # compact prompts, bare moves
     assert config.model.name is None  # the run makes its model
-    assert config.cold_start.data == ()
 
 
 def test_learning_measures_a_run_beside_its_cold_start_and_control(

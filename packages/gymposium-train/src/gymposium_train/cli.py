@@ -17,11 +17,11 @@ from gymposium.runs.results import lines, spent, verdict
 from gymposium_train.api import train
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.checks import check
-from gymposium_train.config.defaults import of_small_model
 from gymposium_train.config.outline import outline
 from gymposium_train.config.overrides import Override, parse
 from gymposium_train.config.permitted import check_permitted
 from gymposium_train.config.reading import config_from, merged, read_data
+from gymposium_train.config.small_model import of_small_model
 from gymposium_train.config.writing import as_data, as_toml
 from gymposium_train.directory import RunDirectory
 from gymposium_train.parallel.environment import helps, processes

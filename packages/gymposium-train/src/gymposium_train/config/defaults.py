@@ -3,7 +3,7 @@
 The defaults in the settings classes suit the small model that a run makes. A config that names a model has those in
 `PRETRAINED` instead. A directory with a `player.json`, which training writes beside a model, is an exception: its model
 is prompted as that file says, and if it has fewer than `SMALL` parameters, the other defaults are those of the small
-model. In neither case is there a cold start by default. What the small model is and sees also depends on the games.
+model. In neither case is there a cold start by default.
 
 A setting that was given has the value that was given. One that was left out has the default of the model, and counts as
 left out still, so that it follows the model if the model is changed.
@@ -12,19 +12,14 @@ left out still, so that it follows the model if the model is changed.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from math import prod
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from gymposium.games.registry import load_game
 from gymposium_agents.settings import PlayerSettings
 from gymposium_train.config.model import Model
 from gymposium_train.settings import Settings
-
-if TYPE_CHECKING:
-    from gymposium_train.config.root import TrainConfig
 
 SMALL = 20_000_000
 """A model that training has written is small if it has fewer parameters than this."""
@@ -147,17 +142,3 @@ def _with(table: Settings, names: list[str], value: Any) -> Settings:
     changed = table.model_copy()
     object.__setattr__(changed, name, value)  # tables are frozen
     return changed
-
-
-def of_small_model(config: TrainConfig) -> TrainConfig:
-    """The config with what a model that the run makes needs for its games, where it is left out: `model.small.prose`,
-    and with tools `prompting.context`. Unchanged if a model is named."""
-    if config.model.name is not None:
-        return config
-    model, prompting, specs = config.model, config.prompting, [load_game(name).spec for name in config.games]
-    if model.small.prose is None and any(spec.free_text for spec in specs):
-        model = model.model_copy(update={"small": replace(model.small, prose=True)})
-    if "context" not in prompting.model_fields_set and any(spec.tools for spec in specs):
-        # after the first turn a world shows only what the last tools returned
-        prompting = prompting.model_copy(update={"context": "full"})
-    return config.model_copy(update={"model": model, "prompting": prompting})

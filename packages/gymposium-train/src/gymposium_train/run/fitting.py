@@ -18,8 +18,8 @@ from gymposium.tools import move_of
 from gymposium_agents.settings import form_of
 from gymposium_train.cold_start import read_chats
 from gymposium_train.config import TrainConfig
-from gymposium_train.config.defaults import of_small_model
 from gymposium_train.config.play import SHORT
+from gymposium_train.config.small_model import of_small_model
 from gymposium_train.credit.protocol import Critic
 from gymposium_train.settings import Settings
 
