@@ -26,12 +26,15 @@ ALONE_MATCHES = 200
 TASKS_EACH = 1_000
 """Number of questions, both of tasks like those that were learned from and of others."""
 
+QUESTIONS = ("mail", "tables", "qa")
+"""The games of tasks with one right answer, of which each has the split `test`."""
+
 CURVES = {
     "tic_tac_toe": ("win", "wins of greedy play against random play"),
     "kuhn_poker": ("exploitability", "exploitability at temperature 1"),
     "connect_four": ("win", "wins of greedy play against random play"),
     "2048": ("score", "mean score of greedy play"),
-    **dict.fromkeys(("mail", "tables", "qa"), ("exact", "right answers of greedy play")),
+    **dict.fromkeys(QUESTIONS, ("exact", "right answers of greedy play")),
 }
 """The figure that a learning curve shows of a game, and that in words."""
 
@@ -127,5 +130,5 @@ _FIGURES: Mapping[str, Callable[[str, PlayerAt, int, str], Figures]] = {
     "kuhn_poker": _kuhn_poker,
     "connect_four": _connect_four,
     "2048": _2048,
-    **dict.fromkeys(("mail", "tables", "qa"), _questions),
+    **dict.fromkeys(QUESTIONS, _questions),
 }
