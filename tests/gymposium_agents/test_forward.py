@@ -10,7 +10,7 @@ import torch
 from hypothesis import given, settings, strategies as st
 
 from gymposium_agents.engines.transformers import base_of
-from gymposium_agents.forward import chunked, completion_logits
+from gymposium_agents.forward import WORTH_A_GROUP, chunked, completion_logits
 from gymposium_agents.loading import LoadedModel, load_model
 
 Pair = tuple[tuple[int, ...], tuple[int, ...]]
@@ -81,3 +81,15 @@ def test_chunks_hold_every_pair_once_within_the_budget(pairs: list[Pair], budget
         prompts = {pairs[i][0] for i in chunk}
         size = len(prompts) * max(map(len, prompts)) + len(chunk) * max(len(pairs[i][1]) for i in chunk)
         assert size <= budget or len(chunk) == 1
+
+
+@given(
+    prompts=st.lists(st.integers(1, 400), min_size=1, max_size=80),
+    completions=st.lists(st.integers(1, 100), min_size=80, max_size=80),
+)
+def test_a_chunk_is_hardly_padded(prompts: list[int], completions: list[int]) -> None:
+    pairs = [((n, *[0] * length), (1,) * completions[n]) for n, length in enumerate(prompts)]
+    for chunk in chunked(pairs, 100_000):
+        for lengths in ([len(pairs[i][0]) for i in chunk], [len(pairs[i][1]) for i in chunk]):
+            padding = len(lengths) * max(lengths) - sum(lengths)
+            assert padding < max(WORTH_A_GROUP, sum(lengths) / 8) + max(lengths)

@@ -11,9 +11,9 @@ sequences longer than the window the model gets masks from `gymposium_agents.win
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -23,10 +23,14 @@ from transformers.cache_utils import Cache, DynamicCache
 from gymposium_agents.caches import roomy, stacked
 from gymposium_agents.windows import sliding, windowed
 
+T = TypeVar("T")
+
 Tokens = tuple[int, ...]
 
 WORTH_A_PASS = 32
 """Smallest number of saved tokens for which the common prefix of a batch gets a separate forward pass."""
+WORTH_A_GROUP = 256
+"""Number of tokens that running a part of a batch apart must save: about the fixed cost of its passes, in tokens."""
 
 
 @dataclass(slots=True)
@@ -140,12 +144,10 @@ def completion_logits(
     batch, place = filled(model, list(dict.fromkeys(prompt for prompt, _ in pairs)), pad, length)
     device = batch.logits.device
     parents = [place[prompt] for prompt, _ in pairs]
-    tokens = torch.full((len(pairs), length), pad, dtype=torch.long)
-    mask = torch.zeros((len(pairs), length), dtype=torch.long)
-    for row, (_, completion) in enumerate(pairs):
-        tokens[row, : len(completion)] = torch.tensor(completion)
-        mask[row, : len(completion)] = 1
-    tokens, mask = tokens.to(device), mask.to(device)
+    ids = [[*completion, *[pad] * (length - len(completion))] for _, completion in pairs]
+    tokens = torch.tensor(ids, device=device)
+    lengths = torch.tensor([len(completion) for _, completion in pairs], device=device)
+    mask = (torch.arange(length, device=device) < lengths[:, None]).long()
     logits = batch.logits[parents][:, None]
     if length > 1:
         later = extend(model, batch, parents, tokens[:, :-1], mask[:, :-1])
@@ -156,9 +158,21 @@ def completion_logits(
 def chunked(pairs: Sequence[tuple[Tokens, Tokens]], budget: int, predicted: int | None = None) -> Iterator[list[int]]:
     """Indices of distinct (prompt, completion) pairs in chunks of at most `budget` padded tokens, of which at most
     `predicted` (by default `budget`) are in completions; a chunk has at least one pair. Pairs with equal prompts, and
-    prompts with long common prefixes, are in one chunk as far as possible."""
+    prompts with long common prefixes, are in one chunk as far as possible; prompts of different length, or with
+    completions of different length, are apart."""
     most = budget if predicted is None else predicted
-    order = sorted(range(len(pairs)), key=lambda i: pairs[i])
+    members: dict[Tokens, list[int]] = {}
+    for i, (prompt, _) in enumerate(pairs):
+        members.setdefault(prompt, []).append(i)
+    deepest = {prompt: max(len(pairs[i][1]) for i in some) for prompt, some in members.items()}
+    for wide in of_like_length(members, len):
+        for alike in of_like_length(wide, deepest.__getitem__):
+            order = sorted((i for prompt in alike for i in members[prompt]), key=lambda i: pairs[i])
+            yield from _in_order(pairs, order, budget, most)
+
+
+def _in_order(pairs: Sequence[tuple[Tokens, Tokens]], order: list[int], budget: int, most: int) -> Iterator[list[int]]:
+    """Divide sorted pairs into chunks as `chunked` does."""
     chunk: list[int] = []
     prompts = longest_prompt = longest = 0
     last: Tokens | None = None
@@ -172,8 +186,23 @@ def chunked(pairs: Sequence[tuple[Tokens, Tokens]], budget: int, predicted: int 
             chunk, more, wide, deep = [], 1, len(prompt), len(completion)
         chunk.append(i)
         prompts, longest_prompt, longest, last = more, wide, deep, prompt
-    if chunk:
-        yield chunk
+    yield chunk
+
+
+def of_like_length(items: Iterable[T], length: Callable[[T], int]) -> Iterator[list[T]]:
+    """Divide items by length, so that each part is padded by less than `WORTH_A_GROUP` tokens or an eighth of its
+    own."""
+    part: list[T] = []
+    tokens = 0
+    for item in sorted(items, key=length):
+        padding = len(part) * length(item) - tokens
+        if part and padding >= max(WORTH_A_GROUP, tokens // 8):
+            yield part
+            part, tokens = [], 0
+        part.append(item)
+        tokens += length(item)
+    if part:
+        yield part
 
 
 def shared_length(prompts: Sequence[Tokens]) -> int:

@@ -18,13 +18,11 @@ import torch
 from torch import Tensor
 from transformers import DynamicCache
 
-from gymposium_agents.forward import Prefilled, Tokens, join, prefill, run, shared_length
+from gymposium_agents.forward import WORTH_A_GROUP, Prefilled, Tokens, join, of_like_length, prefill, run, shared_length
 from gymposium_agents.tokens import Policy
 
 BLOCK = 32
 """Number of tokens in a block."""
-WORTH_A_GROUP = 256
-"""Number of tokens that a separate forward pass must save: about the fixed cost of a pass, in tokens."""
 FEW = 4
 """Largest number of prompts of a batch in which single prompts are cached as well, because the next turn of the same
 match may begin with one."""
@@ -50,7 +48,7 @@ def plan(prompts: Sequence[Tokens], capacity: int) -> list[Group]:
         if prefix > room:
             prefix = 0
         room -= prefix
-        groups += [Group(alike, prefix) for alike in _of_like_length(part)]
+        groups += [Group(alike, prefix) for alike in of_like_length(part, len)]
     return groups
 
 
@@ -72,17 +70,6 @@ def _split(prompts: list[Tokens], depth: int, *, few: bool) -> Iterator[tuple[li
 
 def _whole_blocks(prompts: list[Tokens]) -> int:
     return shared_length(prompts) // BLOCK * BLOCK
-
-
-def _of_like_length(prompts: list[Tokens]) -> Iterator[list[Tokens]]:
-    """Divide prompts by length, so that padding costs less than `WORTH_A_GROUP` tokens at each step."""
-    part: list[Tokens] = []
-    for prompt in sorted(prompts, key=len):
-        if part and len(part) * (len(prompt) - len(part[-1])) >= WORTH_A_GROUP:
-            yield part
-            part = []
-        part.append(prompt)
-    yield part
 
 
 class PrefixCache:
