@@ -9,6 +9,9 @@ import pytest
 from transformers import PreTrainedTokenizerFast
 
 from gymposium.errors import GymposiumError
+from gymposium.reading import READERS
+from gymposium.tools import Call
+from gymposium.tools.reader import ToolsReader
 from gymposium_agents.chat import Chat
 
 from .talking import ChatOf
@@ -126,6 +129,11 @@ def test_thoughts_that_the_template_opens_are_part_of_the_reply(family_tokenizer
     chat = changed(family_tokenizer("qwen3"), opening, f"{opening}<think>\\n", thinking=True)
     assert chat.opened == "<think>\n"
     assert (chat.grows("user"), chat.grows("tool")) == (False, True)
+    call = Call("look_up", {"word": "b2"})
+    assert chat.dialect is not None
+    read = ToolsReader(chat.dialect).parts(chat.read(chat.reply("", [call])))
+    assert read == ("<think>\n\n</think>", (call,))
+    assert READERS["tags"].submission(chat.read(chat.reply(READERS["tags"].answer("b2")))) == "b2"
 
 
 def test_history_with_calls_may_be_rewritten_where_other_history_is_not(family_tokenizer: Tokenizers) -> None:

@@ -122,9 +122,12 @@ class Chat:
     def reply(self, text: str, calls: Sequence[Call] = ()) -> tuple[int, ...]:
         """Ids of a whole reply of the model, end of turn included: a text, and calls behind it in the template's
         dialect. The tags around thoughts and around calls become control tokens if the tokenizer has such tokens. The
-        beginning that the template writes itself is left out.
+        beginning that the template writes itself is left out; thoughts that it opens are closed before a reply that has
+        none, which would be read as a thought.
 
         Raises `GymposiumError` for calls that the dialect cannot write."""
+        if self.opened and not text.startswith(self.opened) and "</think>" not in text:
+            text = f"\n</think>\n\n{text}"
         text = text.removeprefix(self.opened)
         marks = self._template.marks(texts_of([assistant(text, *calls)]))
         marked = self._template.controls.marked(text, marks.control, only=THINKING)
