@@ -71,10 +71,10 @@ def demonstrate(task: Task, runs: Path) -> None:
         if file.is_file():
             continue
         [game] = read_data(task.file)["games"]
-        command = [str(Path(sys.executable).with_name("gymposium")), "synth", "--game", game]
-        command += ["--players", shown.player]
-        command += ["--matches", str(shown.matches), "--keep", shown.keep, "--context", "full"]
-        subprocess.run([*command, "--out", str(file.parent)], check=True)
+        play = ["--game", game, "--players", shown.player, "--matches", str(shown.matches)]
+        play += ["--keep", shown.keep, "--context", "full", "--out", str(file.parent)]
+        synth = [str(Path(sys.executable).with_name("gymposium")), "synth"]
+        subprocess.run([*synth, *(["--resume", str(file.parent)] if file.parent.exists() else play)], check=True)
 
 
 def _chats(runs: Path, task: Task, shown: Demonstrations) -> Path:

@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from gymposium import make_player
+from gymposium import load_game, make_player
 from gymposium.errors import UnknownName
 from gymposium.streams import stream
 from gymposium_agents.tokens import Policy
 from gymposium_train.config import Pool, Stage
 from gymposium_train.credit.make import CREDITS
 from gymposium_train.rollout import LocalExecutor, MatchPlanner, Planned, roll_out
+from gymposium_train.rollout.plan import typical_turns
 
 Who = Callable[..., MatchPlanner]
 GAMES = ["tic_tac_toe", "kuhn_poker", "blackjack", "hearts", "goofspiel(num_cards=3)"]
@@ -190,3 +191,9 @@ def test_versions_are_kept_for_the_stages_that_meet_them_alone(who: Who, new_cas
     assert cast.kept == []
     who(cast, ["tic_tac_toe"], {"random": 1.0}, {"past": 1.0}).plan(0)
     assert cast.kept == [Policy("learner", 0)], "as it was at the beginning, for the stages to come"
+
+
+def test_the_length_of_matches_is_that_of_random_play_where_there_is_any() -> None:
+    assert typical_turns(load_game("mail(mails=10,max_calls=5)")) > 2.0
+    assert typical_turns(load_game("hex(board_size=3)")) > 2.0
+    assert typical_turns(load_game("trace")) == 1.0

@@ -228,9 +228,9 @@ class MatchPlanner:
 
 
 def typical_turns(game: Game) -> float:
-    """The mean number of turns of a seat in a match of random players, by a few matches; 1 in a game of free text,
-    which they cannot play."""
-    if game.spec.free_text:
+    """The mean number of turns of a seat in a match of random players, by a few matches; 1 in a game that they
+    cannot play."""
+    if not game.spec.plays_at_random:
         return 1.0
     jobs = (
         MatchJob(f"typical-{n}", game, [RandomPlayer()] * game.seats, n, player_seed=n) for n in range(TYPICAL_MATCHES)
