@@ -90,6 +90,20 @@ def test_each_kind_of_game_has_its_own_measure(results: Results) -> None:
     assert [one.player for one in results.players] == ["random", "mcts-10", "exact", "greedy", "stand-17"]
 
 
+def test_ratings_are_explained_where_there_are_any(results: Results, tmp_path: Path) -> None:
+    alone = """
+name = "alone"
+groups = 2
+players = ["random"]
+[[games]]
+name = "blackjack"
+"""
+    unrated = results_of(Board.begin(tmp_path / "alone", parse_suite(alone)), samples=10).method.notes
+    assert not any("Elo" in note for note in unrated)
+    assert any("Elo" in note for note in results.method.notes)
+    assert any("bootstrap" in note for note in unrated)
+
+
 def test_only_who_played_all_games_is_on_the_joint_board(results: Results) -> None:
     assert results.joint is not None
     assert {row.player for row in results.joint.standings} == {"random", "mcts-10"}

@@ -194,6 +194,6 @@ def test_versions_are_kept_for_the_stages_that_meet_them_alone(who: Who, new_cas
 
 
 def test_the_length_of_matches_is_that_of_random_play_where_there_is_any() -> None:
-    assert typical_turns(load_game("mail(mails=10,max_calls=5)")) > 2.0
+    assert typical_turns(load_game("mail(mails=20,max_calls=5)")) > 2.0
     assert typical_turns(load_game("hex(board_size=3)")) > 2.0
     assert typical_turns(load_game("trace")) == 1.0

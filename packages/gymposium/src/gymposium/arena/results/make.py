@@ -31,17 +31,19 @@ from gymposium.arena.results.tally import BoardTally, GameTally
 from gymposium.arena.suite import Suite
 from gymposium.games.protocol import Game
 
-_NOTES = """
+_RATINGS = """
 Ratings are Elo points above {anchor}, who is rated 0: a difference of 400 is odds of ten to one.
 They are fitted to all matches at once, by the model of Bradley and Terry where two play, of Plackett and Luce where \
 more do. A draw is half a win for each, a forfeit a loss.
 Prior: each player has {virtual:g} virtual match, drawn, shared out evenly among those that it has met.
+≥ and ≤: who never lost a point to those below, or never won one from those above, is that far from {anchor} or farther.
 On the joint board each game counts alike: for each pairing as {each:g} matches, however many were played, won by the \
 share of points that was won. Only who has played all of these games is on it.
+"""
+_INTERVALS = """
 Intervals hold {confidence:.0%}, by {samples} bootstrap samples: all matches on one deal are drawn together.
 Players that share a letter cannot be told apart. Rank 3 (2–4): one player is surely above, and 4 are not surely \
 below. All that is said of who is above whom is right together on {confidence:.0%} of boards.
-≥ and ≤: who never lost a point to those below, or never won one from those above, is that far from {anchor} or farther.
 """
 
 SEED = 0
@@ -67,7 +69,8 @@ def make_results(
     }
     complete = [player for player in players if player not in lacks]
     anchor = anchor_of(players)
-    notes = _NOTES.format(anchor=anchor, virtual=VIRTUAL, each=EACH_GAME, confidence=CONFIDENCE, samples=samples)
+    notes = f"{_RATINGS if rivals else ''}{_INTERVALS}"
+    notes = notes.format(anchor=anchor, virtual=VIRTUAL, each=EACH_GAME, confidence=CONFIDENCE, samples=samples)
     return Results(
         suite=SuiteResult(name=suite.name, title=suite.title, seed=suite.seed),
         method=Method(
@@ -78,7 +81,7 @@ def make_results(
             seed=SEED,
             virtual_matches=VIRTUAL,
             each_game=EACH_GAME,
-            notes=notes.strip().splitlines(),
+            notes=[line for line in notes.splitlines() if line],
         ),
         players=[
             Contender(
