@@ -23,6 +23,8 @@ from gymposium.arena.worker import Message, PlayerAsked, Progress, Task, TaskEnd
 
 _SPAWN = get_context("spawn")
 """Workers are spawned: forking a process with threads, or with torch, is not safe."""
+ENDING_SECONDS = 5.0
+"""Number of seconds that a process which ends by itself may take."""
 
 
 def play_tasks(
@@ -30,7 +32,7 @@ def play_tasks(
 ) -> Iterator[tuple[Lineup, Progress | TaskEnded]]:
     """Play all tasks in `workers` processes and yield the progress of each lineup as it is reported. If the generator
     is closed or raises, every process is ended at once."""
-    waiting, running = deque(tasks), list[_Worker]()
+    waiting, running, leaving = deque(tasks), list[_Worker](), list[_Worker]()
     try:
         while waiting or running:
             while waiting and len(running) < workers:
@@ -52,9 +54,10 @@ def play_tasks(
                     worker.give(waiting.popleft())
                 elif worker.idle:
                     running.remove(worker)
-                    worker.end()
+                    worker.dismiss()
+                    leaving.append(worker)
     finally:
-        for worker in running:
+        for worker in (*running, *leaving):
             worker.end()
 
 
@@ -74,6 +77,7 @@ class _Worker:
         theirs.close()  # so that the connection ends with the process
         self.lost = False
         """True once the process has ended."""
+        self._dismissed = False
         self.give(task)
 
     def give(self, task: Task) -> None:
@@ -102,9 +106,15 @@ class _Worker:
         except (EOFError, OSError):
             self.lost = True
 
+    def dismiss(self) -> None:
+        """Let the process end by itself, so that what its libraries hold is given back."""
+        self._dismissed = True
+        with suppress(OSError):  # the process has died
+            self.connection.send(None)
+
     def end(self) -> str:
         """Stop the process. Returns how it ended, if it had already."""
-        self._process.join(5 if self.lost else 0)
+        self._process.join(ENDING_SECONDS if self.lost or self._dismissed else 0)
         code = self._process.exitcode
         self._process.kill()
         self._process.join()
