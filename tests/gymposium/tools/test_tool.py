@@ -51,6 +51,11 @@ def test_arguments_are_checked(arguments: dict[str, Any], reason: str | None) ->
     assert SEARCH.objection(arguments) == reason
 
 
+def test_what_is_left_out_has_its_default() -> None:
+    whole = {"words": ["a"], "order": "old", "limit": 10, "sender": None}
+    assert SEARCH.completed({"words": ["a"], "order": "old"}) == whole
+
+
 def test_the_reason_is_short_however_long_the_argument_is() -> None:
     assert len(SEARCH.objection({"words": "x" * 1_000_000}) or "") <= 200
 

@@ -26,7 +26,7 @@ def guess(number: int) -> str:
     return str(number)
 
 
-def misbehave(how: str) -> str:
+def misbehave(how: str = "not at all") -> str:
     """Misbehave."""
     return how
 

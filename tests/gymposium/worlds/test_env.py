@@ -27,6 +27,19 @@ def test_an_episode() -> None:
     assert (reward, terminated, info["report"]["exact"]) == (1.0, True, 1.0)
 
 
+def test_a_reply_that_is_no_call_ends_the_match_or_is_asked_for_again() -> None:
+    env = TextGameEnv(guessing())
+    env.reset(seed=4)
+    text, _, terminated, _, info = env.step('{"name": "guess", "arguments": {"number": 2, "number": 3}}')
+    assert (terminated, info["reading"]) == (True, "unparsable")
+    assert "so you forfeit it. Your return is 0." in text
+    patient = TextGameEnv(guessing(), on_illegal="retry(1)")
+    patient.reset(seed=4)
+    text, _, terminated, _, _ = patient.step('{"name": "guess", "arguments": {"number": 2, "number": 3}}')
+    assert not terminated
+    assert text.startswith("The reply is not a call of a tool: the key 'number' is repeated.\n")
+
+
 def test_gymnasium_checks_it() -> None:
     check_env(TextGameEnv(guessing()), skip_render_check=True)
 

@@ -38,6 +38,13 @@ def test_a_task_from_opening_to_answer() -> None:
     assert [world.closed for world in game.tasks.opened] == [1]  # type: ignore[attr-defined]
 
 
+def test_a_tool_gets_the_defaults_of_arguments_that_are_left_out() -> None:
+    match = guessing().new(4)
+    match.apply({0: '{"name": "misbehave", "arguments": {}}'})
+    assert match.observe(0).text == "done\n"
+    assert match.events[1].move == '{"name": "misbehave", "arguments": {}}'
+
+
 def test_several_calls_in_one_move_are_made_in_order() -> None:
     match = guessing().new(4)
     match.apply({0: "\n".join(map(a_guess, (2, 8, 4, 1)))})

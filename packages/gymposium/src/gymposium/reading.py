@@ -32,10 +32,13 @@ Wanted = Literal["one legal move", "your text", "one call"]
 
 @dataclass(slots=True)
 class Reading:
-    """The reading of a reply. `move` is the legal move, or the illegal one; None for the other kinds."""
+    """The reading of a reply."""
 
     kind: Kind
     move: str | None = None
+    """The legal move, or the illegal one; None for the other kinds."""
+    detail: str = ""
+    """Why the reply is no call of a tool, in a few words; empty in games without tools."""
 
     def reason(self, legal: Sequence[str] | None) -> str:
         """A message to the player that says why the reply was not accepted."""
@@ -44,6 +47,8 @@ class Reading:
             return f"{self.move!r} is not legal now.{allowed}"
         if self.kind == "cut off":
             return f"The reply was cut off before it ended.{allowed}"
+        if self.detail:
+            return f"The reply is not a call of a tool: {self.detail}."
         return f"The reply could not be read.{allowed}"
 
 
@@ -179,8 +184,8 @@ def read(
         if calls:
             try:
                 submission = move_of(calls_of(submission))
-            except ValueError:
-                return Reading("unparsable")
+            except ValueError as error:
+                return Reading("unparsable", detail=str(error))
         return Reading("move", submission) if is_encodable(submission) else Reading("unparsable")
     if move in legal:
         return Reading("move", move)

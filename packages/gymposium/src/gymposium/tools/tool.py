@@ -76,6 +76,12 @@ class Tool:
         described = {"name": self.name, "description": self.description, "parameters": dict(self.parameters)}
         return {"type": "function", "function": described}
 
+    def completed(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments with the defaults of those that were left out, where the schema names any."""
+        described: Mapping[str, Any] = self.parameters.get("properties", {})
+        defaults = {name: one["default"] for name, one in described.items() if "default" in one}
+        return {**defaults, **arguments}
+
     def objection(self, arguments: Mapping[str, Any]) -> str | None:
         """Why the tool does not take these arguments, as a short sentence; None if it takes them."""
         error = next(iter(self._validator.iter_errors(arguments)), None)

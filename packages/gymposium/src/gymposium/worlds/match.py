@@ -171,7 +171,8 @@ class ToolMatch:
             return Result("The task is over.", error=True)
         if objection is not None:
             return Result(objection, error=True)
-        return _bounded(await limited(world.call(call), f"The tool {call.name}"))
+        whole = Call(call.name, self._game.by_name[call.name].completed(call.arguments))
+        return _bounded(await limited(world.call(whole), f"The tool {call.name}"))
 
     def _objection(self, call: Call) -> str | None:
         """Why the call is not valid, as a sentence; None if it is."""
