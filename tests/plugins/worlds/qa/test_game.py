@@ -62,6 +62,11 @@ def test_a_file_of_questions(tmp_path: Path) -> None:
     assert game.load(match.events).returns() == (1.0,), "a record needs no file"
 
 
+def test_what_is_for_arithmetic_is_refused_beside_a_file() -> None:
+    with pytest.raises(BadParameter, match="split is for arithmetic"):
+        load_game("qa", file="mine.jsonl", split="test")
+
+
 @pytest.mark.parametrize(
     ("content", "reason"),
     [

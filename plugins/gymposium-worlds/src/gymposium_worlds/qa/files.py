@@ -24,7 +24,9 @@ class DataFile(QuestionFile):
         try:
             import datasets  # type: ignore[import-untyped]
         except ImportError as error:
-            raise MissingExtra("The library for data sets", '"gymposium-worlds[datasets]"') from error
+            raise MissingExtra(
+                f"The library for data sets, which reads {self.path.suffix} files,", '"gymposium-worlds[datasets]"'
+            ) from error
         if not self.path.is_file():
             raise FileNotFoundError(2, "No such file")
         try:

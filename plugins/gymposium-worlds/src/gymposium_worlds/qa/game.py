@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 
-from gymposium.errors import BadRecord
+from gymposium.errors import BadParameter, BadRecord
 from gymposium.games.one_reply import OneReplyGame, OneReplyMatch
 from gymposium.games.protocol import CHANCE, Event, Observation, Style
 from gymposium.worlds.questions import Question
@@ -43,9 +43,7 @@ class QuestionsGame(OneReplyGame):
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any]) -> None:
         super().__init__(spec, params)
-        file = params["file"]
-        made_up = {name: params[name] for name in ("digits", "operations", "split")}
-        self.source: Source = DataFile(file) if file else Arithmetic(**made_up)
+        self.source = _source(spec, **params)
         self._draw = lru_cache(maxsize=1024)(self.source.draw)  # the matches of a group share their seed
 
     def rules(self, seat: int, style: Style = "full") -> str:
@@ -60,6 +58,16 @@ class QuestionsGame(OneReplyGame):
         except ValueError as error:
             raise BadRecord(f"Event 0 is no question: {error}.") from error
         return QuestionMatch(self, question, drawn, seed)
+
+
+def _source(spec: GameSpec, *, file: str, **made_up: Any) -> Source:
+    """The file's questions, or arithmetic. Raises `BadParameter` for parameters of arithmetic beside a file."""
+    if not file:
+        return Arithmetic(**made_up)
+    defaults = {parameter.name: parameter.default for parameter in spec.parameters}
+    if changed := [name for name, value in made_up.items() if value != defaults[name]]:
+        raise BadParameter(f"{changed[0]} is for arithmetic: leave it out if you name a file.")
+    return DataFile(file)
 
 
 class QuestionMatch(OneReplyMatch):
