@@ -239,6 +239,17 @@ def test_replay_shows_what_was_seen_and_done(gymposium: Run, tmp_path: Path, gam
         assert match["returns"] == list(live.returns())
 
 
+def test_replay_of_a_world_shows_the_task_and_each_result_once(gymposium: Run, tmp_path: Path) -> None:
+    gymposium("run", "tables(rows=20)", "--players", "tables-expert", "-n", "1", "--out", "here")
+    text = gymposium("replay", "here").stdout
+    [record] = records(tmp_path / "here" / "matches.jsonl")
+    assert text.count("task: {") == 1
+    assert "chance" not in text
+    for event in record.events[2::2]:
+        [result] = json.loads(event.move)["results"]
+        assert text.count(result["text"]) == 1
+
+
 def test_replay_of_one_seat_shows_nothing_of_the_other(gymposium: Run, tmp_path: Path) -> None:
     gymposium("run", "kuhn_poker", "--players", "random,random", "-n", "1", *HERE)
     [record] = records(tmp_path / RECORD)

@@ -14,9 +14,9 @@ from gymposium.driver import Turn
 from gymposium.ending import OVER
 from gymposium.errors import BadOption, describe
 from gymposium.games.protocol import CHANCE
-from gymposium.games.registry import needs_isolation
+from gymposium.games.registry import load_named_game, needs_isolation
 from gymposium.isolated import isolated
-from gymposium.records import Problem, Record, no_records, read_records, walk
+from gymposium.records import Problem, Record, match_files, no_records, read_records, walk
 
 
 @dataclass(slots=True)
@@ -28,6 +28,8 @@ class ReplayedMatch:
     """The end of the match as each seat sees it."""
     over: bool
     """True if the match was played to the end of the game."""
+    has_tools: bool
+    """True in a game whose moves are calls of tools."""
 
 
 @dataclass(slots=True)
@@ -45,7 +47,8 @@ class ReplayedStep:
 
 def command(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", exists=True, dir_okay=False, readable=True, help="A record file (JSONL).")
+        Path,
+        typer.Argument(metavar="PATH", exists=True, readable=True, help="A record file (JSONL), or a run's folder."),
     ],
     match: Annotated[
         str | None, typer.Option(metavar="ID|N", help="Only the match with this id, or the N-th match of the file.")
@@ -61,15 +64,15 @@ def command(
     or are not records, and matches that cannot be played again, are named on stderr. The exit code is 1 if one of the
     selected matches cannot be played again, or if the file has no record.
 
-    A game that imports a module or opens a file needs your permission: gymposium --allow NAME replay FILE.
+    A game that imports a module or opens a file needs your permission: gymposium --allow NAME replay PATH.
 
     Examples:
 
-        gymposium replay gymposium-runs/2026-11-23-run-1/matches.jsonl --match 1
-        gymposium replay gymposium-runs/2026-11-23-run-1/matches.jsonl --match run-5a0c9b21-17 --seat 1
+        gymposium replay gymposium-runs/2026-11-23-run-1 --match 1
+        gymposium replay gymposium-runs/2026-11-23-run-1 --match run-5a0c9b21-17 --seat 1
         gymposium replay matches.jsonl --json
     """
-    items = [item for _, item in read_records(file)]
+    items = [item for path in match_files(file) for _, item in read_records(path)]
     records = [item for item in items if isinstance(item, Record)]
     problems = [item for item in items if isinstance(item, Problem)]
     if not records:
@@ -122,7 +125,8 @@ def _played_again(record: Record) -> ReplayedMatch:
             move, turns = decision.moves.get(seat), [reply.turn for reply in decision.replies.get(seat, ())]
             if move is not None or turns:
                 steps.append(ReplayedStep(seat, move, decision.seen[seat], turns, decision.opening))
-    return ReplayedMatch(steps, decisions[-1].seen, not decisions[-1].seats)
+    has_tools = bool(load_named_game(record.game).spec.tools)
+    return ReplayedMatch(steps, decisions[-1].seen, not decisions[-1].seats, has_tools)
 
 
 def _as_data(record: Record, played: ReplayedMatch, only: int | None) -> dict[str, Any]:
@@ -160,11 +164,14 @@ def _print(record: Record, played: ReplayedMatch, only: int | None) -> None:
 
     names = ", ".join(f"seat {seat} {name}" for seat, name in enumerate(record.players))
     say(f"Match {record.id}: {record.game}, {names}, seed {record.seed}", "bold")
-    for step in played.steps:
+    for at, step in enumerate(played.steps):
         if only is not None and step.seat != only:
             continue
         if step.seat == CHANCE:
-            say(f"chance: {step.move}", "dim")
+            if not played.has_tools:
+                say(f"chance: {step.move}", "dim")
+            elif at == 0:  # what tools return later is what the seat sees next
+                say(f"task: {step.move}", "dim")
             continue
         say(f"\nSeat {step.seat} sees:")
         say(step.position.rstrip("\n"), "dim")
