@@ -11,7 +11,7 @@ from gymposium.games.registry import load_game
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Player
 from gymposium.plugins.names import format_name, parse_name
-from gymposium.scores import Estimate, Score
+from gymposium.scores import Estimate, Score, rate
 from gymposium_agents.evaluate import evaluate
 
 PlayerAt = Callable[[float], Player]
@@ -111,8 +111,9 @@ def _questions(name: str, player: PlayerAt, seed: int, tag: str) -> Figures:
 
 
 def _right(score: Score) -> Estimate:
-    """The share of right answers: what a world reports, or the return of a question without a world."""
-    return score.mean_report("exact") if "exact" in score.reports else score.mean_return()
+    """The share of all matches whose answer is right: by what a world reports, or the return of a question without a
+    world. A match that was forfeited has no answer."""
+    return rate(round(sum(score.reports.get("exact", score.returns))), score.matches)
 
 
 def _matches(name: str, player: Player, opponent: str | None, matches: int, seed: int, tag: str) -> Score:

@@ -130,6 +130,11 @@ class Fired:
         return None if asks[0].seat else [Reply(ask.legal_moves[0]) for ask in asks if ask.legal_moves]
 
 
+def test_matches_that_ended_early_report_nothing_which_the_table_says() -> None:
+    score = Score(returns=[1.0, 0.0], results={"score": 2}, forfeits=1, reports={"exact": [1.0]})
+    assert (score.mean_report("exact").value, score.reports_all("exact")) == (1.0, False)
+
+
 def test_a_score_counts_timeouts_of_its_own_seat_and_bounds_with_all_penalties() -> None:
     job = MatchJob("m", load_game("kuhn_poker"), [Silent(), Silent()], 0)
     [played] = play([job], watchdog=Fired())  # type: ignore[arg-type]

@@ -18,6 +18,7 @@ import torch
 from safetensors.torch import save_file
 
 from gymposium.players.grammar import make_player
+from gymposium.scores import Score
 from gymposium_train.config import Prompting
 from gymposium_train.config.checks import check
 from gymposium_train.config.reading import changed, config_from, read_config
@@ -355,6 +356,8 @@ def test_learning_is_ahead_where_intervals_are_apart_and_counts_right_answers(mo
     for game, player in (("mail(mails=20)", "mail-expert"), ("qa", "arithmetic")):
         found = measures.figures(game, lambda temperature, player=player: make_player(player), 0, "expert")
         assert (found["exact"], found["exact unseen"], found["forfeits"]) == (1.0, 1.0, 0)
+    half = Score(returns=[1.0, 0.0], forfeits=1, reports={"exact": [1.0]})
+    assert measures._right(half).value == 0.5, "a match that was forfeited counts"
 
 
 def test_learning_plays_the_demonstrations_of_a_task_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -162,8 +162,12 @@ class Score:
         return mean(self.returns, self.bounds)
 
     def mean_report(self, name: str) -> Estimate:
-        """Mean of a reported value, over the matches that report it."""
+        """Mean of a reported value, over the matches that report it: those that were played to their end."""
         return mean(self.reports.get(name, []))
+
+    def reports_all(self, name: str) -> bool:
+        """True if every match reports this value, so that none ended too early."""
+        return len(self.reports.get(name, [])) == self.matches
 
     def failure_rate(self, kind: EndingKind) -> Estimate:
         """Share of matches that ended in a step in which this player failed in this way."""

@@ -43,7 +43,12 @@ def _kinds(overall: Score) -> Iterator[tuple[str, Measures]]:
     means: Measures = {"mean return": lambda score: with_interval(score.mean_return())}
     if overall.failures["out of context"]:
         means["out of context"] = _measure(Score.failure_rate, "out of context")
-    yield "per match", means | {name.replace("_", " "): _measure(Score.mean_report, name) for name in overall.reports}
+    reported: Measures = {name.replace("_", " "): _measure(Score.mean_report, name) for name in overall.reports}
+    if all(map(overall.reports_all, overall.reports)):
+        yield "per match", means | reported
+    else:
+        yield "per match", means
+        yield "if ended", reported  # matches that ended early report nothing
     usage: Measures = {}
     if overall.completion_tokens:
         usage["prompt tokens"] = lambda score: f"{prompt_tokens_per_move(score):.1f}"

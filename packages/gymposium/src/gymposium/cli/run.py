@@ -238,5 +238,7 @@ def _table(game: Game, players: Sequence[Player], scores: Sequence[Score]) -> Ta
         if failure != "no legal move" and any(score.failures[failure] for score in scores):
             table.add_row(failure, *(str(score.failures[failure]) for score in scores))
     for name in dict.fromkeys(name for score in scores for name in score.reports):
-        table.add_row(name.replace("_", " "), *(with_interval(score.mean_report(name)) for score in scores))
+        whole = all(score.reports_all(name) for score in scores if score.reports)
+        label = name.replace("_", " ") if whole else f"{name.replace('_', ' ')}, if ended"
+        table.add_row(label, *(with_interval(score.mean_report(name)) for score in scores))
     return table
