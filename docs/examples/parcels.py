@@ -12,6 +12,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from gymposium import GameSpec, OpponentSpec, Parameter, hookimpl
+from gymposium.errors import BadOption
 from gymposium.games.protocol import Style
 from gymposium.players.protocol import Ask, Reply
 from gymposium.reading import READERS, Reader
@@ -137,7 +138,9 @@ class Tracker:
         text = ask.observe(self.style).text
         if arrived := re.search(r"is in (\w+)", text):
             return Call("answer", {"city": arrived[1]})
-        *_, last = re.findall(r"parcel (\d+)", text)  # the number with which it was sent on
+        if not (numbers := re.findall(r"parcel (\d+)", text)):
+            raise BadOption(f"{self.name} plays parcels alone, not {ask.game.name}.")
+        last = numbers[-1]  # the number with which it was sent on
         return Call("track", {"number": int(last)})
 
 

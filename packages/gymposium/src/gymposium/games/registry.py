@@ -125,6 +125,8 @@ def find_spec(name: str) -> GameSpec:
 
         if name in pyspiel.registered_names():
             hint = f"OpenSpiel has one: write {f'openspiel:{name}'!r}."
+        elif (base := name.partition(":")[0]) in host().games:
+            hint = f"The game {base!r} takes its parameters in brackets, as in {f'{base}(name=value)'!r}."
         elif error.near:
             raise
         else:

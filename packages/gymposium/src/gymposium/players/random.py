@@ -44,6 +44,6 @@ def _legal(ask: Ask) -> list[str]:
     if moves is None:
         raise GymposiumError(
             f"{ask.game.name} takes free text, so the random player cannot play it. A person can (gymposium play "
-            f"{ask.game.name}), or a language model (lm:MODEL)."
+            f"'{ask.game.name}'), or a language model (lm:MODEL)."
         )
     return moves

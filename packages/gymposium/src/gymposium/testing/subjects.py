@@ -41,18 +41,19 @@ def _subject_of(part: PluginPart, kind: Kind) -> Subject:
 def named_subjects(name: str) -> list[Subject]:
     """Return the subjects that a name stands for.
 
-    The name is that of a game (its spec and its examples); of a plugin or its distribution (everything that it adds);
+    The name is that of a plugin or its distribution (everything that it adds); of a game (its spec and its examples);
     of the spec of a player, reward or logger; or of one game with parameters, `nim(sticks=7)`, or of OpenSpiel,
     `openspiel:nim` (that game alone).
 
     Raises `UnknownName` with the nearest names, `PluginError` if the plugin is broken, `BadOption` if it adds nothing
     that the kit checks or for `gym:ID`, which Gymnasium's own checks are for."""
     plugins = host()
-    if name in plugins.games:
-        return subjects_of(plugins.games[name])
     plugin = next((p for p in plugins.plugins if name in (p.name, p.distribution)), None)
-    if plugin is not None:
+    game = plugins.games.get(name)
+    if plugin is not None and (game is None or game in plugin.specs):
         return plugin_subjects(plugin)
+    if game is not None:
+        return subjects_of(game)
     others: Mapping[str, Spec] = {**plugins.loggers, **plugins.rewards, **plugins.opponents}
     if name in others:
         return subjects_of(others[name])
