@@ -215,6 +215,8 @@ def test_prompts_list_the_tools_unless_the_chat_template_does() -> None:
     full = prompt_for(game, "full", reader("tags"))(observation)
     assert '- guess: Guess the number.\n  Arguments: {"number": {"type": "integer"}}\n' in full
     assert "answer with one call inside <move></move>" in full
+    as_json = prompt_for(game, "full", reader("json"))(observation)
+    assert r'{"move": "{\"name\": \"...\", \"arguments\": {...}}"}' in as_json
     assert prompt_for(game, "compact", reader("move"))(game.new(4).observe(0, "compact")) == (
         "Find the number.\nguess(number)\nmisbehave(how)\n0-9\ncall:"
     )

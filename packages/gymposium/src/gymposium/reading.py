@@ -119,8 +119,9 @@ class JsonReader:
     name = "json"
 
     def instructions(self, style: str, *, wanted: Wanted = "one legal move") -> str:
-        form = '{"move": "..."}'
-        return form if style == "compact" else f"Answer with a JSON object and nothing else: {form}\n"
+        form = self.answer('{"name": "...", "arguments": {...}}' if wanted == "one call" else "...")
+        noted = ", with the call as text in it" if wanted == "one call" else ""
+        return form if style == "compact" else f"Answer with a JSON object and nothing else{noted}: {form}\n"
 
     def submission(self, reply: str) -> str | None:
         try:
