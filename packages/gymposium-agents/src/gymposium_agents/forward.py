@@ -142,17 +142,21 @@ def completion_logits(
     completion token, the tokens [C, L], and a mask [C, L] that is 1 at tokens and 0 at padding."""
     length = max(len(completion) for _, completion in pairs)
     batch, place = filled(model, list(dict.fromkeys(prompt for prompt, _ in pairs)), pad, length)
-    device = batch.logits.device
     parents = [place[prompt] for prompt, _ in pairs]
-    ids = [[*completion, *[pad] * (length - len(completion))] for _, completion in pairs]
-    tokens = torch.tensor(ids, device=device)
-    lengths = torch.tensor([len(completion) for _, completion in pairs], device=device)
-    mask = (torch.arange(length, device=device) < lengths[:, None]).long()
+    tokens, mask = right_padded([completion for _, completion in pairs], pad, batch.logits.device)
     logits = batch.logits[parents][:, None]
     if length > 1:
         later = extend(model, batch, parents, tokens[:, :-1], mask[:, :-1])
         logits = torch.cat([logits, later], dim=1)
     return logits, tokens, mask
+
+
+def right_padded(sequences: Sequence[Tokens], pad: int, device: Any) -> tuple[Tensor, Tensor]:
+    """The C sequences as one tensor [C, L], and a mask [C, L] that is 1 at tokens and 0 at padding."""
+    width = max(map(len, sequences))
+    ids = torch.tensor([[*one, *[pad] * (width - len(one))] for one in sequences], device=device)
+    lengths = torch.tensor([len(one) for one in sequences], device=device)
+    return ids, (torch.arange(width, device=device) < lengths[:, None]).long()
 
 
 def chunked(pairs: Sequence[tuple[Tokens, Tokens]], budget: int, predicted: int | None = None) -> Iterator[list[int]]:

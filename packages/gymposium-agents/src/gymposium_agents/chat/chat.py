@@ -126,9 +126,10 @@ class Chat:
         none, which would be read as a thought.
 
         Raises `GymposiumError` for calls that the dialect cannot write."""
-        if self.opened and not text.startswith(self.opened) and "</think>" not in text:
+        if text.startswith(self.opened):
+            text = text.removeprefix(self.opened)
+        elif "</think>" not in text:
             text = f"\n</think>\n\n{text}"
-        text = text.removeprefix(self.opened)
         marks = self._template.marks(texts_of([assistant(text, *calls)]))
         marked = self._template.controls.marked(text, marks.control, only=THINKING)
         if calls:

@@ -16,7 +16,7 @@ from itertools import accumulate
 import torch
 from torch import Tensor
 
-from gymposium_agents.forward import Tokens, chunked, completion_logits
+from gymposium_agents.forward import Tokens, chunked, completion_logits, right_padded
 from gymposium_train.learner.trunk import Trunk
 
 
@@ -48,12 +48,8 @@ def shared(trunk: Trunk, sequences: Sequence[TokenSequence], pad: int) -> Tensor
 
 
 def padded(trunk: Trunk, sequences: Sequence[TokenSequence], pad: int) -> Tensor:
-    width = max(len(sequence.ids) for sequence in sequences)
-    ids = torch.tensor(
-        [[*sequence.ids, *[pad] * (width - len(sequence.ids))] for sequence in sequences], device=trunk.device
-    )
-    lengths = torch.tensor([len(sequence.ids) for sequence in sequences], device=trunk.device)
-    mask = (torch.arange(width, device=trunk.device) < lengths[:, None]).long()
+    ids, mask = right_padded([sequence.ids for sequence in sequences], pad, trunk.device)
+    width = ids.shape[1]
     states = trunk(input_ids=ids, attention_mask=mask, use_cache=False).logits
     flat = [row * width + place - 1 for row, sequence in enumerate(sequences) for place in sequence.places]
     return states.flatten(0, 1)[torch.tensor(flat, device=states.device)]

@@ -57,8 +57,10 @@ def play_tasks(
                     worker.dismiss()
                     leaving.append(worker)
     finally:
-        for worker in (*running, *leaving):
+        for worker in running:
             worker.end()
+        for worker in leaving:
+            worker.end(ENDING_SECONDS)
 
 
 def _sleep(running: Sequence[_Worker]) -> None:
@@ -77,7 +79,6 @@ class _Worker:
         theirs.close()  # so that the connection ends with the process
         self.lost = False
         """True once the process has ended."""
-        self._dismissed = False
         self.give(task)
 
     def give(self, task: Task) -> None:
@@ -108,13 +109,12 @@ class _Worker:
 
     def dismiss(self) -> None:
         """Let the process end by itself, so that what its libraries hold is given back."""
-        self._dismissed = True
         with suppress(OSError):  # the process has died
             self.connection.send(None)
 
-    def end(self) -> str:
-        """Stop the process. Returns how it ended, if it had already."""
-        self._process.join(ENDING_SECONDS if self.lost or self._dismissed else 0)
+    def end(self, seconds: float = 0.0) -> str:
+        """Stop the process, unless it ends within this time. Returns how it ended, if it had already."""
+        self._process.join(ENDING_SECONDS if self.lost else seconds)
         code = self._process.exitcode
         self._process.kill()
         self._process.join()

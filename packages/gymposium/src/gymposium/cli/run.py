@@ -239,6 +239,8 @@ def _table(game: Game, players: Sequence[Player], scores: Sequence[Score]) -> Ta
             table.add_row(failure, *(str(score.failures[failure]) for score in scores))
     for name in dict.fromkeys(name for score in scores for name in score.reports):
         whole = all(score.reports_all(name) for score in scores if score.reports)
-        label = name.replace("_", " ") if whole else f"{name.replace('_', ' ')}, if ended"
-        table.add_row(label, *(with_interval(score.mean_report(name)) for score in scores))
+        label = name.replace("_", " ")
+        table.add_row(
+            label if whole else f"{label}, if ended", *(with_interval(score.mean_report(name)) for score in scores)
+        )
     return table

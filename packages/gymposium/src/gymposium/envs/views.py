@@ -136,13 +136,13 @@ def position(table: Table, seat: int, style: Style = "full") -> str:
 
 def _ending(played: MatchResult, seat: int) -> str:
     """The ending of the match for this seat. It does not quote another seat's failed reply."""
-    how = f"The match is over. {_RESULTS[played.result(seat)]}"
+    how, result = "The match is over.", f" {_RESULTS[played.result(seat)]}"
     loser = played.ending.seat
     if loser == seat:
         kind = next(turn.reading for turn in reversed(played.turns) if turn.seat == seat)
         how = f"The match is over: your reply was {_FAILED[kind]}, so you forfeit it."
-        if len(played.returns) > 1:
-            how += f" {_RESULTS[played.result(seat)]}"
+        if len(played.returns) == 1:
+            result = ""  # alone there is nothing to win, and the match was not played to its end
     elif loser is not None:
-        how = f"The match is over: seat {loser} gave no legal move and forfeits it. {_RESULTS[played.result(seat)]}"
-    return f"{how} Your return is {played.returns[seat]:g}.\n"
+        how = f"The match is over: seat {loser} gave no legal move and forfeits it."
+    return f"{how}{result} Your return is {played.returns[seat]:g}.\n"

@@ -186,7 +186,11 @@ class GameSpec(Spec):
 
     def full_name(self, params: Mapping[str, Any]) -> str:
         """The canonical name of the game with these parameters; those equal to their defaults are left out."""
-        return format_name(self.name, {p.name: params[p.name] for p in self.parameters if params[p.name] != p.default})
+        return format_name(self.name, self.changed(params))
+
+    def changed(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Those of all parameters that differ from their defaults."""
+        return {p.name: params[p.name] for p in self.parameters if params[p.name] != p.default}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

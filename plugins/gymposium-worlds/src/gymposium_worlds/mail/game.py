@@ -14,13 +14,12 @@ from gymposium_worlds.mail.tasks import MailTasks
 
 def game(spec: GameSpec, params: Mapping[str, Any]) -> ToolGame:
     """Make the game. Raises `BadParameter` for parameters of generated mailboxes beside files."""
-    return tool_game(spec, params, _tasks(spec, **params))
+    return tool_game(spec, params, _tasks(spec.changed(params), **params))
 
 
-def _tasks(spec: GameSpec, *, inbox: str, questions: str, max_calls: int, **generated: Any) -> Tasks:
+def _tasks(given: Mapping[str, Any], *, inbox: str, questions: str, max_calls: int, **generated: Any) -> Tasks:
     if not inbox and not questions:
         return MailTasks(max_calls=max_calls, **generated)
-    defaults = {parameter.name: parameter.default for parameter in spec.parameters}
-    if changed := [name for name, value in generated.items() if value != defaults[name]]:
+    if changed := [name for name in given if name in generated]:
         raise BadParameter(f"{changed[0]} is for generated mailboxes: leave it out if you name an inbox.")
     return GivenTasks(inbox, questions, max_calls)

@@ -43,7 +43,7 @@ class QuestionsGame(OneReplyGame):
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any]) -> None:
         super().__init__(spec, params)
-        self.source = _source(spec, **params)
+        self.source = _source(spec.changed(params), **params)
         self._draw = lru_cache(maxsize=1024)(self.source.draw)  # the matches of a group share their seed
 
     def rules(self, seat: int, style: Style = "full") -> str:
@@ -60,12 +60,11 @@ class QuestionsGame(OneReplyGame):
         return QuestionMatch(self, question, drawn, seed)
 
 
-def _source(spec: GameSpec, *, file: str, **made_up: Any) -> Source:
+def _source(given: Mapping[str, Any], *, file: str, **made_up: Any) -> Source:
     """The file's questions, or arithmetic. Raises `BadParameter` for parameters of arithmetic beside a file."""
     if not file:
         return Arithmetic(**made_up)
-    defaults = {parameter.name: parameter.default for parameter in spec.parameters}
-    if changed := [name for name, value in made_up.items() if value != defaults[name]]:
+    if changed := [name for name in given if name in made_up]:
         raise BadParameter(f"{changed[0]} is for arithmetic: leave it out if you name a file.")
     return DataFile(file)
 
