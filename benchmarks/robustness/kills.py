@@ -26,7 +26,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks.robustness.row import Row
-from gymposium_train.cli import NOTHING_LEARNED
+from gymposium_train.cli.running import NOTHING_LEARNED
 
 _LIMIT = 600.0
 """Seconds for one command; one that takes longer hangs."""

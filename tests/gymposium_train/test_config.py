@@ -99,9 +99,7 @@ def test_every_setting_is_documented_and_has_a_default_or_must_be_given() -> Non
 @pytest.mark.parametrize(
     ("data", "problems"),
     [
-        ({}, ["games is missing. It must be a list, each entry text; at least one."]),
-        ({"games": []}, ["games = []: it must be a list, each entry text; at least one."]),
-        ({"games": "kuhn_poker"}, ['games = "kuhn_poker": it must be a list, each entry text; at least one.']),
+        ({"games": "kuhn_poker"}, ['games = "kuhn_poker": it must be a list, each entry text.']),
         ({"games": ["a"], "seed": "3"}, ['seed = "3": it must be a whole number.']),
         ({"games": ["a"], "seed": 3.0}, ["seed = 3.0: it must be a whole number."]),
         ({"games": ["a"], "control": 1}, ["control = 1: it must be true or false."]),
@@ -312,7 +310,7 @@ def test_a_budget_is_used_up_whatever_a_step_takes() -> None:
 
 def test_a_config_needs_no_torch() -> None:
     program = (
-        "import sys, gymposium_train.cli\n"
+        "import sys, gymposium_train.cli.train\n"
         "from gymposium_train import TrainConfig, Callback\n"
         "from gymposium_train.config.checks import check\n"
         "check(TrainConfig(games=('tic_tac_toe',)))\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -333,7 +333,11 @@ class HandMadeSource:
     trainee: Trainee
     asked: int = 0
 
-    def roll_out(self, step: int) -> StepRollout[Questions]:
+    @property
+    def runs_ahead(self) -> bool:
+        return True
+
+    def roll_out(self, step: int, go_on: Callable[[], object]) -> StepRollout[Questions]:
         prompts = [self.trainee.player.chat.prompt(text) for text in ("1 + 1", "2 + 3")]
         groups = []
         for number, prompt in enumerate(prompts):
@@ -342,6 +346,9 @@ class HandMadeSource:
             groups.append(Questions([HandMade((Said(TurnTokens(prompt, one)),)) for one in completions]))
         self.asked += len(prompts)
         return StepRollout(groups, metrics={"rollout/questions": 2.0}, state=self.state())
+
+    def learned(self, step: int, metrics: Mapping[str, Any]) -> None:
+        pass
 
     def state(self) -> dict[str, Any]:
         return {"asked": self.asked}

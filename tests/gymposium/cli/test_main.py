@@ -186,6 +186,7 @@ def test_the_plugins_are_listed_with_what_became_of_them(gymposium: Run, tmp_pat
         "engines": [],
         "credits": [],
         "objectives": [],
+        "sources": [],
         "commands": [],
     }
     assert plugins["sad"]["status"] == "broken"

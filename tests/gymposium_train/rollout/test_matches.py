@@ -272,9 +272,9 @@ def test_a_match_of_which_a_tool_failed_is_left_out_and_counted() -> None:
 def test_too_many_broken_matches_stop_the_run() -> None:
     planner: Any = SimpleNamespace(plan=lambda step: [of_worlds([RIGHT, BREAKS, BREAKS])], note=lambda groups: {})
     planner.state = dict
-    assert MatchRollouts(planner, most_broken=0.7).roll_out(0).metrics["rollout/broken"] == 2
+    assert MatchRollouts(planner, most_broken=0.7).roll_out(0, lambda: None).metrics["rollout/broken"] == 2
     with pytest.raises(GymposiumError, match=r"2 of 3 matches of step 1 broke off.*: The tool misbehave failed"):
-        MatchRollouts(planner, most_broken=0.5).roll_out(0)
+        MatchRollouts(planner, most_broken=0.5).roll_out(0, lambda: None)
 
 
 def test_rolling_out_touches_no_global_generator(who: Who, new_cast: Any) -> None:

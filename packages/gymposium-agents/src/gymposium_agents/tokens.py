@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NotRequired, TypedDict
 
@@ -65,6 +65,9 @@ class TokenRequest:
     engine in this process draws once for each token; a server gets a seed from it."""
     policy: Policy | None = None
     """The policy that answers; None for the engine's current policy."""
+    watch: Callable[[int], bool] | None = None
+    """Function that is called with each sampled token, in any thread. The completion ends with a token for which it
+    returns True, with the finish reason `stop`."""
 
 
 @dataclass(slots=True)

@@ -17,6 +17,8 @@ PROMPTS = 8
 """Number of prompts of a run, divided among its games; each game has at least 2."""
 DECISIONS = 2
 """Number of first decisions of a random match whose prompts are used."""
+TEXTS = ("Hello!", "What is 17 + 25?", "Name three cities.", "List the numbers from 1 to 5.")
+"""The prompts of a run without games."""
 MATCHES = 16
 """Maximum number of random matches that are played to find prompts."""
 

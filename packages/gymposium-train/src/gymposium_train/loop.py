@@ -57,11 +57,11 @@ class Training:
     def __post_init__(self) -> None:
         self.source_state = self.source.state()
 
-    def play(self, step: int) -> StepRollout[Any]:
+    def play(self, step: int, go_on: Callable[[], object] = lambda: None) -> StepRollout[Any]:
         """The rollout of one step, by the policy that is published now. Only this method rolls out: another thread may
-        be learning from an earlier rollout."""
+        be learning from an earlier rollout. `go_on` is called repeatedly meanwhile, and may raise to break it off."""
         started = time.perf_counter()
-        rollout = self.source.roll_out(step)
+        rollout = self.source.roll_out(step, go_on)
         seconds = time.perf_counter() - started
         trajectories = [trajectory for group in rollout.groups for trajectory in group.trajectories]
         sampled = sum(len(turn.trace.completion.ids) for trajectory in trajectories for turn in trajectory.turns)

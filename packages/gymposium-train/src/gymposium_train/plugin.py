@@ -1,12 +1,12 @@
-"""The plugin of gymposium-train: the command `train`, the engine that shares the learner's model, and the built-in
-credits and objectives."""
+"""The plugin of gymposium-train: commands, the engine that shares the learner's model, and the built-in credits,
+objectives and sources."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from gymposium.plugins.hookspecs import hookimpl
-from gymposium.plugins.specs import CommandSpec, CreditSpec, EngineSpec, ObjectiveSpec
+from gymposium.plugins.specs import CommandSpec, CreditSpec, EngineSpec, ObjectiveSpec, RewardSpec, SourceSpec
 
 
 @hookimpl
@@ -14,8 +14,14 @@ def gymposium_commands() -> Iterable[CommandSpec]:
     yield CommandSpec(
         name="train",
         summary="Train a language model to play games: cold start, GRPO or PPO, measures, report.",
-        entry_point="gymposium_train.cli:command",
+        entry_point="gymposium_train.cli.train:command",
         order=19,
+    )
+    yield CommandSpec(
+        name="serve",
+        summary="Serve a model to the agents of others, in OpenAI's form, and train it from their sessions.",
+        entry_point="gymposium_train.cli.serve:command",
+        order=23,
     )
 
 
@@ -54,3 +60,30 @@ def gymposium_objectives() -> Iterable[ObjectiveSpec]:
     }.items():
         place = f"gymposium_train.objective.{name}:{name.capitalize()}"
         yield ObjectiveSpec(name=name, summary=summary, entry_point=place, settings=f"{place}Settings")
+
+
+@hookimpl
+def gymposium_sources() -> Iterable[SourceSpec]:
+    yield SourceSpec(
+        name="matches",
+        summary="Matches of games against other players and past versions, played by the run itself.",
+        entry_point="gymposium_train.rollout.matches:match_source",
+        settings="gymposium_train.config.source:MatchSettings",
+    )
+    yield SourceSpec(
+        name="sessions",
+        summary="Sessions of agents that use the model over HTTP, in other processes: gymposium serve.",
+        entry_point="gymposium_train.serving.source:session_source",
+        settings="gymposium_train.serving.settings:SessionSettings",
+    )
+
+
+@hookimpl
+def gymposium_rewards() -> Iterable[RewardSpec]:
+    yield RewardSpec(
+        name="posted",
+        form="posted",
+        pattern="posted",
+        summary="What the clients of gymposium serve gave at the ends of their sessions.",
+        entry_point="gymposium_train.serving.trajectories:posted_reward",
+    )

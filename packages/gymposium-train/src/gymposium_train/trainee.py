@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -19,7 +20,7 @@ from gymposium_agents.engines.protocol import TokenEngine
 from gymposium_agents.loading import LoadedModel
 from gymposium_agents.player import LanguageModelPlayer, over, reader_of
 from gymposium_agents.tokens import Policy
-from gymposium_train.canary import PROMPTS, opening_prompts
+from gymposium_train.canary import PROMPTS, TEXTS, opening_prompts
 from gymposium_train.config import Prompting, TrainConfig
 from gymposium_train.learner import Learner
 from gymposium_train.publishing import Publisher, make_publisher, policy_name
@@ -32,33 +33,51 @@ class PolicyPlayers:
     they began. One thread may publish while another plays (`gymposium_train.ahead`)."""
 
     def __init__(
-        self, publisher: Publisher, chat: Chat, prompting: Prompting, place: Path, *, note_legal: bool = False
+        self,
+        publisher: Publisher,
+        chat: Chat,
+        prompting: Prompting,
+        place: Path,
+        *,
+        staleness: int = 0,
+        note_legal: bool = False,
     ) -> None:
-        """`place` is a directory for the players' names. With `note_legal` the traces of the learner's turns say which
-        tokens would have continued a legal reply."""
+        """`place` is a directory for the players' names. The publisher keeps the versions that are at most `staleness`
+        publishes old. With `note_legal` the traces of the learner's turns say which tokens would have continued a legal
+        reply."""
         self._publisher, self._chat, self._prompting, self._place = publisher, chat, prompting, place
         self._note_legal = note_legal
-        self._published: tuple[TokenEngine, Policy] | None = None
+        self._recent: deque[tuple[TokenEngine, Policy]] = deque(maxlen=staleness + 1)
+        """The newest published policies, each after the engine that plays it."""
         self._one_at_a_time = Lock()
 
     @property
     def published(self) -> tuple[TokenEngine, Policy]:
         """The newest published policy, after the engine that plays it."""
-        if self._published is None:
+        if not self._recent:
             raise GymposiumError("Nothing was published yet, so there is no player: call publish() first.")
-        return self._published
+        return self._recent[-1]
 
     def publish(self, policy: Policy, check: Callable[[TokenEngine], Agreement]) -> Agreement:
         """Publish the learner's weights as `policy`. No player uses it before its engine has passed `check`."""
         with self._one_at_a_time:
             engine = self._publisher.publish(policy)
         agreement = check(engine)
-        self._published = engine, policy
+        if not self._recent or policy != self._recent[-1][1]:
+            self._recent.append((engine, policy))
         return agreement
 
     def learner(self) -> LanguageModelPlayer:
         """A player of the newest published version, which samples its replies."""
         return self._player("learner", *self.published, self._prompting.temperature, note_legal=self._note_legal)
+
+    def recent(self, policy: Policy) -> LanguageModelPlayer:
+        """A player of a version that is at most `staleness` publishes old, which samples its replies. Raises
+        `GymposiumError` for another one."""
+        engine = next((engine for engine, other in [*self._recent] if other == policy), None)
+        if engine is None:
+            raise GymposiumError(f"{policy} is not played any more: newer versions have taken its place.")
+        return self._player("learner", engine, policy, self._prompting.temperature, note_legal=self._note_legal)
 
     def greedy(self) -> LanguageModelPlayer:
         """A player of the newest published version, which always gives its most likely reply."""
@@ -163,10 +182,12 @@ def make_trainee(
     with ExitStack() as resources:
         name = policy_name(config, directory)
         publisher = make_publisher(config, name, directory / "versions", loaded, resources)
-        how = {"context": publisher.context, "seed": config.seed, "number": max(2, PROMPTS // len(games))}
+        how = {"context": publisher.context, "seed": config.seed, "number": max(2, PROMPTS // max(1, len(games)))}
         form = reader_of(prompting.reply, chat)
         prompts = [prompt for game in games for prompt in opening_prompts(game, prompting.prompt, form, chat, **how)]
+        prompts = prompts or [chat.prompt(text) for text in TEXTS]
         canary = Canary(prompts, tolerance=learner.tolerance)
         note_legal = config.entropy.weight > 0 or config.legality_weight > 0
-        players = PolicyPlayers(publisher, chat, prompting, directory, note_legal=note_legal)
+        staleness = config.engine.staleness
+        players = PolicyPlayers(publisher, chat, prompting, directory, staleness=staleness, note_legal=note_legal)
         yield Trainee(name, learner, loaded.model, players, canary)

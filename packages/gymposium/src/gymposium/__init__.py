@@ -27,6 +27,7 @@ from gymposium.plugins.specs import (
     OpponentSpec,
     Parameter,
     RewardSpec,
+    SourceSpec,
 )
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ __all__ = [
     "OpponentSpec",
     "Parameter",
     "RewardSpec",
+    "SourceSpec",
     "Table",
     "__version__",
     "hookimpl",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 from tokenizers.decoders import DecodeStream
@@ -20,6 +21,15 @@ from gymposium_agents.chat.messages import assistant, hidden_call, texts_of, use
 from gymposium_agents.chat.template import Template
 from gymposium_agents.chat.tools import ToolSupport
 from gymposium_agents.tokens import Message
+
+
+@dataclass(frozen=True, slots=True)
+class Rendering:
+    """A conversation as a chat template renders it, with stand-ins for control tokens in its messages."""
+
+    text: str
+    marks: Marks
+
 
 _MANY, _SOME = 8192, 512
 """Numbers of messages whose ids are kept: of short ones, and of those with tools or results."""
@@ -85,9 +95,32 @@ class Chat:
         the model may call.
 
         Raises `GymposiumError` if the template refuses these messages, or would drop tools or calls."""
+        return self.ids(self.rendering(messages, tools))
+
+    def rendering(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> Rendering:
+        """The conversation as the template renders it, ready for the next reply, to be continued later (`continued`).
+        The errors are those of `conversation`."""
         offered = self._offered(tools, called=any(message.get("tool_calls") for message in messages))
         marks = self._template.marks(texts_of(messages), offered)
-        return self._template.encoded(self._template.wording(messages, marks, offered), marks)
+        return Rendering(self._template.wording(messages, marks, offered), marks)
+
+    def ids(self, rendering: Rendering) -> tuple[int, ...]:
+        """The ids of a whole rendering."""
+        return self._template.encoded(rendering.text, rendering.marks)
+
+    def continued(self, before: Rendering, said: Message, now: Rendering, *, ended: bool) -> tuple[int, ...] | None:
+        """The ids that follow a completion, if `now` is the rendering `before`, the reply `said` and more messages;
+        None if the template rewrites what went before. `ended` is as for `more`. Unlike `grows`, which tells it
+        beforehand for turns of the usual forms, this looks at the conversation itself, which may have any form.
+
+        Only what is behind the reply is tokenized: the tokens of a completion stay as they were sampled."""
+        if before.marks is not now.marks:
+            return None
+        behind = self._growth.continued(before.text, said, now.text, now.marks)
+        if behind is None:
+            return None
+        ids = self._template.encoded(behind, now.marks)
+        return ids[1:] if ended else ids
 
     def prompt(self, text: str, tools: Sequence[Tool] = ()) -> tuple[int, ...]:
         """The ids of a chat that begins with `text` as the user's message, ready for the reply. `tools` are those that
@@ -144,6 +177,12 @@ class Chat:
             ids = ids[:-1]
         text = self.tokenizer.decode(list(ids), skip_special_tokens=False, clean_up_tokenization_spaces=False)
         return f"{self.opened}{text}"
+
+    def decoder(self) -> Callable[[int], str]:
+        """A function that takes the tokens of a text one by one, and returns the text that each adds. The text of a
+        character that has several tokens comes with the last of them."""
+        stream, backend = DecodeStream(skip_special_tokens=False), self._template.backend
+        return lambda token: stream.step(backend, token) or ""
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """The text of each token, control tokens included. The text of a character that has several tokens is with the

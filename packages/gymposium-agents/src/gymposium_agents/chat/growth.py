@@ -49,6 +49,17 @@ class Growth:
         rest = self._template.wording(messages, marks, _TOOLS).rpartition(marks.reply)[2]
         return "".join(rest.partition(self._closing)[1:])
 
+    def continued(self, before: str, said: Message, now: str, marks: Marks) -> str | None:
+        """The rendering behind the reply `said`, if the rendering `now` is `before`, the reply and more; None if the
+        template wrote something else there. White space in the reply does not count. Both renderings have these
+        marks."""
+        if not now.startswith(before):
+            return None
+        written, closing, rest = now[len(before) :].partition(self._closing)
+        if not closing or not self._is_kept(marks.restored(written), said):
+            return None
+        return closing + rest
+
     def _grows(self, after: After, thoughts: bool) -> bool:
         try:
             if after == "user":
@@ -103,15 +114,14 @@ class Growth:
         return True
 
     def _is_kept(self, written: str, said: Message) -> bool:
-        """Whether the template has written a reply as it was, up to white space around calls and in them."""
-        reply = f"{self._opened}{written}"
-        calls = said["tool_calls"]
+        """Whether the template has written a reply as it was, up to white space."""
+        reply, lead = f"{self._opened}{written}", said["content"]
+        calls = said.get("tool_calls", ())
         if not calls:
-            return reply == said["content"]
-        lead = said["content"].strip()
-        if self._support.dialect is None or not reply.lstrip().startswith(lead):
+            return reply.split() == lead.split()
+        if self._support.dialect is None or not reply.lstrip().startswith(lead.strip()):
             return False
         try:
-            return self._support.dialect.read(reply.lstrip().removeprefix(lead), {}) == tuple(calls)
+            return self._support.dialect.read(reply.lstrip().removeprefix(lead.strip()), {}) == tuple(calls)
         except ValueError:
             return False

@@ -163,13 +163,17 @@ class TransformersEngine:
         ids: list[list[int]] = [[] for _ in requests]
         logprobs: list[list[float]] = [[] for _ in requests]
         live = list(range(len(requests)))
+        stopped: set[int] = set()
         while True:
             self._calls.go_on()
             tokens, scores = choose(batch, [node[i] for i in live], [requests[i] for i in live], sampling)
             for i, token, logprob in zip(live, tokens, scores, strict=True):
                 ids[i].append(token)
                 logprobs[i].append(logprob)
-            live = [i for i in live if ids[i][-1] not in self.stops and len(ids[i]) < room[i]]
+                watch = requests[i].watch
+                if token in self.stops or (watch is not None and watch(token)):
+                    stopped.add(i)
+            live = [i for i in live if i not in stopped and len(ids[i]) < room[i]]
             if not live:
                 break
             nodes = sorted({(node[i], ids[i][-1]) for i in live})
@@ -179,8 +183,8 @@ class TransformersEngine:
             new = torch.tensor([[token] for _, token in nodes], device=batch.logits.device)
             extend(model, batch, [parent for parent, _ in nodes], new, torch.ones_like(new))
         return [
-            Completion(tuple(i), tuple(p), "stop" if i[-1] in self.stops else "length", policy)
-            for i, p in zip(ids, logprobs, strict=True)
+            Completion(tuple(ids[i]), tuple(logprobs[i]), "stop" if i in stopped else "length", policy)
+            for i in range(len(requests))
         ]
 
     def _parts(self, requests: Sequence[TokenRequest], max_tokens: int) -> list[list[int]]:

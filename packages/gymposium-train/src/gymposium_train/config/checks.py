@@ -45,6 +45,34 @@ def contradictions(config: TrainConfig) -> Iterator[str]:
 
 
 def _work(config: TrainConfig) -> Iterator[Rule]:
+    matches = config.source.kind == "matches"
+    yield Rule(
+        matches and not config.games,
+        "games: none is named. Name the games to learn, such as games=['tic_tac_toe']; gymposium list shows all games.",
+    )
+    yield Rule(
+        not matches and config.steps is None,
+        f"steps: source.kind={config.source.kind} gives trajectories when others are ready, so a budget of CPU seconds "
+        f"does not say when to end. Give the number of steps.",
+    )
+    yield Rule(
+        config.source.kind == "sessions" and config.reward != "posted",
+        f"reward = {config.reward}: with source.kind=sessions the clients give the rewards. Set reward=posted.",
+    )
+    yield Rule(
+        config.source.kind != "sessions" and config.reward == "posted",
+        "reward = posted: clients give it at the ends of their sessions. Set source.kind=sessions, or another reward.",
+    )
+    yield Rule(
+        not config.games and config.cold_start.steps > 0 and not config.cold_start.data,
+        "cold_start.steps: without games there are no matches to imitate. Name a game, files of chats in "
+        "cold_start.data, or in model.name a model that can answer already.",
+    )
+    yield Rule(
+        config.source.kind == "sessions" and host().engines[config.engine.kind].shares_learner,
+        f"engine.kind = {config.engine.kind}: with source.kind=sessions the engine answers while the model learns, and "
+        f"this one shares the learner's model. Set engine.kind=own or vllm.",
+    )
     yield Rule(
         config.steps == 0 and not config.cold_start.steps,
         "steps = 0: with cold_start.steps = 0 there is nothing to learn. Set one of them above 0.",

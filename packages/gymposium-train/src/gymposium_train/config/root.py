@@ -12,6 +12,7 @@ from gymposium_train.config.learn import MISMATCHES, Bypass, Entropy, Kl, Legali
 from gymposium_train.config.measure import Checkpoints, ColdStart, Evaluation, Samples
 from gymposium_train.config.model import Model
 from gymposium_train.config.play import Pool, Prompting, RolloutSettings, Stage
+from gymposium_train.config.source import SOURCES, MatchSettings, SourceSettings
 from gymposium_train.credit.gae import GaeSettings
 from gymposium_train.credit.make import CREDITS
 from gymposium_train.credit.protocol import CreditSettings
@@ -25,8 +26,9 @@ class TrainConfig(Settings):
     """The config of a training run. It is frozen; a run directory holds it as `config.json`. Settings that are left out
     have defaults, some of which depend on `model.name` (`gymposium_train.config.defaults`)."""
 
-    games: tuple[str, ...] = Field(min_length=1)
-    """The games to learn, by their names in `gymposium list`. Groups take turns over them."""
+    games: tuple[str, ...] = ()
+    """The games to learn, by their names in `gymposium list`. Groups take turns over them. A run whose trajectories
+    come from elsewhere (`source.kind`) needs none, and is measured in those that are named."""
     seed: int = 0
     """Seed of all random numbers of the run."""
     budget: float = Field(default=300.0, gt=0.0)
@@ -45,6 +47,8 @@ class TrainConfig(Settings):
     engine: Annotated[Engine, ENGINES] = Field(default_factory=lambda: engine_table("shared"))
     """The engine that samples the rollouts. Plugins add kinds by the hook `gymposium_engines`."""
     prompting: Prompting = Field(default_factory=Prompting)
+    source: Annotated[SourceSettings, SOURCES] = Field(default_factory=MatchSettings)
+    """The source of the trajectories. Plugins add kinds by the hook `gymposium_sources`."""
     rollout: RolloutSettings = Field(default_factory=RolloutSettings)
     stages: tuple[Stage, ...] = Field(default=(Stage(),), min_length=1)
     """The stages of the curriculum, in order."""

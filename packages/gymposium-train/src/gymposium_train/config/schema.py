@@ -25,7 +25,7 @@ Path = tuple[str | int, ...]
 def whole() -> Node:
     """The JSON schema of `TrainConfig`, generated from types, ranges and docstrings. Its unions have the kinds of all
     loaded plugins."""
-    return _whole((*host().credits, *host().objectives, *host().engines))
+    return _whole((*host().credits, *host().objectives, *host().engines, *host().sources))
 
 
 @lru_cache(maxsize=1)

@@ -1,13 +1,21 @@
 """Rollouts: the trajectories that a step learns from.
 
-`protocol` defines the source of trajectories, the executor of matches and the source of players. The built-in source of
-trajectories plays matches: `plan` chooses games, seats and opponents by `curriculum` and `pool`; `matches` plays the
-plan and groups the trajectories; `results` computes metrics.
+`protocol` defines the source of trajectories, the executor of matches and the source of players. The source `matches`
+plays: `plan` chooses games, seats and opponents by `curriculum` and `pool`; `matches` plays the plan and groups the
+trajectories; `results` computes metrics.
 """
 
 from gymposium_train.rollout.matches import LocalExecutor, MatchRollouts, roll_out
 from gymposium_train.rollout.plan import MatchGroup, MatchPlanner, Planned
-from gymposium_train.rollout.protocol import Executor, Group, PlayerSource, RolloutSource, StepRollout
+from gymposium_train.rollout.protocol import (
+    Executor,
+    Group,
+    PlayerSource,
+    RolloutSource,
+    SourceStart,
+    StepRollout,
+    make_source,
+)
 
 __all__ = [
     "Executor",
@@ -19,6 +27,8 @@ __all__ = [
     "Planned",
     "PlayerSource",
     "RolloutSource",
+    "SourceStart",
     "StepRollout",
+    "make_source",
     "roll_out",
 ]

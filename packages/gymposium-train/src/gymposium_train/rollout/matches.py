@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,9 +11,10 @@ from gymposium.driver import MatchJob, MatchResult, Schedule, play
 from gymposium.errors import GymposiumError
 from gymposium.records import recorded
 from gymposium.trajectories import Trajectory
+from gymposium_train.config.source import MatchSettings
 from gymposium_train.config.stages import SELF
 from gymposium_train.rollout.plan import MatchGroup, MatchPlanner, Planned
-from gymposium_train.rollout.protocol import Executor, StepRollout
+from gymposium_train.rollout.protocol import Executor, SourceStart, StepRollout
 from gymposium_train.rollout.results import Results, named
 
 
@@ -38,10 +39,19 @@ class MatchRollouts:
     most_broken: float = 1.0
     """Largest share of a step's matches that may break off."""
 
-    def roll_out(self, step: int) -> StepRollout[MatchGroup]:
+    @property
+    def runs_ahead(self) -> bool:
+        return True
+
+    def roll_out(self, step: int, go_on: Callable[[], object]) -> StepRollout[MatchGroup]:
         """Raises `GymposiumError` if more than `most_broken` of the matches break off."""
         planned = self.planner.plan(step)
-        rollout = roll_out(planned, self.record, self.executor)
+
+        def each(played: MatchResult) -> None:
+            self.record(played)
+            go_on()
+
+        rollout = roll_out(planned, each, self.executor)
         matches, broken = sum(len(one.jobs) for one in planned), sum(rollout.broken.values())
         if broken > self.most_broken * matches:
             raise GymposiumError(
@@ -52,11 +62,22 @@ class MatchRollouts:
         rollout.state = self.planner.state()
         return rollout
 
+    def learned(self, step: int, metrics: Mapping[str, Any]) -> None:
+        pass
+
     def state(self) -> dict[str, Any]:
         return self.planner.state()
 
     def restore(self, state: dict[str, Any]) -> None:
         self.planner.restore(state)
+
+
+def match_source(settings: MatchSettings, start: SourceStart) -> MatchRollouts:
+    """Make the source `matches`."""
+    config = start.config
+    planner = MatchPlanner(config, start.games, start.players, start.pace)
+    executor = LocalExecutor(config.engine.schedule)
+    return MatchRollouts(planner, executor, start.record, config.rollout.most_broken)
 
 
 def roll_out(

@@ -1,15 +1,22 @@
-"""Protocols of rollouts: the source of a step's trajectories, their groups, the executor of matches, and the source of
-their players."""
+"""Protocols of rollouts: the source of a step's trajectories, which a config chooses, their groups, the executor of
+matches, and the source of their players."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 from gymposium.driver import MatchJob, MatchResult
+from gymposium.errors import UnknownName
+from gymposium.games.protocol import Game
 from gymposium.players.protocol import Player
+from gymposium.plugins.host import host
 from gymposium_agents.tokens import Policy
+from gymposium_train.config import TrainConfig
+from gymposium_train.config.schedules import Pace
 
 
 class Group(Protocol):
@@ -61,9 +68,20 @@ class StepRollout(Generic[G]):
 class RolloutSource(Protocol):
     """A source of trajectories to learn from. `MatchRollouts` gets them from matches."""
 
-    def roll_out(self, step: int) -> StepRollout[Any]:
+    @property
+    def runs_ahead(self) -> bool:
+        """Whether rollouts may run in a thread of their own, ahead of the learner's, by up to `engine.staleness` steps.
+        A source that bounds the age of its trajectories itself does not."""
+        ...
+
+    def roll_out(self, step: int, go_on: Callable[[], object]) -> StepRollout[Any]:
         """The trajectories of one step, by the policy that is published now. It is called for the steps in order, in
-        one thread, which may run ahead of the learner's."""
+        one thread. It must call `go_on` repeatedly, which raises if the rollout is not needed any more."""
+        ...
+
+    def learned(self, step: int, metrics: Mapping[str, Any]) -> None:
+        """Called when the run has learned from the rollout of a step and published the new weights, with the metrics of
+        the step."""
         ...
 
     def state(self) -> dict[str, Any]:
@@ -73,6 +91,36 @@ class RolloutSource(Protocol):
     def restore(self, state: dict[str, Any]) -> None:
         """Restore what `state` returned. Raises `GymposiumError` if the settings have changed since."""
         ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceStart:
+    """The run that a source is made for. The implementation of a source is called with its settings and this."""
+
+    config: TrainConfig
+    games: Sequence[Game]
+    """The games of the run; none if it learns from something else."""
+    players: PlayerSource
+    """Makes players of the policy."""
+    pace: Pace
+    """The progress of the run, on which schedules depend."""
+    directory: Path
+    """The directory of the run, in which a source may keep files."""
+    resources: ExitStack
+    """What is closed at the end of the run, such as a server of the source."""
+    record: Callable[[MatchResult], object]
+    """Records a finished match. A source without matches does not call it."""
+    stop_here: Callable[[], object]
+    """Raises `KeyboardInterrupt` if the user has asked to stop. A source that waits for others calls it meanwhile."""
+
+
+def make_source(start: SourceStart) -> RolloutSource:
+    """The source of a run's config. Raises `UnknownName` if its plugin is not loaded."""
+    settings, sources = start.config.source, host().sources
+    if settings.kind not in sources:
+        raise UnknownName("source", settings.kind, sources)
+    source: RolloutSource = host().implementation(sources[settings.kind])(settings, start)
+    return source
 
 
 class Executor(Protocol):
@@ -89,6 +137,11 @@ class PlayerSource(Protocol):
 
     def learner(self) -> Player:
         """A player of the newest published version, which samples its replies."""
+        ...
+
+    def recent(self, policy: Policy) -> Player:
+        """A player of a published version that is at most `engine.staleness` publishes old, which samples its replies.
+        Raises `GymposiumError` for an older one."""
         ...
 
     def past(self, policy: Policy) -> Player:

@@ -22,7 +22,9 @@ def returns_of(scores: Mapping[str, Any]) -> Returns:
 
 def advantage(one: Returns, other: Returns) -> float:
     """By how much a policy is better than another, in units of the interval of the difference, as a mean over the
-    games: above 1 if it is clearly better. A difference without an interval counts as 1."""
+    games: above 1 if it is clearly better, and 0 without games. A difference without an interval counts as 1."""
+    if not one:
+        return 0.0
     return fmean(_units(one[game], other[game]) for game in one)
 
 

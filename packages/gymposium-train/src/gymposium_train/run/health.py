@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from gymposium.driver import Turn
-from gymposium_train.rollout import MatchGroup
+from gymposium_train.rollout import Group
 
 FAILED_LIMIT = 0.5
 """Share of failed replies above which a policy that answered better before is spoilt."""
@@ -60,15 +59,15 @@ def failed_share(metrics: Mapping[str, Any]) -> float:
     return float(sum(metrics.get(f"rollout/{kind}", 0.0) for kind in ("illegal", "unparsable", "cut_off")))
 
 
-def failed_replies(groups: Sequence[MatchGroup]) -> list[str]:
+def failed_replies(groups: Sequence[Group]) -> list[str]:
     """The first failed replies of a step, at most `SHOWN`."""
     return [turn.text for turn in islice((turn for turn in _turns(groups) if turn.reading != "move"), SHOWN)]
 
 
-def some_replies(groups: Sequence[MatchGroup]) -> list[str]:
+def some_replies(groups: Sequence[Group]) -> list[str]:
     """The first replies of a step, at most `SHOWN`."""
     return [turn.text for turn in islice(_turns(groups), SHOWN)]
 
 
-def _turns(groups: Sequence[MatchGroup]) -> Iterator[Turn]:
+def _turns(groups: Sequence[Group]) -> Iterator[Any]:
     return (turn for group in groups for trajectory in group.trajectories for turn in trajectory.turns)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from gymposium.driver import MatchResult
 from gymposium.durable import remove_directory
 from gymposium.errors import GymposiumError
 from gymposium.rewards.grammar import make_reward
@@ -30,7 +29,7 @@ from gymposium_train.live import StageBar
 from gymposium_train.loop import Training
 from gymposium_train.progress import say
 from gymposium_train.reporting import peak_memory
-from gymposium_train.rollout import LocalExecutor, MatchGroup, MatchPlanner, MatchRollouts, StepRollout
+from gymposium_train.rollout import Group, SourceStart, StepRollout, make_source
 from gymposium_train.run.best import Best
 from gymposium_train.run.cold_start import auxiliary_sft
 from gymposium_train.run.health import FAILED_LIMIT, MOST_SETBACKS, Health, failed_replies, failed_share, some_replies
@@ -61,10 +60,19 @@ def reinforce(run: UnderWay) -> None:
     with (
         learning(config, taught(directory, config), directory.dumps, run.world) as (loaded, learner),
         make_trainee(config, directory.path, loaded, learner, run.games) as trainee,
+        run.recorder("train") as record,
+        ExitStack() as resources,
     ):
-        planner = MatchPlanner(config, run.games, trainee.players, pace)
-        executor = LocalExecutor(config.engine.schedule)
-        source = MatchRollouts(planner, executor, most_broken=config.rollout.most_broken)
+        start = SourceStart(
+            config=config,
+            games=run.games,
+            players=trainee.players,
+            pace=pace,
+            directory=directory.path,
+            resources=resources,
+            record=record,
+            stop_here=run.interruption.stop_here,
+        )
         samples = SamplesFile(
             directory.samples_file,
             config.samples,
@@ -76,14 +84,14 @@ def reinforce(run: UnderWay) -> None:
         training = Training(
             config=config,
             trainee=trainee,
-            source=source,
+            source=make_source(start),
             credit=credit,
             reward=make_reward(config.reward),
             pace=pace,
             keep=samples.keep,
             auxiliary_sft=auxiliary_sft(run, loaded),
         )
-        steps = _Steps(run, training, source, loaded.model)
+        steps = _Steps(run, training, loaded.model)
         directory.forget(TRAIN, steps.done)
         trainee.publish()
         steps.take()
@@ -104,8 +112,8 @@ class _Steps:
     """The steps of a run: how many are done, at what cost, and the state to which the run goes back if an update spoilt
     the policy."""
 
-    def __init__(self, run: UnderWay, training: Training, source: MatchRollouts, model: Any) -> None:
-        self._run, self._training, self._source, self._model = run, training, source, model
+    def __init__(self, run: UnderWay, training: Training, model: Any) -> None:
+        self._run, self._training, self._model = run, training, model
         self._pace, self._begin = training.pace, training.pace.used
         self.done = 0
         """Number of steps done."""
@@ -150,17 +158,11 @@ class _Steps:
             self._save()
             self._save_best()
         steps = range(self.done, MOST_STEPS if config.steps is None else config.steps)
+        bound = config.engine.staleness if self._training.source.runs_ahead else 0
         with (
             self._stage() as bar,
-            run.recorder("train") as record,
-            Ahead(self._training.play, config.engine.staleness, steps) as ahead,
+            Ahead(lambda step: self._training.play(step, ahead.go_on), bound, steps) as ahead,
         ):
-
-            def each(played: MatchResult) -> None:
-                record(played)
-                ahead.go_on()
-
-            self._source.record = each
             shown = round(self._pace.used)
             while not self._over:
                 setbacks = self.health.setbacks
@@ -171,6 +173,7 @@ class _Steps:
                     if self._has_point():
                         metrics |= self._point()
                     run.watchers.stepped(TRAIN, self.done, metrics)
+                    self._training.source.learned(self.done - 1, metrics)
                     run.interruption.stop_here()
                 except BaseException:
                     self._save()
@@ -187,6 +190,8 @@ class _Steps:
     def _has_point(self) -> bool:
         """True if the learning curve has a point after the step that was just done. The last step has one."""
         every, before = self._run.config.evaluation.every, self._points
+        if not self._run.games:
+            return False
         if every is None:
             self._points = self._tenths()
             if self._run.config.steps is None and self._measuring > MEASURING * self.cpu:
@@ -224,12 +229,16 @@ class _Steps:
         ended_early = self.health.setbacks > MOST_SETBACKS or self._tied == MAX_IDLE_STEPS
         return ended_early or self._pace.over(self.done)
 
-    def _step(self, ahead: Ahead[StepRollout[MatchGroup]]) -> tuple[Taken[StepRollout[MatchGroup]], dict[str, Any]]:
+    def _step(self, ahead: Ahead[StepRollout[Any]]) -> tuple[Taken[StepRollout[Any]], dict[str, Any]]:
         """Take one step. Returns its rollout and its metrics. If replies or update show that the policy is spoilt, the
         step ends with the weights of an earlier one."""
         step, training = self.done, self._training
         began = time.perf_counter(), time.process_time()
-        taken = ahead.take(step)
+        try:
+            taken = ahead.take(step)
+        except KeyboardInterrupt:  # nothing of this step is learned yet
+            self._save()
+            raise
         played = time.process_time()
         metrics: dict[str, Any] = {**taken.rollout.metrics, "train/rows": 0}
         if wrong := self.health.of_rollout(metrics) if step >= self._judged_from else "":
@@ -254,7 +263,7 @@ class _Steps:
             **peak_memory(),
         }
 
-    def _go_back(self, wrong: str, taken: Taken[StepRollout[MatchGroup]]) -> None:
+    def _go_back(self, wrong: str, taken: Taken[StepRollout[Any]]) -> None:
         """Return to the weights of the newest checkpoint whose policy was well, remove the later ones, and halve the
         learning rate. Versions of the policy are counted on, so that none is published twice."""
         assert self._good is not None, "there is a checkpoint before the first step"
@@ -280,7 +289,7 @@ class _Steps:
             style="yellow",
         )
 
-    def _warn(self, metrics: Mapping[str, Any], groups: Sequence[MatchGroup]) -> None:
+    def _warn(self, metrics: Mapping[str, Any], groups: Sequence[Group]) -> None:
         """Say what keeps the run from learning: replies that failed before any update, or groups that are all tied."""
         where = f"Step {self.done + 1}:"
         if not self.done and (failed := failed_share(metrics)) > FAILED_LIMIT:
@@ -329,7 +338,7 @@ class _Steps:
 
     def _save_best(self) -> None:
         """Keep the weights as the best so far, beside those of the best before, until a checkpoint says so."""
-        if self._run.config.checkpoints.best and self._run.config.evaluation.every != 0:
+        if self._run.config.checkpoints.best and self._run.config.evaluation.every != 0 and self._run.games:
             learner, directory = self._training.trainee.learner, self._run.directory.best
             save_checkpoint(directory, learner, self._model, self._state(), keep=2)
 

@@ -29,6 +29,7 @@ from gymposium.plugins.specs import (
     ObjectiveSpec,
     OpponentSpec,
     RewardSpec,
+    SourceSpec,
     Spec,
 )
 
@@ -112,6 +113,16 @@ def gymposium_objectives() -> Iterable[ObjectiveSpec]:
 
 
 @hookspec
+def gymposium_sources() -> Iterable[SourceSpec]:
+    """Offer sources of trajectories to learn from, each by the name that `source.kind` gives in a config.
+
+    Example: `yield SourceSpec(name="questions", summary="Questions of a file.", entry_point="quiz.source:Questions",
+    settings="quiz.source:QuestionSettings")`
+    """
+    raise NotImplementedError
+
+
+@hookspec
 def gymposium_commands() -> Iterable[CommandSpec]:
     """Offer commands of `gymposium`, each by its name on the command line.
 
@@ -128,6 +139,7 @@ HOOKS: dict[str, type[Spec]] = {
     "gymposium_engines": EngineSpec,
     "gymposium_credits": CreditSpec,
     "gymposium_objectives": ObjectiveSpec,
+    "gymposium_sources": SourceSpec,
     "gymposium_commands": CommandSpec,
 }
 """Every hook and the spec class that it yields."""

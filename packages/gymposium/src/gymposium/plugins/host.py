@@ -40,6 +40,7 @@ from gymposium.plugins.specs import (
     ObjectiveSpec,
     OpponentSpec,
     RewardSpec,
+    SourceSpec,
     Spec,
     resolve,
 )
@@ -96,6 +97,7 @@ class Host:
         self.engines: dict[str, EngineSpec] = self._specs[EngineSpec]
         self.credits: dict[str, CreditSpec] = self._specs[CreditSpec]
         self.objectives: dict[str, ObjectiveSpec] = self._specs[ObjectiveSpec]
+        self.sources: dict[str, SourceSpec] = self._specs[SourceSpec]
         self.commands: dict[str, CommandSpec] = self._specs[CommandSpec]
         self._claims: dict[_Claim, str] = {}
         """The owner of each name and environment id."""

@@ -298,6 +298,15 @@ class ObjectiveSpec(ConfiguredSpec):
     kind = "objective"
 
 
+class SourceSpec(ConfiguredSpec):
+    """A source of trajectories that a plugin offers: `source.kind = NAME` in a training config. `entry_point` resolves
+    to a callable that takes the settings, a subclass of `gymposium_train.config.source.SourceSettings` whose `kind` is
+    the name, and a `gymposium_train.rollout.protocol.SourceStart`, and returns a
+    `gymposium_train.rollout.protocol.RolloutSource`."""
+
+    kind = "source"
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class EngineSpec(ConfiguredSpec):
     """An engine that samples the replies of a language model, for training runs and for `lm:` players.

@@ -1,0 +1,96 @@
+"""Requests from many clients, answered together by an engine that works on one batch at a time."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+
+from gymposium_agents.engines.protocol import ConcurrentTokenEngine, TokenEngine
+from gymposium_agents.tokens import Completion, Sampling, TokenRequest
+
+GATHER = 0.005
+"""Number of seconds for which a batch waits for further requests, while some are expected."""
+MOST = 256
+"""The largest number of requests in a batch."""
+
+Submit = Callable[[TokenRequest, Sampling], "Future[Completion]"]
+
+
+@dataclass(slots=True)
+class _Waiting:
+    request: TokenRequest
+    sampling: Sampling
+    answer: Future[Completion]
+
+
+class Batches:
+    """Makes any token engine answer single requests. An engine that does so itself is asked directly; for another one,
+    the requests that wait are a batch, which is answered in a thread of its own."""
+
+    def __init__(self, engine: TokenEngine, expected: Callable[[], int] = lambda: 0) -> None:
+        """`expected` returns the number of clients that may ask soon: a batch is complete without a wait if it has as
+        many requests."""
+        self._engine, self._expected = engine, expected
+        self._waiting: deque[_Waiting] = deque()
+        self._changed = threading.Condition()
+        self._ended = False
+        self.batches = 0
+        """Number of batches so far."""
+        self.requests = 0
+        """Number of requests in them."""
+        self._thread: threading.Thread | None = None
+        if not isinstance(engine, ConcurrentTokenEngine):
+            self._thread = threading.Thread(target=self._work, name="batches", daemon=True)
+            self._thread.start()
+
+    def submit(self, request: TokenRequest, sampling: Sampling) -> Future[Completion]:
+        """Begin one completion. The future raises what the engine raises."""
+        if isinstance(self._engine, ConcurrentTokenEngine):
+            return self._engine.submit(request, sampling)
+        answer: Future[Completion] = Future()
+        with self._changed:
+            self._waiting.append(_Waiting(request, sampling, answer))
+            self._changed.notify()
+        return answer
+
+    def close(self) -> None:
+        """End the thread after its batch. Requests that wait are cancelled."""
+        with self._changed:
+            self._ended = True
+            for one in self._waiting:
+                one.answer.cancel()
+            self._changed.notify()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _work(self) -> None:
+        while batch := self._next():
+            try:
+                done = self._engine.generate([one.request for one in batch], batch[0].sampling)
+            except BaseException as error:  # noqa: BLE001 - every error is passed on to those that asked
+                for one in batch:
+                    one.answer.set_exception(error)
+                continue
+            self.batches += 1
+            self.requests += len(batch)
+            for one, completion in zip(batch, done, strict=True):
+                one.answer.set_result(completion)
+
+    def _next(self) -> list[_Waiting]:
+        """The next batch: requests of one sampling, oldest first. Empty at the end."""
+        with self._changed:
+            while not self._waiting:
+                if self._ended:
+                    return []
+                self._changed.wait()
+            while not self._ended and len(self._waiting) < min(MOST, self._expected()):
+                if not self._changed.wait(GATHER):
+                    break
+            sampling = self._waiting[0].sampling if self._waiting else None
+            batch = [one for one in self._waiting if one.sampling == sampling][:MOST]
+            taken = {id(one) for one in batch}
+            self._waiting = deque(one for one in self._waiting if id(one) not in taken)
+            return [one for one in batch if one.answer.set_running_or_notify_cancel()] or self._next()

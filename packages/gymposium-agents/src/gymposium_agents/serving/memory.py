@@ -1,0 +1,148 @@
+"""The memory of one session: the replies that the model gave in it, and the tokens before each.
+
+A request is compared with the replies by a chain of digests, one for each message. If its last reply is known, with
+the same messages before it, its prompt is the tokens of that reply and what is new behind it. So branches,
+conversations of several agents and summarised histories find their own beginnings, and each becomes a row of its own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Literal
+
+from gymposium.tools import Tool
+from gymposium_agents.chat import Chat
+from gymposium_agents.chat.chat import Rendering
+from gymposium_agents.serving.replies import ParsedReply
+from gymposium_agents.serving.requests import CompletionRequest
+from gymposium_agents.tokens import Message, Tokens, TurnTokens
+
+Beginning = Literal["fresh", "grown", "rewritten", "diverged"]
+"""How a prompt begins.
+
+- `grown`: with the tokens of an earlier reply, as they were sampled.
+- `fresh`: anew, because the request has no reply of this session, or other messages before it.
+- `rewritten`: anew, because the chat template writes the messages before a reply in another way once it is past.
+- `diverged`: anew, because the client changed a reply of this session before it sent it back.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """The prompt of a request."""
+
+    ids: Tokens
+    beginning: Beginning
+    parent: int | None
+    """The number of the turn whose tokens it begins with; None unless it is `grown`."""
+    new: int
+    """The number of messages in front of those that are new since that turn; 0 unless it is `grown`."""
+    differs: str
+    """The first field of the request that the client changed, if it is `diverged`; else empty."""
+    rendering: Rendering
+    digests: tuple[str, ...]
+    """The digest of the request up to each message."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A reply of the session."""
+
+    number: int
+    said: Message
+    """The reply with its thoughts, as the template gets it."""
+    rendering: Rendering
+    """The conversation before it."""
+    tokens: TurnTokens
+
+
+class Memory:
+    """The replies of one session, by the conversations that they end."""
+
+    def __init__(self, chat: Chat) -> None:
+        self._chat = chat
+        self._known: dict[str, _Known] = {}
+        self._answered: dict[str, Message] = {}
+        """The newest reply to each request, by the request's digest."""
+        self._begun: set[str] = set()
+        """The digests of all beginnings of conversations of this session."""
+
+    def prompt(self, request: CompletionRequest) -> Prompt:
+        """The prompt of a request. Raises `GymposiumError` if the chat template refuses the messages or the tools."""
+        chat, messages = self._chat, request.messages
+        digests = _digests(messages, request.tools)
+        last = max((n for n, message in enumerate(messages) if message["role"] == "assistant"), default=-1)
+        known = self._known.get(digests[last]) if last >= 0 else None
+        written = self._with_thoughts(messages, digests)
+        rendering = chat.rendering(written, request.tools)
+        beginning: Beginning = "fresh"
+        if known is not None:
+            sampled = known.tokens.completion.ids
+            ended = sampled[-1:] == (chat.end,)
+            more = chat.continued(known.rendering, known.said, rendering, ended=ended)
+            if more is not None:
+                ids = (*known.tokens.prompt, *sampled, *more)
+                return Prompt(ids, "grown", known.number, last + 1, "", rendering, digests)
+            beginning = "rewritten"
+        differs = "" if known is not None or last < 0 else self._difference(messages, digests)
+        if differs:
+            beginning = "diverged"
+        return Prompt(chat.ids(rendering), beginning, None, 0, differs, rendering, digests)
+
+    def keep(self, number: int, prompt: Prompt, said: ParsedReply, tokens: TurnTokens) -> None:
+        """Keep the reply to the request with this prompt, as turn `number`."""
+        whole: Message = {**said.message, "content": f"{said.thoughts}{said.message['content']}"}
+        behind = _digest(prompt.digests[-1], said.message)
+        self._known[behind] = _Known(number, whole, prompt.rendering, tokens)
+        self._answered[prompt.digests[-1]] = said.message
+        self._begun |= {*prompt.digests, behind}
+
+    def _with_thoughts(self, messages: Sequence[Message], digests: Sequence[str]) -> list[Message]:
+        """The messages, with those replies that are known as the model gave them."""
+        known = (self._known.get(digest) for digest in digests)
+        return [message if one is None else one.said for message, one in zip(messages, known, strict=True)]
+
+    def _difference(self, messages: Sequence[Message], digests: Sequence[str]) -> str:
+        """The first field of the first message that is not of this session, if that is a changed reply of the session;
+        else nothing."""
+        first = next(n for n, digest in enumerate(digests) if digest not in self._begun)
+        said = self._answered.get(digests[first - 1]) if first else None
+        if said is None or messages[first]["role"] != "assistant":
+            return ""
+        return f"messages[{first}].{_first_difference(messages[first], said)}"
+
+
+def _first_difference(given: Message, said: Message) -> str:
+    """The first field in which a reply that a client sent back differs from the one that it got."""
+    if given["content"].strip() != said["content"].strip():
+        return "content"
+    calls, made = given.get("tool_calls", ()), said.get("tool_calls", ())
+    for number, (call, other) in enumerate(zip(calls, made)):
+        if call.name != other.name:
+            return f"tool_calls[{number}].function.name"
+        if call.arguments != other.arguments:
+            return f"tool_calls[{number}].function.arguments"
+    return "tool_calls"
+
+
+def _digests(messages: Iterable[Message], tools: Sequence[Tool]) -> tuple[str, ...]:
+    """The digest of a conversation up to each of its messages, in order."""
+    listed = json.dumps([tool.as_function for tool in tools], sort_keys=True)
+    digest = sha256(listed.encode()).hexdigest()
+    digests = []
+    for message in messages:
+        digest = _digest(digest, message)
+        digests.append(digest)
+    return tuple(digests)
+
+
+def _digest(before: str, message: Message) -> str:
+    """The digest of a conversation, from that before its last message. White space around a reply does not count: some
+    clients remove it."""
+    role, content = message["role"], message["content"]
+    calls = [call.json for call in message.get("tool_calls", ())]
+    canonical = [before, role, content.strip() if role == "assistant" else content, calls]
+    return sha256(json.dumps(canonical).encode()).hexdigest()

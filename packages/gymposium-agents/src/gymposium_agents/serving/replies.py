@@ -1,0 +1,123 @@
+"""Replies in the form of OpenAI's API: whole answers, and chunks of a stream."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gymposium.tools.reader import ToolsReader
+from gymposium_agents.chat import Chat
+from gymposium_agents.serving.requests import CompletionRequest
+from gymposium_agents.tokens import Completion, Message
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedReply:
+    """A sampled reply, read as a message."""
+
+    message: Message
+    """The reply as a client gets it and sends it back: its text without thoughts, and its calls of tools."""
+    thoughts: str
+    """The thoughts in front of it, with their tags; empty without thoughts."""
+
+
+def read(request: CompletionRequest, chat: Chat, completion: Completion) -> ParsedReply:
+    """Read the reply to a request. Calls are read strictly, in the dialect of the chat template; text that is no such
+    call is the content of the reply, as it is, up to a stop text."""
+    text = chat.read(completion.ids)
+    ends = [at for stop in request.stop if (at := text.find(stop, len(chat.opened))) >= 0]
+    text = text[: min(ends, default=len(text))]
+    if request.tools and chat.dialect is not None and completion.finish_reason == "stop":
+        parts = ToolsReader(chat.dialect, request.tools).parts(text)
+        if parts is not None:
+            thoughts, calls = parts
+            return ParsedReply({"role": "assistant", "content": "", "tool_calls": calls}, thoughts)
+    thoughts, content = "", text
+    if text.lstrip().startswith("<think>"):
+        before, closed, behind = text.partition("</think>")
+        thoughts, content = f"{before}{closed}", behind
+    return ParsedReply({"role": "assistant", "content": content}, thoughts)
+
+
+def answer(
+    request: CompletionRequest,
+    chat: Chat,
+    said: ParsedReply,
+    completion: Completion,
+    head: Mapping[str, Any],
+    prompt: int,
+) -> dict[str, Any]:
+    """The whole answer to a request, a `chat.completion` object. `head` has its `id`, `created` and `model`, and
+    `prompt` is the number of tokens of the prompt."""
+    called = "tool_calls" in said.message
+    choice: dict[str, Any] = {
+        "index": 0,
+        "message": message_of(said, head["id"]),
+        "finish_reason": "tool_calls" if called else completion.finish_reason,
+        "logprobs": {"content": listed_logprobs(chat, completion), "refusal": None} if request.logprobs else None,
+    }
+    usage = usage_of(prompt, completion)
+    return {**head, "object": "chat.completion", "choices": [choice], "usage": usage}
+
+
+def message_of(said: ParsedReply, name: str) -> dict[str, Any]:
+    """The reply as OpenAI's message. The ids of its calls begin with `name`, that of the answer."""
+    calls = said.message.get("tool_calls", ())
+    message: dict[str, Any] = {"role": "assistant", "content": said.message["content"] or (None if calls else "")}
+    message["refusal"] = None
+    if said.thoughts:
+        message["reasoning_content"] = said.thoughts.removeprefix("<think>").removesuffix("</think>").strip()
+    if calls:
+        message["tool_calls"] = [
+            {
+                "id": f"call-{name}-{number}",
+                "type": "function",
+                "function": {"name": call.name, "arguments": json.dumps(dict(call.arguments), ensure_ascii=False)},
+            }
+            for number, call in enumerate(calls)
+        ]
+    return message
+
+
+def usage_of(prompt: int, completion: Completion) -> dict[str, int]:
+    """The counts of tokens."""
+    sampled = len(completion.ids)
+    return {"prompt_tokens": prompt, "completion_tokens": sampled, "total_tokens": prompt + sampled}
+
+
+def listed_logprobs(chat: Chat, completion: Completion) -> list[dict[str, Any]]:
+    """The log-probability of each token of a reply, its end of turn included."""
+    return [
+        {"token": piece, "logprob": logprob, "bytes": list(piece.encode()), "top_logprobs": []}
+        for piece, logprob in zip(chat.pieces(completion.ids), completion.logprobs, strict=True)
+    ]
+
+
+def last_chunks(answered: Mapping[str, Any], request: CompletionRequest, shown: str) -> list[dict[str, Any]]:
+    """The chunks at the end of the stream of an answer: what is behind the content that was `shown` before, the finish
+    reason, and the counts of tokens if the request wants them."""
+    (choice,) = answered["choices"]
+    message = choice["message"]
+    deltas: list[dict[str, Any]] = [] if shown else [{"role": "assistant", "content": ""}]
+    if reasoning := message.get("reasoning_content"):
+        deltas.append({"reasoning_content": reasoning})
+    if rest := (message["content"] or "").removeprefix(shown):
+        deltas.append({"content": rest})
+    if calls := message.get("tool_calls"):
+        deltas.append({"tool_calls": [{"index": number, **call} for number, call in enumerate(calls)]})
+    made = [chunk(answered, delta) for delta in deltas]
+    last = chunk(answered, {}, choice["finish_reason"])
+    last["choices"][0]["logprobs"] = choice["logprobs"]
+    made.append(last)
+    if request.usage:
+        made.append({**chunk(answered, {}), "choices": [], "usage": answered["usage"]})
+    return made
+
+
+def chunk(head: Mapping[str, Any], delta: Mapping[str, Any], finish: str | None = None) -> dict[str, Any]:
+    """One chunk of a stream. `head` has the answer's `id`, `created` and `model`."""
+    choice = {"index": 0, "delta": dict(delta), "finish_reason": finish, "logprobs": None}
+    names = ("id", "created", "model")
+    return {**{name: head[name] for name in names}, "object": "chat.completion.chunk", "choices": [choice]}

@@ -1,0 +1,214 @@
+"""Requests for chat completions in the form of OpenAI's API, read from JSON.
+
+Fields that would change the distribution of the reply are refused, since the learner's probabilities would then differ
+from the engine's. The temperature is the server's: the field is read, and has no effect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gymposium.errors import GymposiumError
+from gymposium.strict_json import strict_json
+from gymposium.tools import Call, Tool
+from gymposium_agents.tokens import Message
+
+NEUTRAL: Mapping[str, tuple[Any, ...]] = {
+    "n": (1,),
+    "top_p": (1, 1.0),
+    "frequency_penalty": (0, 0.0),
+    "presence_penalty": (0, 0.0),
+    "logit_bias": ({},),
+    "response_format": ({"type": "text"},),
+    "tool_choice": ("auto",),
+    "top_logprobs": (0,),
+    "modalities": (["text"],),
+}
+"""Fields that may only have these values, which change nothing."""
+WITHOUT_EFFECT = frozenset(
+    "metadata model parallel_tool_calls prompt_cache_key prompt_cache_retention safety_identifier seed service_tier "
+    "store temperature user".split()
+)
+"""Fields that may have any value. They have no effect on the reply."""
+READ = frozenset("logprobs max_completion_tokens max_tokens messages stop stream stream_options tools".split())
+"""Fields that are read."""
+MOST_STOPS = 4
+"""The largest number of texts in `stop`, as in OpenAI's API."""
+_ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant", "tool": "tool"}
+"""The roles of a request, and those of chat templates for them."""
+
+
+class BadRequest(GymposiumError, ValueError):
+    """A request that cannot be answered; the message says which field, why, and what to do."""
+
+    def __init__(self, field: str, why: str) -> None:
+        super().__init__(f"{field}: {why}")
+        self.field = field
+
+
+@dataclass(frozen=True, slots=True)
+class CompletionRequest:
+    """A request for one chat completion."""
+
+    messages: tuple[Message, ...]
+    """The conversation so far. Results of tools stand in the order of the calls."""
+    tools: tuple[Tool, ...] = ()
+    """The tools that the model may call."""
+    max_tokens: int | None = None
+    """The largest number of tokens of the reply; None for the server's."""
+    stop: tuple[str, ...] = ()
+    """Texts after which nothing more is sampled."""
+    stream: bool = False
+    """Whether the answer comes in chunks, as server-sent events."""
+    usage: bool = False
+    """Whether the last chunk of a stream has the counts of tokens."""
+    logprobs: bool = False
+    """Whether the answer lists the log-probabilities of the reply's tokens."""
+
+    @classmethod
+    def read(cls, body: Any) -> CompletionRequest:
+        """The request in a JSON body. Raises `BadRequest` for a field that is missing, of another form, or refused."""
+        if not isinstance(body, Mapping):
+            raise BadRequest("body", "give a JSON object with the field messages.")
+        given = {name: value for name, value in body.items() if value is not None}
+        for name, value in given.items():
+            if name in NEUTRAL and value not in NEUTRAL[name]:
+                only = " or ".join(dict.fromkeys(map(str, NEUTRAL[name])))
+                raise BadRequest(name, f"{_shown(value)} would change the distribution of replies. Leave it at {only}.")
+            if name not in NEUTRAL and name not in WITHOUT_EFFECT and name not in READ:
+                raise BadRequest(name, "this field is not known here, or would change the replies. Leave it out.")
+        limits = [_count(name, given[name]) for name in ("max_tokens", "max_completion_tokens") if name in given]
+        options = given.get("stream_options", {})
+        if not isinstance(options, Mapping):
+            raise BadRequest("stream_options", 'give an object, such as {"include_usage": true}.')
+        tools = tuple(_tool(f"tools[{n}]", tool) for n, tool in enumerate(_list("tools", given.get("tools", []))))
+        names = [tool.name for tool in tools]
+        if repeated := {name for name in names if names.count(name) > 1}:
+            raise BadRequest("tools", f"{', '.join(sorted(repeated))} is there more than once. Give each tool once.")
+        return cls(
+            messages=_messages(_list("messages", given.get("messages"))),
+            tools=tools,
+            max_tokens=min(limits, default=None),
+            stop=_stops(given.get("stop", [])),
+            stream=_flag("stream", given.get("stream", False)),
+            usage=_flag("stream_options.include_usage", options.get("include_usage", False)),
+            logprobs=_flag("logprobs", given.get("logprobs", False)),
+        )
+
+
+def _messages(given: Sequence[Any]) -> tuple[Message, ...]:
+    """The messages, with results of tools in the order of the calls."""
+    if not given:
+        raise BadRequest("messages", "there is none. Give at least one message of the user.")
+    messages: list[Message] = []
+    waiting: list[str] = []
+    """The ids of calls without a result."""
+    results: dict[str, Message] = {}
+    for number, one in enumerate(given):
+        where = f"messages[{number}]"
+        if not isinstance(one, Mapping) or one.get("role") not in _ROLES:
+            raise BadRequest(where, f"give an object with a role: {', '.join(_ROLES)}.")
+        role = _ROLES[one["role"]]
+        message: Message = {"role": role, "content": _text(f"{where}.content", one.get("content"))}
+        if role == "tool":
+            name = one.get("tool_call_id")
+            if name not in waiting:
+                raise BadRequest(f"{where}.tool_call_id", f"{_shown(name)} is no call that waits for its result.")
+            results[name] = message
+            if len(results) == len(waiting):
+                messages += (results[name] for name in waiting)
+                waiting, results = [], {}
+            continue
+        if waiting:
+            missing = ", ".join(name for name in waiting if name not in results)
+            raise BadRequest(where, f"the results of calls must come before it: {missing}.")
+        if role == "assistant" and (made := _list(f"{where}.tool_calls", one.get("tool_calls") or [])):
+            calls = [_call(f"{where}.tool_calls[{n}]", call) for n, call in enumerate(made)]
+            waiting = [name for name, _ in calls]
+            if len(set(waiting)) < len(waiting):
+                raise BadRequest(f"{where}.tool_calls", "two calls have the same id. Give each its own.")
+            message["tool_calls"] = tuple(call for _, call in calls)
+        messages.append(message)
+    if waiting:
+        raise BadRequest("messages", f"the results of these calls are missing: {', '.join(waiting)}.")
+    if messages[-1]["role"] == "assistant":
+        raise BadRequest("messages", "the last one is a reply. Give the message that is to be answered behind it.")
+    return tuple(messages)
+
+
+def _text(where: str, content: Any) -> str:
+    """The text of a message: a string, or a list of parts of text."""
+    match content:
+        case None:
+            return ""
+        case str():
+            return content
+        case list():
+            texts = [part.get("text") if _is_text(part) else None for part in content]
+            if all(isinstance(text, str) for text in texts):
+                return "".join(map(str, texts))
+    raise BadRequest(where, "give a text, or a list of parts of the type text. Images and sound are not read.")
+
+
+def _is_text(part: Any) -> bool:
+    return isinstance(part, Mapping) and part.get("type") == "text"
+
+
+def _call(where: str, given: Any) -> tuple[str, Call]:
+    """The id of a call, and the call."""
+    match given:
+        case {"id": str(name), "function": {"name": str(tool), "arguments": str(arguments)}}:
+            try:
+                values = strict_json(arguments or "{}")
+            except ValueError as error:
+                raise BadRequest(f"{where}.function.arguments", f"this is not JSON ({error}).") from None
+            if isinstance(values, dict):
+                return name, Call(tool, values)
+            raise BadRequest(f"{where}.function.arguments", "give a JSON object as text.")
+    raise BadRequest(where, 'give {"id": "…", "type": "function", "function": {"name": "…", "arguments": "{…}"}}.')
+
+
+def _tool(where: str, given: Any) -> Tool:
+    match given:
+        case {"type": "function", "function": {"name": str(name)} as function}:
+            description, parameters = function.get("description") or "", function.get("parameters")
+            if parameters is None:
+                parameters = {"type": "object", "properties": {}}
+            if isinstance(description, str) and isinstance(parameters, Mapping):
+                try:
+                    return Tool(name, description, parameters)
+                except ValueError as error:
+                    raise BadRequest(f"{where}.function", f"{error}.") from None
+    raise BadRequest(where, 'give {"type": "function", "function": {"name": "…", "parameters": {…}}}.')
+
+
+def _stops(given: Any) -> tuple[str, ...]:
+    stops = (given,) if isinstance(given, str) else tuple(_list("stop", given))
+    if len(stops) > MOST_STOPS or not all(isinstance(stop, str) and stop for stop in stops):
+        raise BadRequest("stop", f"give a text or a list of at most {MOST_STOPS} texts, none of them empty.")
+    return stops
+
+
+def _list(where: str, given: Any) -> Sequence[Any]:
+    if not isinstance(given, list):
+        raise BadRequest(where, "give a list.")
+    return given
+
+
+def _count(where: str, given: Any) -> int:
+    if type(given) is not int or given < 1:
+        raise BadRequest(where, f"{_shown(given)} is no whole number from 1.")
+    return given
+
+
+def _flag(where: str, given: Any) -> bool:
+    if not isinstance(given, bool):
+        raise BadRequest(where, f"{_shown(given)}: give true or false.")
+    return given
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:80]}…"

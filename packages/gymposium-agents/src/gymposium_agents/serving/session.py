@@ -1,0 +1,157 @@
+"""Sessions: conversations with one policy, whose tokens are kept."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import replace
+from hashlib import sha256
+from typing import Any
+
+from gymposium.errors import GymposiumError
+from gymposium.streams import stream
+from gymposium_agents.player import LanguageModelPlayer
+from gymposium_agents.serving import replies
+from gymposium_agents.serving.batching import Submit
+from gymposium_agents.serving.memory import Memory, Prompt
+from gymposium_agents.serving.requests import BadRequest, CompletionRequest
+from gymposium_agents.serving.turns import Turn, as_data, conversation
+from gymposium_agents.serving.watching import Watch
+from gymposium_agents.tokens import TokenRequest, TurnTokens
+
+
+class ContextFull(BadRequest):
+    """A request whose messages leave no room for a reply in the model's context."""
+
+
+class Session:
+    """A session answers requests with one policy. Each reply is a turn, which is kept before it is answered.
+
+    Its methods are called in one event loop. Requests may overlap: those of several agents, or branches."""
+
+    def __init__(
+        self,
+        player: LanguageModelPlayer,
+        submit: Submit,
+        seed: int,
+        *,
+        keep: Callable[[Turn], object] = lambda turn: None,
+        counts: Counter[str] | None = None,
+        turns: Sequence[Turn] = (),
+    ) -> None:
+        """`player` says who answers: its chat format, policy and sampling. `submit` asks its engine. `seed` is the seed
+        of the replies. `keep` is called with each turn before it is answered. `counts` counts requests: by how their
+        prompts begin, and those that were `answered again`. `turns` are those that an earlier process kept."""
+        self.turns: list[Turn] = []
+        """The turns so far, in the order in which replies were complete."""
+        self.chat = player.chat
+        self.model = str(player.policy or player.engine.policy)
+        """The name of the policy that answers."""
+        self._policy = player.policy or player.engine.policy
+        self._context, self._sampling = player.engine.context, player.sampling
+        self._submit, self._seed, self._keep = submit, seed, keep
+        self._counts = Counter() if counts is None else counts
+        self._memory = Memory(self.chat)
+        self._asked: Counter[str] = Counter()
+        """The number of times that each request was sampled."""
+        self._under_way: dict[str, asyncio.Task[Turn]] = {}
+        """The newest reply to each request that is being sampled."""
+        for turn in turns:
+            self.turns.append(turn)
+            request = CompletionRequest(conversation(self.turns, turn.number), turn.tools)
+            self._memory.keep(turn.number, self._memory.prompt(request), turn.said, turn.tokens)
+            self._asked[turn.key] += 1
+
+    @property
+    def busy(self) -> bool:
+        """Whether a reply is being sampled."""
+        return bool(self._under_way)
+
+    async def complete(self, request: CompletionRequest, *, again: bool = False, watch: Watch | None = None) -> Turn:
+        """Answer a request. With `again` the client repeats a request whose answer it did not get: the newest reply to
+        it is returned once more, or awaited. `watch` watches the tokens.
+
+        The reply is sampled and kept to its end even if the caller is cancelled. Raises `BadRequest` if the chat
+        template refuses the messages or the tools, `ContextFull` if they are too long, and what the engine raises."""
+        key = _key(request)
+        if again:
+            before = next((turn for turn in reversed(self.turns) if turn.key == key), None)
+            self._counts["answered again"] += key in self._under_way or before is not None
+            if key in self._under_way:
+                return await asyncio.shield(self._under_way[key])
+            if before is not None:
+                return before
+        try:
+            prompt = self._memory.prompt(request)
+        except GymposiumError as error:
+            raise BadRequest("messages", str(error)) from None
+        if len(prompt.ids) >= self._context:
+            raise ContextFull(
+                "messages",
+                f"they have {len(prompt.ids)} tokens, and the model reads {self._context}, the reply included. End the "
+                f"session with truncated, or send fewer messages.",
+            )
+        task = asyncio.create_task(self._sample(key, request, prompt, watch or Watch(request, self.chat, None)))
+        self._under_way[key] = task
+        task.add_done_callback(lambda done: self._forget(key, done))
+        return await asyncio.shield(task)
+
+    async def stream(self, request: CompletionRequest, *, again: bool = False) -> AsyncIterator[dict[str, Any]]:
+        """Answer a request in chunks, `chat.completion.chunk` objects. The last ones come when the turn is kept. The
+        errors are those of `complete`, before the first chunk."""
+        loop, shown = asyncio.get_running_loop(), asyncio.Queue[str | None]()
+        watch = Watch(request, self.chat, lambda text: loop.call_soon_threadsafe(shown.put_nowait, text))
+        task = asyncio.create_task(self.complete(request, again=again, watch=watch))
+        task.add_done_callback(lambda done: shown.put_nowait(None))
+        begun = ""
+        while (text := await shown.get()) is not None:
+            if not begun:
+                yield replies.chunk(watch.head, {"role": "assistant", "content": ""})
+            yield replies.chunk(watch.head, {"content": text})
+            begun += text
+        for one in replies.last_chunks((await task).answer, request, begun):
+            yield one
+
+    def _forget(self, key: str, task: asyncio.Task[Turn]) -> None:
+        if self._under_way.get(key) is task:
+            del self._under_way[key]
+        if not task.cancelled():
+            task.exception()  # the caller may be gone, and nobody else asks for it
+
+    async def _sample(self, key: str, request: CompletionRequest, prompt: Prompt, watch: Watch) -> Turn:
+        nth = self._asked[key]
+        self._asked[key] += 1
+        watch.head = {"id": f"{key}-{nth}", "created": int(time.time()), "model": str(self._policy)}
+        most = min(request.max_tokens or self._sampling.max_tokens, self._sampling.max_tokens)
+        watched = watch if watch.needed else None
+        asked = TokenRequest(prompt.ids, stream(self._seed, "completion", key, nth), self._policy, watched)
+        completion = await asyncio.wrap_future(self._submit(asked, replace(self._sampling, max_tokens=most)))
+        said = replies.read(request, self.chat, completion)
+        answer = replies.answer(request, self.chat, said, completion, watch.head, len(prompt.ids))
+        turn = Turn(
+            number=len(self.turns),
+            key=key,
+            beginning=prompt.beginning,
+            parent=prompt.parent,
+            differs=prompt.differs,
+            messages=request.messages[prompt.new :],
+            tools=request.tools,
+            said=said,
+            tokens=TurnTokens(prompt.ids, completion),
+            answer=answer,
+        )
+        self._keep(turn)
+        self.turns.append(turn)
+        self._memory.keep(turn.number, prompt, said, turn.tokens)
+        self._counts[turn.beginning] += 1
+        return turn
+
+
+def _key(request: CompletionRequest) -> str:
+    """A digest of all that decides the reply to a request."""
+    tools = [tool.as_function for tool in request.tools]
+    parts = [as_data(request.messages), tools, request.max_tokens, request.stop]
+    return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]

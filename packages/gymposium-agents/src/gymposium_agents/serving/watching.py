@@ -1,0 +1,59 @@
+"""The reply that is being sampled: its end at a stop text, and its text as it grows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gymposium_agents.chat import Chat
+from gymposium_agents.serving.requests import CompletionRequest
+
+_OPENING, _CLOSING = "<think>", "</think>"
+
+
+class Watch:
+    """The `TokenRequest.watch` of a request: it ends the reply at a stop text, and passes on the content that is sure
+    not to be a stop text or thoughts."""
+
+    def __init__(self, request: CompletionRequest, chat: Chat, show: Callable[[str], object] | None) -> None:
+        """`show` is called with each piece of content. A request with tools has no content before its end is known,
+        because the reply may be a call."""
+        self._stop, self._stops = request.stop, chat.stops
+        self._decode = chat.decoder()
+        self._begins = len(chat.opened)
+        self._text = chat.opened
+        self._show = None if request.tools else show
+        self.shown: str = ""
+        """The content that was passed on."""
+        self.head: dict[str, Any] = {}
+        """The `id`, `created` and `model` of the answer, once it is being sampled."""
+
+    @property
+    def needed(self) -> bool:
+        """Whether the tokens have to be watched."""
+        return bool(self._stop) or self._show is not None
+
+    def __call__(self, token: int) -> bool:
+        if token in self._stops:
+            return False  # the engine ends the reply
+        self._text += self._decode(token)
+        if any(self._text.find(stop, self._begins) >= 0 for stop in self._stop):
+            return True
+        if self._show is not None and (new := self._content()[len(self.shown) :]):
+            self.shown += new
+            self._show(new)
+        return False
+
+    def _content(self) -> str:
+        """The content so far, without an end that may become a stop text."""
+        text = self._text
+        if text.lstrip().startswith(_OPENING):
+            text = text.partition(_CLOSING)[2]
+        elif _OPENING.startswith(text.lstrip()):
+            return ""
+        most = max((len(stop) for stop in self._stop), default=1) - 1
+        held = next((n for n in range(min(most, len(text)), 0, -1) if self._may_stop(text[-n:])), 0)
+        return text[: len(text) - held]
+
+    def _may_stop(self, end: str) -> bool:
+        return any(stop.startswith(end) for stop in self._stop)

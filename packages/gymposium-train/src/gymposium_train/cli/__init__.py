@@ -1,0 +1,1 @@
+"""The commands that gymposium-train adds to the command line."""

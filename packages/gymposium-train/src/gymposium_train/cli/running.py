@@ -1,0 +1,120 @@
+"""What the commands share that do a training run: the config, the run, its results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.table import Table
+
+from gymposium.cli.json_output import print_json
+from gymposium.cli.resume import exit_code
+from gymposium.cli.text import note, out, show
+from gymposium.errors import BadOption
+from gymposium.runs.results import lines, spent, verdict
+from gymposium_train.api import train
+from gymposium_train.config import TrainConfig
+from gymposium_train.config.checks import check
+from gymposium_train.config.outline import outline
+from gymposium_train.config.overrides import Override, parse
+from gymposium_train.config.permitted import check_permitted
+from gymposium_train.config.reading import config_from, merged, read_data
+from gymposium_train.config.small_model import of_small_model
+from gymposium_train.config.writing import as_data, as_toml
+from gymposium_train.directory import RunDirectory
+from gymposium_train.parallel.environment import processes
+from gymposium_train.presets import preset_data
+
+NOTHING_LEARNED = 3
+"""Exit status of a run that is complete and learned nothing."""
+WIDTH = 120
+"""Width of the table of results in columns; a narrower terminal wraps its lines."""
+
+
+def option_name(path: tuple[str, ...]) -> str:
+    """The command-line option of a setting."""
+    return "--" + {"games": "game", "stages": "opponent", "name": "model"}.get(path[-1], path[-1])
+
+
+def config_of(
+    preset: str | None, arguments: list[str], options: list[Override], base: Mapping[str, Any] | None = None
+) -> TrainConfig:
+    """The config from defaults, `base`, preset, file and single settings; later ones override earlier ones. Without a
+    `base` the games must be named."""
+    files, settings = [], []
+    for argument in arguments:
+        if argument.endswith((".toml", ".json")) and "=" not in argument:
+            files.append(Path(argument))
+        else:
+            settings.append(parse(argument))
+    if len(files) > 1:
+        raise BadOption(f"There can be one config file, not {len(files)}: {', '.join(map(str, files))}.")
+    if base is None and not (preset or files or settings or options):
+        raise BadOption(
+            "Say what to train: --game tic_tac_toe (gymposium list shows all games), a config file, a --preset "
+            "(--presets lists them), or --resume DIR."
+        )
+    layers = [base or {}, *([preset_data(preset)] if preset is not None else [])]
+    layers += [read_data(file) for file in files]
+    data, typed = merged(*layers), [*options, *settings]
+    if base is None and "games" not in data and not any(override.path[0] == "games" for override in typed):
+        raise BadOption("Name the game that is to be learned:  --game tic_tac_toe  (gymposium list shows all games)")
+    config = config_from(data, typed)
+    if files:
+        check_permitted(config, typed)
+    return config
+
+
+def do_run(config: TrainConfig | None, directory: Path | None, *, as_json: bool) -> None:
+    """Start a run in a directory, or without a config resume the run there, and show its results."""
+    try:
+        if config is None:
+            assert directory is not None, "a run is resumed from its directory"
+            check_permitted(RunDirectory.open(directory)[1])
+            run = train(resume=directory)
+        else:
+            run = train(config, out=directory)
+    except KeyboardInterrupt as stop:
+        raise typer.Exit(exit_code(stop)) from None
+    if as_json:
+        print_json(run.results())
+    else:
+        _show_results(run)
+    found = verdict(run.results())
+    if found is not None:
+        note(found.text)
+        if not found.learned and processes() == 1:  # torchrun takes any other status than 0 for a crash
+            raise typer.Exit(NOTHING_LEARNED)
+
+
+def _show_results(run: RunDirectory) -> None:
+    config, results = run.open(run.path)[1], run.results()
+    several = len(config.games) > 1
+    headings = ("player", "against", "win", "draw", "loss", "mean return", "failed")
+    table = Table(*(["game"] if several else []), *headings, box=None)
+    for column in table.columns:
+        column.no_wrap = True
+    for line in lines(as_data(config), results):
+        draw, loss = (cell.partition(" ")[0] for cell in (line.draw, line.loss))  # all intervals are in the report
+        cells = (f"{line.opponent} ({line.matches})", line.win, draw, loss, line.mean_return, line.failed)
+        table.add_row(*([line.game] if several else []), line.player, *cells)
+    console = out()
+    console.width = max(console.width, WIDTH)
+    console.print(table)
+    console.print("CPU time: " + ", ".join(f"{name} {seconds:.0f} s" for name, seconds in spent(results).items()))
+    console.print(f"Report: {run.report}")
+
+
+def show_plan(config: TrainConfig, *, as_json: bool) -> None:
+    """Print the config as a file, with the outline of the run as comments."""
+    check(config, at_hand=False)
+    config = of_small_model(config)
+    planned = outline(config)
+    if as_json:
+        print_json({"config": as_data(config), "outline": planned})
+        return
+    comments = [f"# {name + ':':<12} {text}" for name, text in planned.items()]
+    show(out(), "\n".join([*comments, "", as_toml(config).rstrip()]))
+    note("Nothing was done. The settings make sense; models and engine are looked for when the run begins.")

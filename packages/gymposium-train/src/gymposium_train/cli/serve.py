@@ -1,0 +1,118 @@
+"""The command `gymposium serve`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from gymposium.cli.json_output import JsonOption
+from gymposium.cli.resume import OutOption, ResumeOption, refuse_beside_resume
+from gymposium.extras import needs_extra
+from gymposium.runs.folder import check_new
+from gymposium_train.cli.running import config_of, do_run, option_name, show_plan
+from gymposium_train.config.overrides import Override
+
+STEPS = 100
+"""Default number of steps of training."""
+_SERVED = {
+    "source": {"kind": "sessions"},
+    "engine": {"kind": "own", "staleness": 1},
+    "reward": "posted",
+    "steps": STEPS,
+    "credit": {"kind": "grpo"},
+}
+"""The settings of a run that is served, where a config or an option does not say otherwise."""
+
+
+def command(
+    ctx: typer.Context,
+    arguments: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="CONFIG.toml|NAME=VALUE",
+            help="A config file, and single settings, which override the file, as for gymposium train.",
+        ),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DIR|NAME",
+            help="A model directory or hub name. By default a small model is made, which has to be taught the form of "
+            "replies by a --game.",
+        ),
+    ] = None,
+    game: Annotated[
+        list[str] | None,
+        typer.Option(metavar="GAME", help="A game in which the model is measured before and after. May be repeated."),
+    ] = None,
+    steps: Annotated[int | None, typer.Option(help=f"Steps of training; {STEPS} by default.")] = None,
+    groups: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="Begin a step as soon as N groups are complete. By default a client asks for each step."
+        ),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of all random numbers; 0 by default.")] = None,
+    host: Annotated[
+        str | None,
+        typer.Option(help="The address to listen on, 127.0.0.1 by default. All but loopback addresses need a token."),
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option(help="The port to listen on, 8750 by default; 0 takes any free port.")
+    ] = None,
+    name: Annotated[
+        list[str] | None,
+        typer.Option(metavar="HOST", help="A name by which other machines reach the server; may be given again."),
+    ] = None,
+    out_dir: OutOption = None,
+    resume: ResumeOption = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print all settings, as a config file, and what the run would do.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Train a model from what the agents of others do with it.
+
+    An agent in any language, with any library that speaks OpenAI's chat completions, plays in its own process. It
+    begins a session (POST /v1/sessions), gives the session's base_url to its library, and ends the session with a
+    reward. Sessions of the same task form a group. POST /v1/train begins a step of training on the groups that are
+    complete, and new sessions are then answered by the new weights. gymposium.client does all that in Python.
+
+    The server keeps the tokens, so nothing is tokenized twice: a session is one row of tokens if its messages only
+    grow. Sessions are in the run's directory before they are answered; --resume goes on after any interruption.
+
+    Elsewhere than on loopback every request needs the token of the environment variable GYMPOSIUM_SERVE_TOKEN; a
+    session's base_url opens that session only.
+
+    Examples:
+
+    \b
+    gymposium serve --model HuggingFaceTB/SmolLM2-135M-Instruct --out runs/mine
+    gymposium serve --game tic_tac_toe --groups 16 --steps 50
+    gymposium serve --model runs/first/model optimizer.learning_rate=1e-5 rollout.group_size=8
+    gymposium serve --resume runs/mine
+    """
+    with needs_extra("gymposium serve", "serve", "starlette", "uvicorn"):
+        import gymposium_train.serving.server  # noqa: F401  # says at once what is missing
+    if resume is not None:
+        refuse_beside_resume(ctx)
+        do_run(None, resume, as_json=as_json)
+        return
+    given: dict[tuple[str, ...], Any] = {
+        ("games",): game,
+        ("model", "name"): model,
+        ("steps",): steps,
+        ("seed",): seed,
+        ("source", "groups"): groups,
+        ("source", "host"): host,
+        ("source", "port"): port,
+        ("source", "names"): name,
+    }
+    options = [Override(path, value, option_name(path)) for path, value in given.items() if value is not None]
+    config = config_of(None, arguments or [], options, _SERVED)
+    if dry_run:
+        show_plan(config, as_json=as_json)
+    else:
+        check_new(out_dir)
+        do_run(config, out_dir, as_json=as_json)

@@ -1,0 +1,119 @@
+"""The command `gymposium train`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from gymposium.cli.json_output import JsonOption, print_json
+from gymposium.cli.resume import OutOption, ResumeOption, refuse_beside_resume
+from gymposium.cli.text import note, out
+from gymposium.runs.folder import check_new
+from gymposium_train.api import train
+from gymposium_train.cli.running import config_of, do_run, option_name, show_plan
+from gymposium_train.config.overrides import Override
+from gymposium_train.parallel.environment import helps
+from gymposium_train.presets import preset_names, preset_summary
+
+
+def command(
+    ctx: typer.Context,
+    arguments: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="CONFIG.toml|NAME=VALUE",
+            help="A config file, and single settings, which override the file. A value is TOML, a bare word is text, "
+            "and NAME= restores the default.",
+        ),
+    ] = None,
+    preset: Annotated[
+        str | None, typer.Option(metavar="NAME", help="A preset to start from; --presets lists them.")
+    ] = None,
+    game: Annotated[
+        list[str] | None, typer.Option(metavar="GAME", help="A game of gymposium list. Repeat it for more games.")
+    ] = None,
+    opponent: Annotated[
+        str | None, typer.Option(metavar="PLAYER", help="The player of the other seats; random by default.")
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DIR|NAME",
+            help="A model directory or hub name, which has other defaults. By default a small model is made.",
+        ),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of all random numbers; 0 by default.")] = None,
+    steps: Annotated[int | None, typer.Option(help="Steps of reinforcement learning.")] = None,
+    control: Annotated[
+        bool, typer.Option("--control", help="Also spend the same CPU time on more SFT, to compare.")
+    ] = False,
+    out_dir: OutOption = None,
+    resume: ResumeOption = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print all settings, as a config file, and what the run would do.")
+    ] = False,
+    presets: Annotated[bool, typer.Option("--presets", help="List the presets.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Train a language model to play games: cold start, reinforcement learning, measures, a report.
+
+    Every setting has a name, such as optimizer.learning_rate, and a default, which may depend on the model.
+    NAME=VALUE and the options here override the config file, which overrides the preset. A new kind of a table, such
+    as credit.kind=gae, resets the table's other settings. --dry-run shows all settings with their values; the
+    reference explains each one.
+
+    Ctrl-C and SIGTERM stop after the current step; --resume continues from there. The exit status is 3 if the model
+    is not better after training than before it, by the intervals of both.
+
+    Examples:
+
+    \b
+    gymposium train --game tic_tac_toe --opponent random --control
+    gymposium train --game kuhn_poker --opponent mcts-50 --out runs/kuhn steps=40 evaluation.matches=500
+    gymposium train --game tic_tac_toe --game kuhn_poker "reward=weighted(accuracy=1,efficiency=0.2)"
+    gymposium train --preset openspiel-ppo-curriculum --dry-run > mine.toml
+    gymposium train mine.toml optimizer.learning_rate=1e-5 stages.0.promote=0.8
+    gymposium train --resume runs/kuhn
+    """
+    if presets:
+        _list_presets(as_json=as_json)
+        return
+    if helps():  # torchrun started this process beside the one that does the run
+        try:
+            train()
+        except KeyboardInterrupt:
+            raise typer.Exit(130) from None
+        return
+    if resume is not None:
+        refuse_beside_resume(ctx)
+        do_run(None, resume, as_json=as_json)
+        return
+    shortcuts = {
+        ("games",): game,
+        ("stages",): [{"opponents": {opponent: 1.0}}] if opponent is not None else None,
+        ("model", "name"): model,
+        ("seed",): seed,
+        ("steps",): steps,
+        ("control",): control or None,
+    }
+    options = [Override(path, value, option_name(path)) for path, value in shortcuts.items() if value is not None]
+    config = config_of(preset, arguments or [], options)
+    if dry_run:
+        show_plan(config, as_json=as_json)
+    else:
+        check_new(out_dir)
+        do_run(config, out_dir, as_json=as_json)
+
+
+def _list_presets(*, as_json: bool) -> None:
+    presets: dict[str, Any] = {name: preset_summary(name) for name in preset_names()}
+    if as_json:
+        print_json(presets)
+        return
+    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
+    for name, summary in presets.items():
+        table.add_row(name, summary)
+    out().print(table)
+    note("Take one with --preset NAME; --dry-run shows all that it sets.")

@@ -1,0 +1,241 @@
+"""The HTTP application of the service."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator, Iterable
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp, Scope
+
+from gymposium.errors import GymposiumError
+from gymposium.runs.sessions import GroupRow, JobRow, SessionRow
+from gymposium.serving.bodies import json_object
+from gymposium.serving.guard import ApiGuard
+from gymposium.serving.requests import Refused
+from gymposium_agents.serving.requests import BadRequest, CompletionRequest
+from gymposium_agents.serving.session import ContextFull
+from gymposium_train.serving.bodies import Begin, End, read_group, read_train
+from gymposium_train.serving.errors import ServiceError
+from gymposium_train.serving.service import Service
+
+SESSION = re.compile(r"/s/[\w-]+/v1/")
+"""The beginning of the paths that a session's secret opens, without the server's token."""
+LONGEST_WAIT = 60.0
+"""Maximum number of seconds for which a request for a job waits for its end."""
+BEATS = 15.0
+"""Seconds of silence after which a stream of events sends a comment, so that a lost connection is noticed."""
+RETRY = "x-stainless-retry-count"
+"""The header in which OpenAI's clients say how often they have sent a request before."""
+LONGEST_CLIENT = 200
+"""Maximum length of what a client calls itself, in characters."""
+SPACING = 0.25
+"""Least number of seconds between two events."""
+
+
+def needs_token(scope: Scope) -> bool:
+    """False for the paths that a session's secret opens, and for the health check."""
+    path = str(scope["path"])
+    return SESSION.match(path) is None and path != "/health"
+
+
+class Api:
+    """The endpoints of the service. `address` is the beginning of the addresses of its sessions."""
+
+    def __init__(self, service: Service, address: str) -> None:
+        self._service, self._address = service, address
+
+    def routes(self) -> list[BaseRoute]:
+        """The routes of the service."""
+        return [
+            Route("/health", self._health),
+            Route("/s/{secret}/v1/chat/completions", self._complete, methods=["POST"]),
+            Route("/s/{secret}/v1/models", self._models),
+            Route("/v1/sessions", self._begin, methods=["POST"]),
+            Route("/v1/sessions/{name}", self._drop, methods=["DELETE"]),
+            Route("/v1/sessions/{name}/end", self._end, methods=["POST"]),
+            Route("/v1/groups", self._add_group, methods=["POST"]),
+            Route("/v1/train", self._train, methods=["POST"]),
+            Route("/v1/jobs/{number:int}", self._job),
+            Route("/v1/status", self._status),
+            Route("/v1/events", self._events),
+        ]
+
+    # -- sessions
+
+    async def _begin(self, request: Request) -> Response:
+        row, secret, seed = self._service.begin(Begin.read(json_object(request)), _client(request))
+        session = {
+            "id": row.id,
+            "base_url": f"{self._address}/s/{secret}/v1",
+            "group": row.group,
+            "member": row.member,
+            "seed": seed,
+            "policy": {"name": row.policy, "version": row.version},
+            "expires": row.seen + self._service.settings.expires,
+        }
+        return JSONResponse(session, 201)
+
+    async def _end(self, request: Request) -> Response:
+        row = self._service.end(request.path_params["name"], End.read(json_object(request)))
+        return JSONResponse(self._described(row))
+
+    async def _drop(self, request: Request) -> Response:
+        return JSONResponse(self._described(self._service.drop(request.path_params["name"])))
+
+    def _described(self, row: SessionRow) -> dict[str, Any]:
+        group = self._service.group(row.group)
+        return {"id": row.id, "state": row.state, "why": row.why, "group": _group(group)}
+
+    # -- completions
+
+    async def _models(self, request: Request) -> Response:
+        name = self._service.answering(request.path_params["secret"], _client(request)).model
+        return JSONResponse({"object": "list", "data": [{"id": name, "object": "model", "owned_by": "gymposium"}]})
+
+    async def _complete(self, request: Request) -> Response:
+        asked = CompletionRequest.read(json_object(request))
+        again = request.headers.get(RETRY, "0") != "0"
+        session = self._service.answering(request.path_params["secret"], _client(request))
+        if not asked.stream:
+            return JSONResponse(dict((await session.complete(asked, again=again)).answer))
+        chunks = session.stream(asked, again=again)
+        first = await anext(chunks)  # so that an error before it has its own status
+
+        async def events() -> AsyncIterator[str]:
+            yield _event(first)
+            async for chunk in chunks:
+                yield _event(chunk)
+            yield "data: [DONE]\n\n"
+
+        return StreamingResponse(events(), media_type="text/event-stream", headers={"Cache-Control": "no-cache"})
+
+    # -- training
+
+    async def _add_group(self, request: Request) -> Response:
+        key, size = read_group(json_object(request), self._service.group_size)
+        return JSONResponse(_group(self._service.add_group(key, size)), 201)
+
+    async def _train(self, request: Request) -> Response:
+        return JSONResponse(_job(self._service.train(read_train(json_object(request)))), 202)
+
+    async def _job(self, request: Request) -> Response:
+        number = request.path_params["number"]
+        wait = request.query_params.get("wait", "0")
+        if not re.fullmatch(r"\d{1,4}", wait):
+            raise ServiceError(f"wait: give a number of seconds from 0 to {LONGEST_WAIT:.0f}.")
+        with _Changes(self._service) as changes:
+            try:
+                async with asyncio.timeout(min(float(wait), LONGEST_WAIT)):
+                    while self._service.job(number).state != "done":
+                        await changes.wait()
+            except TimeoutError:
+                pass
+        return JSONResponse(_job(self._service.job(number)))
+
+    # -- status
+
+    async def _health(self, request: Request) -> Response:
+        return JSONResponse({"status": "ok"})
+
+    async def _status(self, request: Request) -> Response:
+        return JSONResponse(self._service.status())
+
+    async def _events(self, request: Request) -> Response:
+        async def events() -> AsyncIterator[str]:
+            with _Changes(self._service) as changes:
+                while True:
+                    yield f"event: status\ndata: {json.dumps(self._service.status())}\n\n"
+                    while not await changes.wait(BEATS):
+                        yield ":\n\n"
+                    await asyncio.sleep(SPACING)
+
+        return StreamingResponse(events(), media_type="text/event-stream", headers={"Cache-Control": "no-cache"})
+
+
+class _Changes:
+    """Tells a coroutine that the service has changed."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._event, self._loop = asyncio.Event(), asyncio.get_running_loop()
+
+    def _tell(self) -> None:
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._event.set)
+
+    def __enter__(self) -> _Changes:
+        self._service.listeners.add(self._tell)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._service.listeners.discard(self._tell)
+
+    async def wait(self, seconds: float | None = None) -> bool:
+        """Wait for a change since the last call, for at most `seconds`. Returns False if there was none."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._event.wait()
+        except TimeoutError:
+            return False
+        self._event.clear()
+        return True
+
+
+def make_app(service: Service, address: str, *, names: Iterable[str], token: str | None) -> ASGIApp:
+    """The application of a service behind its guard. `address` is that for clients; `names` and `token` are those of
+    `ApiGuard`."""
+    app = Starlette(
+        routes=Api(service, address).routes(),
+        exception_handlers={GymposiumError: _failed, HTTPException: _missing},
+    )
+    return ApiGuard(app, names=names, token=token, needs_token=needs_token)
+
+
+def _failed(request: Request, error: Exception) -> Response:
+    """The response to an error that says what to do."""
+    match error:
+        case Refused():
+            return error.response()
+        case ContextFull():
+            return Refused(400, "context_length_exceeded", str(error)).response()
+        case BadRequest():
+            return Refused(400, "invalid_field", str(error)).response()
+        case ServiceError():
+            response = Refused(error.status, type(error).__name__, str(error)).response()
+            if error.retry_after is not None:
+                response.headers["Retry-After"] = str(error.retry_after)
+            return response
+    # the chat template refuses the messages, or the engine is gone for now
+    response = Refused(503, "engine", str(error)).response()
+    response.headers["Retry-After"] = "1"
+    return response
+
+
+def _missing(request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    return Refused(status, "no_route", f"{request.method} {request.url.path[:200]}: there is no such route.").response()
+
+
+def _client(request: Request) -> str:
+    """What the client calls itself."""
+    return request.headers.get("user-agent", "unknown")[:LONGEST_CLIENT]
+
+
+def _group(row: GroupRow) -> dict[str, Any]:
+    return {"key": row.key, "size": row.size, "split": row.split, "state": row.state, "why": row.why, "job": row.job}
+
+
+def _job(row: JobRow) -> dict[str, Any]:
+    return {"id": row.id, "state": row.state, "step": row.step, "metrics": dict(row.metrics)}
+
+
+def _event(data: Any) -> str:
+    return f"data: {json.dumps(data, separators=(',', ':'))}\n\n"

@@ -1,0 +1,135 @@
+"""The bodies of requests to the service, other than completions, read from JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gymposium_train.serving.errors import ServiceError
+
+LONGEST = 200
+"""Maximum length of a name that a client gives, in characters."""
+TRAIN = "train"
+"""The split that is learned from."""
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """The body of a request for a session."""
+
+    group: str | None
+    member: int | None
+    seed: int | None
+    split: str
+    metadata: Mapping[str, Any]
+
+    @classmethod
+    def read(cls, body: Any) -> Begin:
+        """Raises `ServiceError` for a field of another form."""
+        fields = _fields(body, "group", "member", "seed", "split", "metadata")
+        metadata = fields.get("metadata", {})
+        if not isinstance(metadata, Mapping):
+            raise ServiceError("metadata: give an object.")
+        return cls(
+            None if "group" not in fields else name("group", fields["group"]),
+            None if "member" not in fields else whole("member", fields["member"], 0, 2**31),
+            None if "seed" not in fields else whole("seed", fields["seed"], 0, 2**63),
+            name("split", fields.get("split", TRAIN)),
+            metadata,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """The body with which a session is ended."""
+
+    reward: float
+    parts: Mapping[str, float]
+    truncated: bool
+    turn_rewards: tuple[float, ...] | None
+
+    @classmethod
+    def read(cls, body: Any) -> End:
+        """Raises `ServiceError` for a field that is missing or of another form."""
+        fields = _fields(body, "reward", "parts", "truncated", "turn_rewards")
+        if "reward" not in fields:
+            raise ServiceError("reward: give the reward of the session, a number.")
+        parts, truncated = fields.get("parts", {}), fields.get("truncated", False)
+        if not isinstance(parts, Mapping):
+            raise ServiceError("parts: give an object of numbers.")
+        if not isinstance(truncated, bool):
+            raise ServiceError("truncated: give true or false.")
+        turns, reward = fields.get("turn_rewards"), _number("reward", fields["reward"])
+        if turns is not None:
+            if not isinstance(turns, list):
+                raise ServiceError("turn_rewards: give a list of numbers, one for each reply.")
+            turns = tuple(_number(f"turn_rewards[{n}]", value) for n, value in enumerate(turns))
+            total = math.fsum(turns)
+            if not math.isclose(total, reward, abs_tol=_ROUNDING * max([1.0, *map(abs, turns)])):
+                raise ServiceError(f"turn_rewards: they add up to {total}, and reward is {reward}. Let both be equal.")
+        return cls(
+            reward,
+            {name("parts", key): _number(f"parts.{key}", value) for key, value in parts.items()},
+            truncated,
+            turns,
+        )
+
+    def as_data(self) -> dict[str, Any]:
+        """The body as plain data, with all fields."""
+        turns = None if self.turn_rewards is None else [*self.turn_rewards]
+        return {
+            "reward": self.reward,
+            "parts": dict(self.parts),
+            "truncated": self.truncated,
+            "turn_rewards": turns,
+        }
+
+
+def read_group(body: Any, default: int) -> tuple[str | None, int]:
+    """The key and the size of a group. Raises `ServiceError` for a field of another form."""
+    fields = _fields(body, "key", "size")
+    key = None if "key" not in fields else name("key", fields["key"])
+    return key, whole("size", fields.get("size", default), 1, 10_000)
+
+
+def read_train(body: Any) -> tuple[str, ...] | None:
+    """The keys of the groups to learn from; None for all that are complete. Raises `ServiceError`."""
+    fields = _fields(body, "groups")
+    if "groups" not in fields:
+        return None
+    keys = fields["groups"]
+    if not isinstance(keys, list) or not keys:
+        raise ServiceError("groups: give a list of the keys of groups, or leave it out for all that are complete.")
+    return tuple(dict.fromkeys(name(f"groups[{n}]", key) for n, key in enumerate(keys)))
+
+
+def name(field: str, value: Any) -> str:
+    """A name that a client gave. Raises `ServiceError` for one that is empty, too long or not printable."""
+    if not isinstance(value, str) or not 0 < len(value) <= LONGEST or not value.isprintable():
+        raise ServiceError(f"{field}: give a text of 1 to {LONGEST} printable characters.")
+    return value
+
+
+def whole(field: str, value: Any, low: int, end: int) -> int:
+    """A whole number from `low` up to but not including `end`. Raises `ServiceError` for another value."""
+    if type(value) is not int or not low <= value < end:
+        raise ServiceError(f"{field}: give a whole number from {low} to {end - 1}.")
+    return value
+
+
+def _number(field: str, value: Any) -> float:
+    if type(value) not in (int, float) or not math.isfinite(value):
+        raise ServiceError(f"{field}: give a finite number.")
+    return float(value)
+
+
+def _fields(body: Any, *known: str) -> dict[str, Any]:
+    """The fields of a body that are not null."""
+    if not isinstance(body, Mapping):
+        raise ServiceError("body: give a JSON object.")
+    if unknown := [key for key in body if key not in known]:
+        raise ServiceError(f"{unknown[0][:80]}: there is no such field. Known: {', '.join(known)}.")
+    return {key: value for key, value in body.items() if value is not None}

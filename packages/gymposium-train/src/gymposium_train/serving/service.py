@@ -1,0 +1,470 @@
+"""The service: sessions, groups and jobs, on disk and in memory. It knows no HTTP.
+
+A session is one run of an agent, and becomes one trajectory. Sessions with the same task form a group. A job is a step
+of training: the groups that are complete when it is asked for. What a client was told is on disk before.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any
+
+from gymposium.errors import GymposiumError
+from gymposium.runs.sessions import GroupRow, JobRow, SessionRow, SessionsFile
+from gymposium.streams import stream
+from gymposium_agents.engines.protocol import TokenEngine
+from gymposium_agents.player import LanguageModelPlayer
+from gymposium_agents.serving.batching import Batches
+from gymposium_agents.serving.session import Session
+from gymposium_agents.serving.turns import Turn
+from gymposium_agents.tokens import Policy
+from gymposium_train.serving.bodies import TRAIN, Begin, End
+from gymposium_train.serving.errors import Busy, Conflict, Gone, NotFound, NotReady
+from gymposium_train.serving.settings import SessionSettings
+from gymposium_train.serving.trajectories import as_row, turns_of
+
+TOO_OLD = "its policy is too old"
+"""Why sessions and groups are dropped whose policy is more than `engine.staleness` steps behind."""
+LOOK = 0.2
+"""Number of seconds between two looks of the learner at whether it was asked to stop."""
+
+
+@dataclass(slots=True)
+class _Open:
+    """An open session in memory."""
+
+    row: SessionRow
+    session: Session
+
+
+@dataclass(slots=True)
+class Policies:
+    """The policies that answer."""
+
+    newest: Callable[[], LanguageModelPlayer]
+    """Returns a player of the newest policy. Raises `GymposiumError` if there is none yet."""
+    recent: Callable[[Policy], LanguageModelPlayer]
+    """Returns a player of a policy that may still answer. Raises `GymposiumError` for another one."""
+    staleness: int = 0
+    """Maximum number of steps that a policy may be behind when its sessions are learned from."""
+
+
+@dataclass(slots=True)
+class Service:
+    """The service of one run. Clients' calls come from one event loop, those of the learner from another thread."""
+
+    file: SessionsFile
+    policies: Policies
+    settings: SessionSettings
+    seed: int
+    group_size: int
+    """Size of a group of which no size is given."""
+    counts: Counter[str] = field(default_factory=Counter)
+    """Number of requests by how their prompts begin, and of those that were answered again."""
+    differences: Counter[str] = field(default_factory=Counter)
+    """Number of requests in which a client had changed a reply, by the field."""
+    clients: dict[str, float] = field(default_factory=dict)
+    """Time of the last request of each client, by what it calls itself."""
+    step: int | None = None
+    """The step for which the learner waits or from which it learns, counted from 0; None before the first."""
+    state: str = "starting"
+    """What the learner does: `starting`, `waiting`, `learning`, `ended`."""
+    listeners: set[Callable[[], object]] = field(default_factory=set)
+    """Functions that are called after each change, in any thread."""
+    _open: dict[str, _Open] = field(default_factory=dict)
+    """Open sessions by the digest of their secret."""
+    _batches: dict[int, Batches] = field(default_factory=dict)
+    """The batches of each engine, by its identity."""
+    _steps: dict[Policy, int] = field(default_factory=dict)
+    """The step of each policy that was seen."""
+    _changed: threading.Condition = field(default_factory=lambda: threading.Condition(threading.RLock()))
+
+    # -- sessions
+
+    def begin(self, asked: Begin, client: str) -> tuple[SessionRow, str, int]:
+        """Begin a session. Returns it, its secret, and the seed of its task, which all sessions of a group share unless
+        they give another. Raises `Busy`, `Conflict` and `NotReady`."""
+        with self._changed:
+            player = self._newest()
+            self._expire()
+            counts = self.file.counts()
+            if counts["sessions"].get("open", 0) >= self.settings.most_sessions:
+                raise Busy(f"{self.settings.most_sessions} sessions are open, which is the maximum. End some first.")
+            if counts["groups"].get("complete", 0) >= self.settings.most_groups:
+                raise Busy(f"{self.settings.most_groups} groups wait for training. POST /v1/train begins a step.")
+            key = asked.group or f"group-{secrets.token_hex(8)}"
+            group = self.file.group(key)
+            member = self._member(group, key, asked)
+            own = stream(self.seed, "session", key, member, asked.seed or 0).getrandbits(48)
+            task = stream(self.seed, "task", key).getrandbits(31) if asked.seed is None else asked.seed
+            secret, now = secrets.token_urlsafe(24), time.time()
+            policy = player.policy or player.engine.policy
+            row = SessionRow(
+                id=f"s-{secrets.token_hex(8)}",
+                secret=_digest(secret),
+                group=key,
+                member=member,
+                seed=own,
+                metadata=asked.metadata,
+                client=client,
+                policy=policy.name,
+                version=policy.version,
+                step=self._step_of(policy),
+                began=now,
+                seen=now,
+                state="open",
+                why="",
+                ending=None,
+            )
+            with self.file.change():
+                if group is None:
+                    self.file.add_group(key, 1 if asked.group is None else self.group_size, asked.split)
+                self.file.add_session(row)
+            self.clients[client] = now
+        self.tell()
+        return row, secret, task
+
+    def _member(self, group: GroupRow | None, key: str, asked: Begin) -> int:
+        """The number of a new session in its group."""
+        if group is None:
+            size, taken = self.group_size, set[int]()
+        else:
+            if group.state != "open":
+                raise Conflict(f"The group {key!r} is {group.state}, so no session can be added. Name another group.")
+            if group.split != asked.split:
+                raise Conflict(f"The group {key!r} is of the split {group.split!r}, not {asked.split!r}.")
+            rows = self.file.sessions(group=key)
+            size, taken = group.size, {row.member for row in rows if row.state in ("open", "ended")}
+        member = next(n for n in range(size + 1) if n not in taken) if asked.member is None else asked.member
+        if member >= size:
+            raise Conflict(f"The group {key!r} has {size} members, and all have begun. Name another group.")
+        for row in [] if group is None else self.file.sessions(group=key):
+            if row.member != member or row.state not in ("open", "ended"):
+                continue
+            if row.state == "ended" or self.file.turns(row.id):
+                raise Conflict(f"Member {member} of the group {key!r} is the session {row.id}, which is {row.state}.")
+            self.file.set_session(row.id, "dropped", why="it was begun again")  # its client did not get the answer
+            self._open.pop(row.secret, None)
+        return member
+
+    def answering(self, secret: str, client: str) -> Session:
+        """The open session with this secret, which answers the client's requests. Raises `NotFound`, `Gone` and
+        `NotReady`."""
+        opened = self._opened(secret)
+        self.clients[client] = time.time()
+        try:
+            self.policies.recent(Policy(opened.row.policy, opened.row.version))
+        except GymposiumError:
+            self._leave_out(opened.row, "dropped", TOO_OLD)
+            raise Gone("The policy of this session is too old to be learned from. Begin another.") from None
+        return opened.session
+
+    def end(self, name: str, asked: End) -> SessionRow:
+        """End a session with its reward. The same end again changes nothing. Raises `Conflict` for another one, and
+        while a reply is being sampled."""
+        with self._changed:
+            row = self._session(name)
+            data = asked.as_data()
+            if row.state == "ended" and row.ending == data:
+                return row
+            if row.state == "ended":
+                raise Conflict("This session was ended with other values, which do not change.")
+            if row.state != "open":
+                raise Gone(f"This session is {row.state}: {row.why}. Begin another.")
+            opened = self._open.get(row.secret)
+            if opened is not None and opened.session.busy:
+                raise Conflict("A reply of this session is being sampled. Wait for it, then end the session.")
+            turns = len(self.file.turns(name)) if opened is None else len(opened.session.turns)
+            if asked.turn_rewards is not None and len(asked.turn_rewards) != turns:
+                raise Conflict(f"turn_rewards: give {turns} numbers, one for each reply, in the order of the replies.")
+            others = (other.ending for other in self.file.sessions(group=row.group) if other.ending is not None)
+            if (first := next(others, None)) is not None and first["parts"].keys() != asked.parts.keys():
+                names = ", ".join(sorted(first["parts"])) or "none"
+                raise Conflict(f"parts: all sessions of a group have the same names, and the first has {names}.")
+            with self.file.change():
+                self.file.set_session(name, "ended", ending=data)
+                self._settle(row.group)
+            self._open.pop(row.secret, None)
+            self._changed.notify_all()
+        self.tell()
+        return self._session(name)
+
+    def drop(self, name: str, why: str = "the client deleted it") -> SessionRow:
+        """Drop a session, for instance because a tool of the agent failed. Raises `Conflict` for one that has ended."""
+        with self._changed:
+            row = self._session(name)
+            if row.state == "ended":
+                raise Conflict("This session has ended, so it cannot be dropped.")
+            if row.state == "open":
+                self._leave_out(row, "dropped", why)
+        self.tell()
+        return self._session(name)
+
+    def _leave_out(self, row: SessionRow, state: Any, why: str) -> None:
+        with self._changed:
+            with self.file.change():
+                self.file.set_session(row.id, state, why=why)
+                self._settle(row.group)
+            self._open.pop(row.secret, None)
+            self._changed.notify_all()
+
+    def _expire(self) -> None:
+        """Expire open sessions that are silent for too long."""
+        oldest = time.time() - self.settings.expires
+        for row in self.file.sessions(state="open"):
+            opened = self._open.get(row.secret)
+            if row.seen < oldest and not (opened is not None and opened.session.busy):
+                self._leave_out(row, "expired", f"there was no request for {self.settings.expires:g} seconds")
+
+    def _settle(self, key: str) -> None:
+        """Change the state of an open group whose members have all begun and are over. Fewer than two sessions of a
+        larger group teach nothing."""
+        group = self.file.group(key)
+        assert group is not None, "each session has a group"
+        rows = self.file.sessions(group=key)
+        begun = {row.member for row in rows if row.state != "open"}
+        if group.state != "open" or len(begun) < group.size or any(row.state == "open" for row in rows):
+            return
+        ended = sum(row.state == "ended" for row in rows)
+        if group.split != TRAIN:
+            self.file.set_group(key, "learned", why="it is not of the split that is learned from")
+        elif ended >= min(2, group.size):
+            self.file.set_group(key, "complete")
+        else:
+            self.file.set_group(
+                key, "dropped", why=f"{ended} of its {group.size} sessions ended, and the others failed"
+            )
+
+    def _session(self, name: str) -> SessionRow:
+        row = self.file.session(name)
+        if row is None:
+            raise NotFound("There is no such session.")
+        return row
+
+    def _opened(self, secret: str) -> _Open:
+        """The open session with this secret, with its turns. Raises `NotFound`, `Gone`, and `NotReady` if its policy is
+        not there yet, as after a restart."""
+        with self._changed:
+            digest = _digest(secret)
+            if (opened := self._open.get(digest)) is not None:
+                return opened
+            row = self.file.with_secret(digest)
+            if row is None:
+                raise NotFound("There is no such session. POST /v1/sessions begins one.")
+            if row.state != "open":
+                raise Gone(f"This session is {row.state}{f': {row.why}' if row.why else ''}. Begin another.")
+            newest = self._newest()
+            policy = Policy(row.policy, row.version)
+            try:
+                player = self.policies.recent(policy)
+            except GymposiumError:
+                if policy.version > (newest.policy or newest.engine.policy).version:
+                    raise NotReady("The run learns this session's policy again, after a restart.") from None
+                self._leave_out(row, "dropped", TOO_OLD)
+                raise Gone("The policy of this session is too old to be learned from. Begin another.") from None
+            opened = self._open[digest] = self._reopened(row, player)
+            return opened
+
+    def _reopened(self, row: SessionRow, player: LanguageModelPlayer) -> _Open:
+        """A session in memory, with the turns that are on disk."""
+
+        def keep(turn: Turn) -> None:
+            pieces = player.chat.pieces(turn.tokens.completion.ids)
+            self.file.add_turn(row.id, as_row(turn, session.turns, pieces), time.time())
+            if turn.differs:
+                self.differences[turn.differs] += 1
+            self.tell()
+
+        submit, turns = self._batches_of(player.engine).submit, turns_of(row, self.file.turns(row.id))
+        session = Session(player, submit, row.seed, keep=keep, counts=self.counts, turns=turns)
+        return _Open(row, session)
+
+    def _batches_of(self, engine: TokenEngine) -> Batches:
+        if id(engine) not in self._batches:
+            self._batches[id(engine)] = Batches(engine, self._expected)
+        return self._batches[id(engine)]
+
+    def _expected(self) -> int:
+        """The number of sessions that may ask soon."""
+        return len(self._open)
+
+    def _newest(self) -> LanguageModelPlayer:
+        if self.step is None:
+            raise NotReady("The model is not ready yet. Try again soon.")
+        return self.policies.newest()
+
+    def _step_of(self, policy: Policy) -> int:
+        """The number of steps after which a policy was published; one that is new was published by the newest step."""
+        if policy not in self._steps:
+            self._steps[policy] = max(self._steps.values(), default=-1) + 1
+        return self._steps[policy]
+
+    # -- groups and jobs
+
+    def add_group(self, key: str | None, size: int) -> GroupRow:
+        """Add a group. The same group again changes nothing; `Conflict` if it has another size."""
+        with self._changed:
+            key = key or f"group-{secrets.token_hex(8)}"
+            found = self.file.group(key)
+            if found is None:
+                self.file.add_group(key, size, TRAIN)
+            elif found.size != size:
+                raise Conflict(f"The group {key!r} has the size {found.size} already.")
+        self.tell()
+        return self.group(key)
+
+    def group(self, key: str) -> GroupRow:
+        """The group with this key. Raises `NotFound`."""
+        found = self.file.group(key)
+        if found is None:
+            raise NotFound("There is no such group.")
+        return found
+
+    def train(self, keys: Sequence[str] | None) -> JobRow:
+        """Ask for a step of training on these groups, or on all that are complete. A group that is listed may lack
+        members: those without an end are dropped. Raises `Conflict` if there is nothing to learn from."""
+        with self._changed:
+            self._expire()
+            groups = self.file.groups(state="complete") if keys is None else [self.group(key) for key in keys]
+            if not groups:
+                raise Conflict("No group is complete: end the sessions of a group first.")
+            for group in groups:
+                self._close(group)
+            number = self._add_job([group.key for group in groups])
+            self._changed.notify_all()
+        self.tell()
+        return self.job(number)
+
+    def _close(self, group: GroupRow) -> None:
+        """Raise `Conflict` for a group that cannot be learned from; its open sessions are dropped."""
+        if group.state not in ("open", "complete") or group.split != TRAIN:
+            raise Conflict(f"The group {group.key!r} is {group.state}, so it cannot be learned from.")
+        rows = self.file.sessions(group=group.key)
+        ended = sum(row.state == "ended" for row in rows)
+        if ended < min(2, group.size):
+            raise Conflict(f"Of the group {group.key!r} {ended} sessions have ended: at least 2 are needed.")
+        for row in rows:
+            if row.state == "open":
+                self._leave_out(row, "dropped", "training began without it")
+
+    def _add_job(self, keys: Sequence[str]) -> int:
+        with self.file.change():
+            number = self.file.add_job()
+            for key in keys:
+                self.file.set_group(key, "taken", job=number)
+        return number
+
+    def job(self, number: int) -> JobRow:
+        """The job with this number. Raises `NotFound`."""
+        found = self.file.job(number)
+        if found is None:
+            raise NotFound("There is no such job.")
+        return found
+
+    # -- the learner
+
+    def take(self, step: int, go_on: Callable[[], object]) -> JobRow:
+        """Wait for the job of a step, which is the same whenever the step is done again. Groups whose policy is too old
+        are dropped. `go_on` is called repeatedly, and may raise."""
+        with self._changed:
+            self._begin_step(step)
+            while True:
+                job = self.file.job_of(step) or self._next_job(step)
+                if job is not None:
+                    self.state = "learning"
+                    self.file.set_job(job.id, "learning", step=step)
+                    break
+                self._changed.wait(LOOK)
+                go_on()
+                self._expire()
+        self.tell()
+        return self.job(job.id)
+
+    def _begin_step(self, step: int) -> None:
+        newest = self.policies.newest()
+        self._steps[newest.policy or newest.engine.policy] = step
+        self.step, self.state = step, "waiting"
+        for job in self.file.jobs("learning"):
+            if job.step is not None and job.step < step:  # the run was killed before it could say so
+                self._finish(job, {})
+        self.tell()
+
+    def _next_job(self, step: int) -> JobRow | None:
+        """The oldest job that waits, with the groups that are new enough; None if there is none."""
+        if not (waiting := self.file.jobs("waiting")):
+            complete = self.file.groups(state="complete")
+            if self.settings.groups is None or len(complete) < self.settings.groups:
+                return None
+            waiting = [self.job(self._add_job([group.key for group in complete]))]
+        job = waiting[0]
+        with self.file.change():
+            for group in self.file.groups(job=job.id):
+                ended = [row for row in self.file.sessions(group=group.key) if row.state == "ended"]
+                if min(row.step for row in ended) < step - self.policies.staleness:
+                    self.file.set_group(group.key, "dropped", why=TOO_OLD, job=job.id)
+            if not any(group.state == "taken" for group in self.file.groups(job=job.id)):
+                self.file.set_job(job.id, "done", step=None, metrics={"rollout/groups": 0})
+                return None
+            self.file.set_job(job.id, "learning", step=step)
+        return job
+
+    def learned(self, step: int, metrics: Mapping[str, Any]) -> None:
+        """Note that a step has been learned from and its policy is published."""
+        with self._changed:
+            self.state = "waiting"
+            if (job := self.file.job_of(step)) is not None:
+                self._finish(job, {name: value for name, value in metrics.items() if isinstance(value, int | float)})
+            self._changed.notify_all()
+        self.tell()
+
+    def _finish(self, job: JobRow, metrics: Mapping[str, Any]) -> None:
+        with self.file.change():
+            self.file.set_job(job.id, "done", step=job.step, metrics=metrics)
+            for group in self.file.groups(job=job.id):
+                if group.state == "taken":
+                    self.file.set_group(group.key, "learned", job=job.id)
+
+    def close(self) -> None:
+        """End the engines' threads and the file."""
+        self.state = "ended"
+        self.tell()
+        for batches in self._batches.values():
+            batches.close()
+        self.file.close()
+
+    # -- status
+
+    def tell(self) -> None:
+        """Call the listeners after a change."""
+        for listener in [*self.listeners]:
+            listener()
+
+    def status(self) -> dict[str, Any]:
+        """What the service does, as plain data."""
+        counts = self.file.counts()
+        newest = None
+        if self.step is not None:
+            player = self.policies.newest()
+            newest = player.policy or player.engine.policy
+        batches = sum(one.batches for one in self._batches.values())
+        asked = sum(one.requests for one in self._batches.values())
+        return {
+            "state": self.state,
+            "step": self.step,
+            "policy": None if newest is None else {"name": newest.name, "version": newest.version},
+            **counts,
+            "requests": dict(self.counts),
+            "differences": dict(self.differences.most_common(10)),
+            "requests_per_batch": asked / batches if batches else None,
+            "clients": dict(self.clients),
+        }
+
+
+def _digest(secret: str) -> str:
+    return sha256(secret.encode()).hexdigest()

@@ -1,0 +1,155 @@
+"""Ended sessions as trajectories, read from the file of sessions alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gymposium.rewards.protocol import Reward
+from gymposium.runs.sessions import SessionRow, SessionsFile, TurnRow
+from gymposium.tools import Tool
+from gymposium_agents.serving.replies import ParsedReply
+from gymposium_agents.serving.turns import Turn, as_data, from_data, in_rows
+from gymposium_agents.tokens import Completion, Policy, TurnTokens
+
+ROLE = "session"
+"""The role of all sessions. A credit that keeps a mean for each role has one."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionTurn:
+    """A turn as it is learned from, with its reply for people."""
+
+    trace: TurnTokens
+    text: str
+    reading: str = "move"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionTrajectory:
+    """An ended session (a `gymposium_train.samples.TokenTrajectory`)."""
+
+    session: SessionRow
+    turns: Sequence[SessionTurn]
+    """The turns in the order of their rows."""
+    reward: Reward
+    """The reward that the client gave."""
+
+    @property
+    def truncated(self) -> bool:
+        assert self.session.ending is not None, "the session has ended"
+        return bool(self.session.ending["truncated"])
+
+    @property
+    def unanswered(self) -> None:
+        """The next prompt, which is not known: the session was ended without it."""
+        return
+
+
+@dataclass(frozen=True, slots=True)
+class SessionGroup:
+    """The ended sessions of a group (a `gymposium_train.rollout.protocol.Group`)."""
+
+    key: str
+    trajectories: Sequence[SessionTrajectory]
+
+    @property
+    def role(self) -> str:
+        return ROLE
+
+    def facts(self) -> dict[str, Any]:
+        return {"game": f"group {self.key}", "seat": 0, "opponent": "alone", "version": None, "stage": 1}
+
+    def trajectory_facts(self, number: int) -> dict[str, Any]:
+        trajectory = self.trajectories[number]
+        return {
+            "match": trajectory.session.id,
+            "result": "score",
+            "end": "context" if trajectory.truncated else None,
+            "return": trajectory.reward.total,
+            "readings": [turn.reading for turn in trajectory.turns],
+        }
+
+
+def posted_reward() -> Callable[[Sequence[SessionTrajectory]], list[Reward]]:
+    """Make the reward `posted`, which is what the clients gave at the ends of their sessions."""
+    return lambda group: [trajectory.reward for trajectory in group]
+
+
+def group_of(file: SessionsFile, key: str) -> SessionGroup:
+    """The ended sessions of a group, by member."""
+    ended = [row for row in file.sessions(group=key) if row.state == "ended"]
+    return SessionGroup(key, [found for row in ended if (found := _trajectory(file, row)) is not None])
+
+
+def _trajectory(file: SessionsFile, row: SessionRow) -> SessionTrajectory | None:
+    """The trajectory of an ended session; None if it has no turn."""
+    turns = turns_of(row, file.turns(row.id))
+    if not turns or row.ending is None:
+        return None
+    ordered = in_rows(turns)
+    by_turn = row.ending["turn_rewards"]
+    reward = Reward(
+        row.ending["reward"],
+        row.ending["parts"],
+        None if by_turn is None else tuple(by_turn[turn.number] for turn in ordered),
+    )
+    return SessionTrajectory(row, [SessionTurn(turn.tokens, _text(turn)) for turn in ordered], reward)
+
+
+def _text(turn: Turn) -> str:
+    message = turn.said.message
+    calls = "".join(call.json for call in message.get("tool_calls", ()))
+    return f"{turn.said.thoughts}{message['content']}{calls}"
+
+
+def turns_of(row: SessionRow, kept: Sequence[TurnRow]) -> list[Turn]:
+    """The turns of a session, as they were kept."""
+    policy = Policy(row.policy, row.version)
+    turns: list[Turn] = []
+    for one in kept:
+        data: Mapping[str, Any] = one.data
+        prompt, parent = one.prompt, data["parent"]
+        if parent is not None:
+            before = turns[parent].tokens
+            prompt = (*before.prompt, *before.completion.ids, *prompt)
+        turns.append(
+            Turn(
+                number=one.number,
+                key=data["key"],
+                beginning=data["beginning"],
+                parent=parent,
+                differs=data["differs"],
+                messages=from_data(data["messages"]),
+                tools=tuple(Tool(tool["name"], tool["description"], tool["parameters"]) for tool in data["tools"]),
+                said=ParsedReply(from_data([data["said"]])[0], data["thoughts"]),
+                tokens=TurnTokens(prompt, Completion(one.ids, one.logprobs, data["finish"], policy)),
+                answer=data["answer"],
+            )
+        )
+    return turns
+
+
+def as_row(turn: Turn, turns: Sequence[Turn], pieces: Sequence[str]) -> TurnRow:
+    """A turn as it is kept. `turns` are the turns before it, `pieces` the text of each sampled token."""
+    read = 0
+    if turn.parent is not None:
+        before = turns[turn.parent].tokens
+        read = len(before.prompt) + len(before.completion.ids)
+    completion = turn.tokens.completion
+    data = {
+        "key": turn.key,
+        "beginning": turn.beginning,
+        "parent": turn.parent,
+        "differs": turn.differs,
+        "messages": as_data(turn.messages),
+        "tools": [tool.as_function["function"] for tool in turn.tools],
+        "said": as_data([turn.said.message])[0],
+        "thoughts": turn.said.thoughts,
+        "finish": completion.finish_reason,
+        "pieces": list(pieces),
+        "prompt_tokens": len(turn.tokens.prompt),
+        "answer": dict(turn.answer),
+    }
+    return TurnRow(turn.number, data, turn.tokens.prompt[read:], completion.ids, completion.logprobs)

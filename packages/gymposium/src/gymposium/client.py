@@ -1,0 +1,226 @@
+"""A client of `gymposium serve`: it begins sessions, ends them with rewards, and asks for training.
+
+    from gymposium.client import Server
+    from openai import OpenAI
+
+    def agent(session):
+        model = OpenAI(base_url=session.base_url, api_key=session.id)
+        ...                                    # any library that speaks OpenAI's chat completions
+        return reward
+
+    with Server() as server:
+        for step in range(20):
+            server.play(agent, groups=16, size=4)
+            print(server.train())
+
+`AsyncServer` has the same methods as coroutines. Needs the extra `gymposium[client]`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Generic, Self, TypeVar
+from uuid import uuid4
+
+from gymposium.background import BackgroundLoop
+from gymposium.errors import GymposiumError
+from gymposium.extras import needs_extra
+
+with needs_extra("gymposium.client", "client", "httpx"):
+    import httpx
+
+URL = "http://127.0.0.1:8750"
+TOKEN = "GYMPOSIUM_SERVE_TOKEN"
+"""The environment variable with the server's token, which is read if no token is given."""
+PATIENCE = 600.0
+"""Number of seconds for which a client waits for a server that is starting, busy or gone."""
+_LATER = (httpx.codes.TOO_MANY_REQUESTS, httpx.codes.SERVICE_UNAVAILABLE)
+_POLL = 30
+
+S = TypeVar("S", "Server", "AsyncServer")
+
+
+class ServerError(GymposiumError):
+    """The server refused a request, or there is none; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Session(Generic[S]):
+    """One run of an agent. With an `AsyncServer` its methods are to be awaited."""
+
+    server: S
+    id: str
+    base_url: str
+    """The address for a library that speaks OpenAI's API. It opens this session only, and needs no key."""
+    group: str
+    member: int
+    seed: int
+    """The seed of the task. All sessions of a group have the same."""
+
+    def end(self, reward: float, **more: Any) -> Any:
+        """End the session with its reward. `more` may be `parts`, named numbers for people; `truncated`, True if the
+        model's context was full; and `turn_rewards`, one number for each reply."""
+        return self.server.request("POST", f"/v1/sessions/{self.id}/end", {"reward": reward, **more})
+
+    def drop(self) -> Any:
+        """Leave the session out, because something other than the model failed."""
+        return self.server.request("DELETE", f"/v1/sessions/{self.id}")
+
+
+class AsyncServer:
+    """A running `gymposium serve`. Each request waits for a server that is starting, busy or gone, for `PATIENCE`
+    seconds. Raises `ServerError` with what to do."""
+
+    def __init__(self, url: str = URL, token: str | None = None) -> None:
+        """Without a `token`, that of the environment variable GYMPOSIUM_SERVE_TOKEN is sent, if there is one."""
+        token = os.environ.get(TOKEN) if token is None else token
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self._http = httpx.AsyncClient(base_url=url, headers=headers, timeout=httpx.Timeout(2.0 * _POLL, connect=5.0))
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.close()
+
+    async def request(self, method: str, path: str, body: Any = None) -> Any:
+        """Send a request with a JSON body, and return the JSON of the answer."""
+        until = time.monotonic() + PATIENCE
+        while True:
+            seconds = 1.0
+            try:
+                response = await self._http.request(method, path, json=body)
+            except httpx.TransportError as error:
+                if time.monotonic() > until:
+                    where = self._http.base_url
+                    raise ServerError(f"No server answers at {where} ({error}). Start one: gymposium serve") from error
+            else:
+                if response.is_success:
+                    return response.json()
+                if response.status_code not in _LATER or time.monotonic() > until:
+                    raise ServerError(f"{response.status_code}: {_reason(response)}")
+                seconds = float(response.headers.get("retry-after", 1))
+            await asyncio.sleep(seconds)
+
+    async def session(
+        self,
+        group: str | None = None,
+        member: int | None = None,
+        seed: int | None = None,
+        split: str = "train",
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Session[AsyncServer]:
+        """Begin a session, in a group of its own unless `group` is given. Sessions of another split than `train` are
+        kept and not learned from."""
+        return await self._begin(self, group=group, member=member, seed=seed, split=split, metadata=metadata)
+
+    async def _begin(self, server: S, **body: Any) -> Session[S]:
+        begun = await self.request("POST", "/v1/sessions", body)
+        return Session(server, *(begun[name] for name in ("id", "base_url", "group", "member", "seed")))
+
+    async def play(
+        self, agent: Callable[[Session[AsyncServer]], Awaitable[Any]], *, groups: int, size: int, at_once: int = 64
+    ) -> list[Any]:
+        """Run an agent in `groups` new groups of `size` sessions, `at_once` at a time, and end each session with what
+        the agent returns: the reward, or a mapping such as `{"reward": 1.0, "parts": {"exact": 1.0}}`. Returns these.
+        The session of an agent that raises is dropped; its error is raised when the others are over."""
+        return await self._play(self, agent, groups, size, at_once)
+
+    async def _play(
+        self, server: S, agent: Callable[[Session[S]], Awaitable[Any]], groups: int, size: int, at_once: int
+    ) -> list[Any]:
+        keys = [f"play-{uuid4().hex}" for _ in range(groups)]
+        for key in keys:
+            await self.request("POST", "/v1/groups", {"key": key, "size": size})
+        places = asyncio.Semaphore(at_once)
+
+        async def one(key: str, member: int) -> Any:
+            async with places:
+                session = await self._begin(server, group=key, member=member)
+                path = f"/v1/sessions/{session.id}"
+                try:
+                    result = await agent(session)
+                    ending = dict(result) if isinstance(result, Mapping) else {"reward": float(result)}
+                    await self.request("POST", f"{path}/end", ending)
+                except BaseException:
+                    await self.request("DELETE", path)
+                    raise
+                return result
+
+        played = (one(key, member) for key in keys for member in range(size))
+        results = await asyncio.gather(*played, return_exceptions=True)
+        for result in results:
+            if isinstance(result, BaseException):
+                raise result
+        return results
+
+    async def train(self, groups: list[str] | None = None) -> dict[str, Any]:
+        """Learn from the complete groups, or from these, and wait until new sessions have the new weights. Returns the
+        metrics of the step."""
+        job = await self.request("POST", "/v1/train", {"groups": groups})
+        while job["state"] != "done":
+            job = await self.request("GET", f"/v1/jobs/{job['id']}?wait={_POLL}")
+        return dict(job["metrics"])
+
+    async def status(self) -> dict[str, Any]:
+        """What the server does: counts of sessions, groups, jobs and requests."""
+        return dict(await self.request("GET", "/v1/status"))
+
+
+class Server:
+    """As `AsyncServer`, for code without coroutines: agents run in threads."""
+
+    def __init__(self, url: str = URL, token: str | None = None) -> None:
+        self._server, self._loop = AsyncServer(url, token), BackgroundLoop("gymposium-client")
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._loop.end(self._server.close)
+        self._loop.join()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def request(self, method: str, path: str, body: Any = None) -> Any:
+        """As `AsyncServer.request`."""
+        return self._loop.run(self._server.request(method, path, body))
+
+    def session(self, group: str | None = None, **more: Any) -> Session[Server]:
+        """As `AsyncServer.session`, with the same arguments."""
+        return self._loop.run(self._server._begin(self, group=group, **more))
+
+    def play(self, agent: Callable[[Session[Server]], Any], *, groups: int, size: int, at_once: int = 64) -> list[Any]:
+        """As `AsyncServer.play`, with an agent that is a function."""
+        with ThreadPoolExecutor(at_once) as threads:
+
+            async def in_thread(session: Session[Server]) -> Any:
+                return await asyncio.get_running_loop().run_in_executor(threads, agent, session)
+
+            return self._loop.run(self._server._play(self, in_thread, groups, size, at_once))
+
+    def train(self, groups: list[str] | None = None) -> dict[str, Any]:
+        """As `AsyncServer.train`."""
+        return self._loop.run(self._server.train(groups))
+
+    def status(self) -> dict[str, Any]:
+        """As `AsyncServer.status`."""
+        return self._loop.run(self._server.status())
+
+
+def _reason(response: httpx.Response) -> str:
+    try:
+        return str(response.json()["error"]["message"])
+    except (KeyError, TypeError, ValueError):
+        return response.text[:500]

@@ -1,0 +1,302 @@
+"""The sessions of a training run that is served over HTTP: `sessions.sqlite`, with groups, sessions, turns and jobs.
+
+The server writes each change before it answers, so that a killed server loses nothing that it has answered. Others read
+the file meanwhile. A machine that loses power may lose the newest changes, but the file stays whole.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from threading import RLock
+from typing import Any, Literal
+from urllib.parse import quote
+
+from gymposium.errors import BadRecord
+
+FORMAT = 1
+"""The version of the tables, `PRAGMA user_version` of the file."""
+
+SessionState = Literal["open", "ended", "dropped", "expired"]
+GroupState = Literal["open", "complete", "taken", "learned", "dropped"]
+JobState = Literal["waiting", "learning", "done"]
+
+_TABLES = """
+CREATE TABLE groups (
+    key TEXT PRIMARY KEY, size INTEGER NOT NULL, split TEXT NOT NULL, state TEXT NOT NULL DEFAULT 'open',
+    why TEXT NOT NULL DEFAULT '', job INTEGER
+) WITHOUT ROWID;
+CREATE TABLE sessions (
+    id TEXT PRIMARY KEY, secret TEXT NOT NULL UNIQUE, "group" TEXT NOT NULL, member INTEGER NOT NULL,
+    seed INTEGER NOT NULL, metadata TEXT NOT NULL, client TEXT NOT NULL, policy TEXT NOT NULL,
+    version INTEGER NOT NULL, step INTEGER NOT NULL, began REAL NOT NULL, seen REAL NOT NULL,
+    state TEXT NOT NULL DEFAULT 'open', why TEXT NOT NULL DEFAULT '', ending TEXT
+) WITHOUT ROWID;
+CREATE INDEX sessions_of_group ON sessions ("group", member);
+CREATE TABLE turns (
+    session TEXT NOT NULL, number INTEGER NOT NULL, data TEXT NOT NULL, prompt BLOB NOT NULL, ids BLOB NOT NULL,
+    logprobs BLOB NOT NULL, PRIMARY KEY (session, number)
+) WITHOUT ROWID;
+CREATE TABLE jobs (
+    id INTEGER PRIMARY KEY, state TEXT NOT NULL DEFAULT 'waiting', step INTEGER UNIQUE,
+    metrics TEXT NOT NULL DEFAULT '{}'
+);
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRow:
+    """A session: one run of a client's agent, which is one trajectory."""
+
+    id: str
+    secret: str
+    """The SHA-256 digest of the secret in the session's address."""
+    group: str
+    member: int
+    """Its number in the group."""
+    seed: int
+    """Seed of the replies."""
+    metadata: Mapping[str, Any]
+    """Data of the client, for people."""
+    client: str
+    """What the client calls itself (`User-Agent`)."""
+    policy: str
+    version: int
+    """Version of the policy that answers."""
+    step: int
+    """Number of steps after which that policy was published."""
+    began: float
+    seen: float
+    """Time of the newest request, in Unix seconds."""
+    state: SessionState
+    why: str
+    """Why it was dropped; else empty."""
+    ending: Mapping[str, Any] | None
+    """What the client sent at the end: `reward`, `parts`, `truncated`, `turn_rewards`."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRow:
+    """A request of a session, and its reply."""
+
+    number: int
+    data: Mapping[str, Any]
+    """Messages, tools, the reply and the answer, as plain data."""
+    prompt: tuple[int, ...]
+    """The ids of the prompt, without those up to the end of the parent's reply."""
+    ids: tuple[int, ...]
+    """The sampled ids."""
+    logprobs: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRow:
+    """Sessions that share a baseline."""
+
+    key: str
+    size: int
+    split: str
+    state: GroupState
+    why: str
+    """Why it was dropped; else empty."""
+    job: int | None
+    """The job that learns from it."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobRow:
+    """A step of training, by request or automatic."""
+
+    id: int
+    state: JobState
+    step: int | None
+    """The step, counted from 0, once it has begun."""
+    metrics: Mapping[str, Any]
+
+
+class SessionsFile:
+    """The file of sessions, open for reading and, unless `read_only`, for writing. It may be used in any thread.
+
+    Raises `BadRecord` for a file that is not one of this version."""
+
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+        self.path = path
+        self._lock = RLock()
+        mode = "ro" if read_only else "rwc"
+        try:
+            self._file = sqlite3.connect(
+                f"file:{quote(str(path.absolute()))}?mode={mode}",
+                uri=True,
+                check_same_thread=False,
+                isolation_level=None,
+            )
+            self._file.row_factory = sqlite3.Row
+            self._file.execute("PRAGMA trusted_schema = OFF")
+            found = self._file.execute("PRAGMA user_version").fetchone()[0]
+            if found == 0 and not read_only:
+                self._file.execute("PRAGMA journal_mode = WAL")
+                self._file.executescript(f"BEGIN; {_TABLES} PRAGMA user_version = {FORMAT}; COMMIT;")
+                found = FORMAT
+            if not read_only:
+                self._file.execute("PRAGMA synchronous = NORMAL")
+        except sqlite3.Error as error:
+            raise BadRecord(f"{path} cannot be read as a file of sessions ({error})") from error
+        if found != FORMAT:
+            raise BadRecord(f"{path} holds sessions of version {found}, and this version reads {FORMAT}")
+
+    def close(self) -> None:
+        self._file.close()
+
+    @contextmanager
+    def change(self) -> Iterator[None]:
+        """A transaction: the changes in the block are written together, or not at all if it raises."""
+        with self._lock:
+            self._file.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                self._file.execute("ROLLBACK")
+                raise
+            self._file.execute("COMMIT")
+
+    # -- reading
+
+    def group(self, key: str) -> GroupRow | None:
+        """The group with this key; None if there is none."""
+        return next(iter(self._groups("WHERE key = ?", key)), None)
+
+    def groups(self, *, state: GroupState | None = None, job: int | None = None) -> list[GroupRow]:
+        """The groups in this state or of this job, in the order of their keys; all without arguments."""
+        if job is not None:
+            return self._groups("WHERE job = ? ORDER BY key", job)
+        return self._groups("ORDER BY key") if state is None else self._groups("WHERE state = ? ORDER BY key", state)
+
+    def session(self, name: str) -> SessionRow | None:
+        """The session with this id; None if there is none."""
+        return next(iter(self._sessions("WHERE id = ?", name)), None)
+
+    def with_secret(self, secret: str) -> SessionRow | None:
+        """The session whose secret has this digest; None if there is none."""
+        return next(iter(self._sessions("WHERE secret = ?", secret)), None)
+
+    def sessions(self, *, group: str | None = None, state: SessionState | None = None) -> list[SessionRow]:
+        """The sessions of a group by member, or those in a state by time; all without arguments."""
+        if group is not None:
+            return self._sessions('WHERE "group" = ? ORDER BY member, began, id', group)
+        if state is not None:
+            return self._sessions("WHERE state = ? ORDER BY began, id", state)
+        return self._sessions("ORDER BY began, id")
+
+    def turns(self, session: str) -> list[TurnRow]:
+        """The turns of a session, in order."""
+        with self._lock:
+            rows = self._file.execute("SELECT * FROM turns WHERE session = ? ORDER BY number", (session,)).fetchall()
+        return [
+            TurnRow(
+                row["number"],
+                json.loads(row["data"]),
+                tuple(array("i", row["prompt"])),
+                tuple(array("i", row["ids"])),
+                tuple(array("d", row["logprobs"])),
+            )
+            for row in rows
+        ]
+
+    def job(self, number: int) -> JobRow | None:
+        """The job with this number; None if there is none."""
+        return next(iter(self._jobs("WHERE id = ?", number)), None)
+
+    def job_of(self, step: int) -> JobRow | None:
+        """The job of a step; None if the step has not begun."""
+        return next(iter(self._jobs("WHERE step = ?", step)), None)
+
+    def jobs(self, state: JobState | None = None) -> list[JobRow]:
+        """The jobs in this state, oldest first; all for None."""
+        return self._jobs("ORDER BY id") if state is None else self._jobs("WHERE state = ? ORDER BY id", state)
+
+    def counts(self) -> dict[str, dict[str, int]]:
+        """The number of sessions, groups and jobs in each state."""
+        with self._lock:
+            return {
+                table: dict(self._file.execute(f"SELECT state, count(*) FROM {table} GROUP BY state").fetchall())
+                for table in ("sessions", "groups", "jobs")
+            }
+
+    def _groups(self, where: str, *values: Any) -> list[GroupRow]:
+        return [GroupRow(**row) for row in self._all(f"SELECT * FROM groups {where}", values)]
+
+    def _jobs(self, where: str, *values: Any) -> list[JobRow]:
+        rows = self._all(f"SELECT * FROM jobs {where}", values)
+        return [JobRow(**{**row, "metrics": json.loads(row["metrics"])}) for row in rows]
+
+    def _sessions(self, where: str, *values: Any) -> list[SessionRow]:
+        return [
+            SessionRow(
+                **{
+                    **row,
+                    "metadata": json.loads(row["metadata"]),
+                    "ending": None if row["ending"] is None else json.loads(row["ending"]),
+                }
+            )
+            for row in self._all(f"SELECT * FROM sessions {where}", values)
+        ]
+
+    def _all(self, query: str, values: Sequence[Any]) -> list[dict[str, Any]]:
+        with self._lock:
+            return [dict(row) for row in self._file.execute(query, values).fetchall()]
+
+    # -- writing
+
+    def add_group(self, key: str, size: int, split: str) -> None:
+        """Add an open group."""
+        self._run("INSERT INTO groups (key, size, split) VALUES (?, ?, ?)", key, size, split)
+
+    def set_group(self, key: str, state: GroupState, *, why: str = "", job: int | None = None) -> None:
+        """Change the state of a group."""
+        self._run("UPDATE groups SET state = ?, why = ?, job = ? WHERE key = ?", state, why, job, key)
+
+    def add_session(self, row: SessionRow) -> None:
+        """Add a session."""
+        values = {name: getattr(row, name) for name in SessionRow.__slots__}
+        values["metadata"], values["ending"] = json.dumps(row.metadata), None
+        names = ", ".join(f'"{name}"' for name in values)
+        self._run(f"INSERT INTO sessions ({names}) VALUES ({', '.join('?' * len(values))})", *values.values())
+
+    def set_session(
+        self, name: str, state: SessionState, *, why: str = "", ending: Mapping[str, Any] | None = None
+    ) -> None:
+        """Change the state of a session, with what the client sent at its end."""
+        text = None if ending is None else json.dumps(ending)
+        self._run("UPDATE sessions SET state = ?, why = ?, ending = ? WHERE id = ?", state, why, text, name)
+
+    def add_turn(self, session: str, turn: TurnRow, seen: float) -> None:
+        """Add a turn of a session, which was asked at the time `seen`."""
+        tokens = [array("i", turn.prompt).tobytes(), array("i", turn.ids).tobytes()]
+        logprobs = array("d", turn.logprobs).tobytes()
+        with self.change():
+            self._run(
+                "INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?)",
+                *(session, turn.number, json.dumps(turn.data), *tokens, logprobs),
+            )
+            self._run("UPDATE sessions SET seen = ? WHERE id = ?", seen, session)
+
+    def add_job(self) -> int:
+        """Add a job that waits, and return its number."""
+        with self._lock:
+            return int(self._file.execute("INSERT INTO jobs DEFAULT VALUES").lastrowid or 0)
+
+    def set_job(
+        self, number: int, state: JobState, *, step: int | None, metrics: Mapping[str, Any] | None = None
+    ) -> None:
+        """Change the state of a job."""
+        values = json.dumps(metrics or {})
+        self._run("UPDATE jobs SET state = ?, step = ?, metrics = ? WHERE id = ?", state, step, values, number)
+
+    def _run(self, query: str, *values: Any) -> None:
+        with self._lock:
+            self._file.execute(query, values)
