@@ -3,6 +3,7 @@
 Parts:
   replies      1,000,000 hostile replies in positions of every game, through every reader
   kills        `run`, `leaderboard run` and `train`, killed in every phase and resumed
+  served-kills `serve`, killed in a request, in a step and after a publish, and resumed
   plugins      plugins that raise, print, close stdout or end the process, and damaged distributions
   chat-faults  chat servers that lie, hang, or send garbage
   tampering    a published board, changed by hand
@@ -28,6 +29,7 @@ from benchmarks.robustness.row import Row
 PARTS = {
     "replies": "benchmarks.robustness.replies",
     "kills": "benchmarks.robustness.kills",
+    "served-kills": "benchmarks.robustness.served_kills",
     "plugins": "benchmarks.robustness.broken_plugins",
     "chat-faults": "benchmarks.robustness.chat_faults",
     "tampering": "benchmarks.robustness.tampering",

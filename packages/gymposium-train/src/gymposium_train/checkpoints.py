@@ -16,6 +16,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
 from torch import Tensor
@@ -77,6 +78,17 @@ def load_checkpoint(checkpoint: Path, learner: Learner) -> dict[str, Any]:
         files = [checkpoint / _name(number) for number in range(state.pop("files"))]
         learner.load(_Tensors([opened.enter_context(safe_open(file, framework="pt")) for file in files]))
     return state
+
+
+def copy_weights(checkpoint: Path, model: torch.nn.Module) -> None:
+    """Copy the trained weights of a checkpoint into a model of the same form."""
+    named, files = dict(model.named_parameters()), sorted(checkpoint.glob("learner-*.safetensors"))
+    with ExitStack() as opened, torch.no_grad():
+        tensors = _Tensors([opened.enter_context(safe_open(file, framework="pt")) for file in files])
+        for key in tensors:
+            kind, _, name = key.partition("|")
+            if kind == "weights" and name in named:  # a critic is not part of the model
+                named[name].copy_(tensors[key])
 
 
 class _Tensors(Mapping[str, Tensor]):

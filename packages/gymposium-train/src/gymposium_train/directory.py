@@ -42,8 +42,8 @@ class RunDirectory:
     `metrics.jsonl` the metrics of each step; `samples.jsonl` rollouts for inspection; `results.json` all evaluations.
     `base/` is the small model, if one was made; `cold_start/` the model after its cold start; `adapter/`, or `model/`
     if all weights were trained, the result; `control/` the model of the control. `checkpoints/`, `best/` (that of the
-    best point of the learning curve), `versions/` (past versions of the policy), `dumps/` (batches whose gradient was
-    not finite) and `report.html` complete it."""
+    best point of the learning curve), `versions/` (past versions of the policy), `promoted/` (checkpoints of a served
+    run, as models to use), `dumps/` (batches whose gradient was not finite) and `report.html` complete it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -59,6 +59,7 @@ class RunDirectory:
         self.adapter = path / "adapter"
         self.model = path / "model"
         self.control = path / "control"
+        self.promoted = path / "promoted"
         self.dumps = path / "dumps"
         self.report = path / "report.html"
 

@@ -197,9 +197,9 @@ class Server:
         """As `AsyncServer.request`."""
         return self._loop.run(self._server.request(method, path, body))
 
-    def session(self, group: str | None = None, **more: Any) -> Session[Server]:
+    def session(self, group: str | None = None, member: int | None = None, **more: Any) -> Session[Server]:
         """As `AsyncServer.session`, with the same arguments."""
-        return self._loop.run(self._server._begin(self, group=group, **more))
+        return self._loop.run(self._server._begin(self, group=group, member=member, **more))
 
     def play(self, agent: Callable[[Session[Server]], Any], *, groups: int, size: int, at_once: int = 64) -> list[Any]:
         """As `AsyncServer.play`, with an agent that is a function."""

@@ -38,18 +38,20 @@ class Session:
         submit: Submit,
         seed: int,
         *,
+        model: str | None = None,
         keep: Callable[[Turn], object] = lambda turn: None,
         counts: Counter[str] | None = None,
         turns: Sequence[Turn] = (),
     ) -> None:
         """`player` says who answers: its chat format, policy and sampling. `submit` asks its engine. `seed` is the seed
-        of the replies. `keep` is called with each turn before it is answered. `counts` counts requests: by how their
-        prompts begin, and those that were `answered again`. `turns` are those that an earlier process kept."""
+        of the replies. `model` is the name of the model for clients, by default that of the policy. `keep` is called
+        with each turn before it is answered. `counts` counts requests: by how their prompts begin, and those that were
+        `answered again`. `turns` are those that an earlier process kept."""
         self.turns: list[Turn] = []
         """The turns so far, in the order in which replies were complete."""
         self.chat = player.chat
-        self.model = str(player.policy or player.engine.policy)
-        """The name of the policy that answers."""
+        self.model = model or str(player.policy or player.engine.policy)
+        """The name of the model for clients."""
         self._policy = player.policy or player.engine.policy
         self._context, self._sampling = player.engine.context, player.sampling
         self._submit, self._seed, self._keep = submit, seed, keep
@@ -124,7 +126,7 @@ class Session:
     async def _sample(self, key: str, request: CompletionRequest, prompt: Prompt, watch: Watch) -> Turn:
         nth = self._asked[key]
         self._asked[key] += 1
-        watch.head = {"id": f"{key}-{nth}", "created": int(time.time()), "model": str(self._policy)}
+        watch.head = {"id": f"{key}-{nth}", "created": int(time.time()), "model": self.model}
         most = min(request.max_tokens or self._sampling.max_tokens, self._sampling.max_tokens)
         watched = watch if watch.needed else None
         asked = TokenRequest(prompt.ids, stream(self._seed, "completion", key, nth), self._policy, watched)

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+import re
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import typer
 
 from gymposium.cli.json_output import JsonOption
 from gymposium.cli.resume import OutOption, ResumeOption, refuse_beside_resume
+from gymposium.errors import BadOption
 from gymposium.extras import needs_extra
+from gymposium.players.grammar import make_player
 from gymposium.runs.folder import check_new
 from gymposium_train.cli.running import config_of, do_run, option_name, show_plan
+from gymposium_train.config import TrainConfig
 from gymposium_train.config.overrides import Override
+from gymposium_train.serving.settings import SessionSettings
 
 STEPS = 100
 """Default number of steps of training."""
@@ -53,6 +59,27 @@ def command(
             metavar="N", help="Begin a step as soon as N groups are complete. By default a client asks for each step."
         ),
     ] = None,
+    run: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COMMAND",
+            help="Start this agent for each session, with OPENAI_BASE_URL set, so that it needs no change. Needs "
+            "--reward.",
+        ),
+    ] = None,
+    reward: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FUNCTION", help="The function that gives the reward of such a session, as rewards.py:score."
+        ),
+    ] = None,
+    only: Annotated[
+        Literal["model"] | None,
+        typer.Option(
+            help="model: serve completions at /v1 alone, without sessions and training. --model then takes what "
+            "stands behind lm: in a player, as in DIR@ADAPTER?temperature=0.7; greedy by default."
+        ),
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of all random numbers; 0 by default.")] = None,
     host: Annotated[
         str | None,
@@ -91,6 +118,8 @@ def command(
     gymposium serve --model HuggingFaceTB/SmolLM2-135M-Instruct --out runs/mine
     gymposium serve --game tic_tac_toe --groups 16 --steps 50
     gymposium serve --model runs/first/model optimizer.learning_rate=1e-5 rollout.group_size=8
+    gymposium serve --model runs/first/model --run "python my_agent.py" --reward rewards.py:score
+    gymposium serve --only model --model runs/first/model --port 8000
     gymposium serve --resume runs/mine
     """
     with needs_extra("gymposium serve", "serve", "starlette", "uvicorn"):
@@ -105,14 +134,32 @@ def command(
         ("steps",): steps,
         ("seed",): seed,
         ("source", "groups"): groups,
+        ("source", "run"): run,
+        ("source", "scores"): reward,
         ("source", "host"): host,
         ("source", "port"): port,
         ("source", "names"): name,
     }
     options = [Override(path, value, option_name(path)) for path, value in given.items() if value is not None]
     config = config_of(None, arguments or [], options, _SERVED)
-    if dry_run:
+    if only is not None:
+        _serve_model(config)
+    elif dry_run:
         show_plan(config, as_json=as_json)
     else:
         check_new(out_dir)
         do_run(config, out_dir, as_json=as_json)
+
+
+def _serve_model(config: TrainConfig) -> None:
+    """Serve the named model until interrupted."""
+    from gymposium_agents.player import LanguageModelPlayer  # imports torch
+    from gymposium_train.serving.server import serve_model
+
+    if config.model.name is None:
+        raise BadOption("--only model: name the model that is to be served, with --model.")
+    assert isinstance(config.source, SessionSettings), "the base of the config says so"
+    player = make_player(f"lm:{config.model.name}")
+    assert isinstance(player, LanguageModelPlayer), "lm: is a language model"
+    name = Path(re.split("[@?]", config.model.name)[0]).name
+    serve_model(player, name, config.source, config.seed)

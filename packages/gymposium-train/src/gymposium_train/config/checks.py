@@ -63,6 +63,12 @@ def _work(config: TrainConfig) -> Iterator[Rule]:
         config.source.kind != "sessions" and config.reward == "posted",
         "reward = posted: clients give it at the ends of their sessions. Set source.kind=sessions, or another reward.",
     )
+    command, scores = (getattr(config.source, name, None) for name in ("run", "scores"))
+    yield Rule(
+        (command is None) != (scores is None),
+        f"source.run = {command}, source.scores = {scores}: a command that the run starts itself needs a function that "
+        f"gives its rewards, and the function needs the command. Set both, or none.",
+    )
     yield Rule(
         not config.games and config.cold_start.steps > 0 and not config.cold_start.data,
         "cold_start.steps: without games there are no matches to imitate. Name a game, files of chats in "

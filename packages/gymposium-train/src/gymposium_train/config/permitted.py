@@ -45,5 +45,8 @@ def _named(config: TrainConfig) -> Iterator[tuple[tuple[str, ...], str, str]]:
     url = getattr(config.engine, "url", None)
     if url is not None and not is_loopback(urlsplit(url).hostname or ""):
         yield ("engine", "url"), url, "prompts and the server's key would be sent there"
+    for setting, why in (("run", "this command would run"), ("scores", "this code would run")):
+        if (named := getattr(config.source, setting, None)) is not None:
+            yield ("source", setting), named, why
     for setting, value in config.model.trust.facts().items():
         yield ("model", setting), config.model.name or "", f"the file says {setting} = {str(value).lower()}"

@@ -81,7 +81,7 @@ def curve_point(run: UnderWay, tag: str, player: Player) -> tuple[dict[str, floa
 
 def returns_before(run: UnderWay) -> Returns:
     """The returns of the policy before reinforcement learning, against the first opponent of the panel in each game."""
-    before = run.directory.results()["evaluations"]["cold start"]
+    before = run.directory.results().get("evaluations", {}).get("cold start", {})
     first = {game.name: next(iter(panel(run.config.evaluation, game))) for game in run.games}
     return returns_of({game: before[game][opponent] for game, opponent in first.items()})
 

@@ -6,13 +6,16 @@ from pathlib import Path
 
 import torch
 
+from gymposium.errors import GymposiumError
 from gymposium.streams import stream
 from gymposium_agents.chat import Chat
 from gymposium_agents.loading import LoadedModel, load_chat, load_model
 from gymposium_agents.lora.attach import attach_lora
+from gymposium_agents.lora.saving import save_lora
 from gymposium_agents.player import LanguageModelPlayer, over
+from gymposium_train.checkpoints import complete_checkpoints, copy_weights, step_of
 from gymposium_train.config import TrainConfig
-from gymposium_train.directory import RunDirectory
+from gymposium_train.directory import RunDirectory, is_whole, written_whole
 from gymposium_train.learner.precision import compute_type
 
 
@@ -57,6 +60,26 @@ def trainable(config: TrainConfig, name: str | Path) -> LoadedModel:
         lora, seed = config.model.lora, stream(config.seed, "lora").getrandbits(48)
         loaded.model = attach_lora(loaded.model, rank=lora.rank, alpha=lora.alpha, seed=seed, targets=lora.targets)
     return loaded
+
+
+def promote(directory: RunDirectory, config: TrainConfig, step: int) -> Path:
+    """Keep the weights of a checkpoint in `promoted/`: a model, or the adapter if a LoRA is trained. Returns the
+    directory. Raises `GymposiumError` if the checkpoint is not there."""
+    target = directory.promoted / f"step-{step:05d}"
+    if is_whole(target):
+        return target
+    saved = next((path for path in complete_checkpoints(directory.checkpoints) if step_of(path) == step), None)
+    if saved is None:
+        raise GymposiumError(f"There is no checkpoint of step {step}. A run keeps its newest ones.")
+    loaded = trainable(config, taught(directory, config))
+    copy_weights(saved, loaded.model)
+    with written_whole(target) as staging:
+        if config.model.tune == "lora":
+            save_lora(loaded.model, staging)
+        else:
+            loaded.save(staging)
+        config.prompting.player_settings().save(staging)
+    return target
 
 
 def player_from(

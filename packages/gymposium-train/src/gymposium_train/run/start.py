@@ -84,7 +84,8 @@ def _execute(directory: RunDirectory, config: TrainConfig, callbacks: Sequence[C
     except BaseException as error:
         close_loggers(loggers, error)
         stopped = "\nStopped. " if isinstance(error, KeyboardInterrupt) else ""
-        say(f"{stopped}Go on with:\n  {command_line('train', '--resume', str(directory.path), allow=to_allow(config))}")
+        command = "serve" if config.source.kind == "sessions" else "train"
+        say(f"{stopped}Go on with:\n  {command_line(command, '--resume', str(directory.path), allow=to_allow(config))}")
         raise
     close_loggers(loggers)
 

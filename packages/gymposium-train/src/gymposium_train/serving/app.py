@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Any
 
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
@@ -21,8 +22,9 @@ from gymposium.serving.bodies import json_object
 from gymposium.serving.guard import ApiGuard
 from gymposium.serving.requests import Refused
 from gymposium_agents.serving.requests import BadRequest, CompletionRequest
-from gymposium_agents.serving.session import ContextFull
+from gymposium_agents.serving.session import ContextFull, Session
 from gymposium_train.serving.bodies import Begin, End, read_group, read_train
+from gymposium_train.serving.checkpoints import Checkpoints
 from gymposium_train.serving.errors import ServiceError
 from gymposium_train.serving.service import Service
 
@@ -49,8 +51,8 @@ def needs_token(scope: Scope) -> bool:
 class Api:
     """The endpoints of the service. `address` is the beginning of the addresses of its sessions."""
 
-    def __init__(self, service: Service, address: str) -> None:
-        self._service, self._address = service, address
+    def __init__(self, service: Service, checkpoints: Checkpoints, address: str) -> None:
+        self._service, self._checkpoints, self._address = service, checkpoints, address
 
     def routes(self) -> list[BaseRoute]:
         """The routes of the service."""
@@ -64,6 +66,8 @@ class Api:
             Route("/v1/groups", self._add_group, methods=["POST"]),
             Route("/v1/train", self._train, methods=["POST"]),
             Route("/v1/jobs/{number:int}", self._job),
+            Route("/v1/checkpoints", self._list_checkpoints),
+            Route("/v1/checkpoints/{step:int}/promote", self._promote, methods=["POST"]),
             Route("/v1/status", self._status),
             Route("/v1/events", self._events),
         ]
@@ -97,25 +101,11 @@ class Api:
     # -- completions
 
     async def _models(self, request: Request) -> Response:
-        name = self._service.answering(request.path_params["secret"], _client(request)).model
-        return JSONResponse({"object": "list", "data": [{"id": name, "object": "model", "owned_by": "gymposium"}]})
+        return listed_models(self._service.answering(request.path_params["secret"], _client(request)).model)
 
     async def _complete(self, request: Request) -> Response:
         asked = CompletionRequest.read(json_object(request))
-        again = request.headers.get(RETRY, "0") != "0"
-        session = self._service.answering(request.path_params["secret"], _client(request))
-        if not asked.stream:
-            return JSONResponse(dict((await session.complete(asked, again=again)).answer))
-        chunks = session.stream(asked, again=again)
-        first = await anext(chunks)  # so that an error before it has its own status
-
-        async def events() -> AsyncIterator[str]:
-            yield _event(first)
-            async for chunk in chunks:
-                yield _event(chunk)
-            yield "data: [DONE]\n\n"
-
-        return StreamingResponse(events(), media_type="text/event-stream", headers={"Cache-Control": "no-cache"})
+        return await completed(self._service.answering(request.path_params["secret"], _client(request)), asked, request)
 
     # -- training
 
@@ -140,6 +130,12 @@ class Api:
                 pass
         return JSONResponse(_job(self._service.job(number)))
 
+    async def _list_checkpoints(self, request: Request) -> Response:
+        return JSONResponse(await run_in_threadpool(self._checkpoints.listed))
+
+    async def _promote(self, request: Request) -> Response:
+        return JSONResponse(await run_in_threadpool(self._checkpoints.promote, request.path_params["step"]))
+
     # -- status
 
     async def _health(self, request: Request) -> Response:
@@ -158,6 +154,28 @@ class Api:
                     await asyncio.sleep(SPACING)
 
         return StreamingResponse(events(), media_type="text/event-stream", headers={"Cache-Control": "no-cache"})
+
+
+async def completed(session: Session, asked: CompletionRequest, request: Request) -> Response:
+    """The response to a request for a completion, whole or as a stream."""
+    again = request.headers.get(RETRY, "0") != "0"
+    if not asked.stream:
+        return JSONResponse(dict((await session.complete(asked, again=again)).answer))
+    chunks = session.stream(asked, again=again)
+    first = await anext(chunks)  # so that an error before it has its own status
+
+    async def events() -> AsyncIterator[str]:
+        yield _event(first)
+        async for chunk in chunks:
+            yield _event(chunk)
+        yield "data: [DONE]\n\n"
+
+    return StreamingResponse(events(), media_type="text/event-stream", headers={"Cache-Control": "no-cache"})
+
+
+def listed_models(name: str) -> Response:
+    """The response to a request for the list of models, which has one."""
+    return JSONResponse({"object": "list", "data": [{"id": name, "object": "model", "owned_by": "gymposium"}]})
 
 
 class _Changes:
@@ -189,13 +207,10 @@ class _Changes:
         return True
 
 
-def make_app(service: Service, address: str, *, names: Iterable[str], token: str | None) -> ASGIApp:
-    """The application of a service behind its guard. `address` is that for clients; `names` and `token` are those of
-    `ApiGuard`."""
-    app = Starlette(
-        routes=Api(service, address).routes(),
-        exception_handlers={GymposiumError: _failed, HTTPException: _missing},
-    )
+def make_app(routes: Sequence[BaseRoute], *, names: Iterable[str], token: str | None) -> ASGIApp:
+    """An application of these routes behind a guard, whose `names` and `token` are those of `ApiGuard`."""
+    handlers = {GymposiumError: _failed, HTTPException: _missing}
+    app = Starlette(routes=routes, exception_handlers=handlers)
     return ApiGuard(app, names=names, token=token, needs_token=needs_token)
 
 

@@ -6,26 +6,50 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+
+from starlette.types import ASGIApp
 
 from gymposium.serving.listening import TOKEN, Listener
+from gymposium_agents.player import LanguageModelPlayer
+from gymposium_train.config import TrainConfig
 from gymposium_train.progress import say
-from gymposium_train.serving.app import make_app
+from gymposium_train.serving.app import Api, make_app
+from gymposium_train.serving.checkpoints import Checkpoints
+from gymposium_train.serving.model_app import ModelApi
 from gymposium_train.serving.service import Service
 from gymposium_train.serving.settings import SessionSettings
 
 
 @contextmanager
-def serve(service: Service, settings: SessionSettings) -> Iterator[str]:
-    """Serve a service during the block, and yield its address. Raises `BadOption` if the server cannot listen there, or
-    if other machines could reach it without a token."""
+def serve(
+    service: Service, settings: SessionSettings, directory: Path, config: TrainConfig, token: str | None
+) -> Iterator[str]:
+    """Serve the service of the run in `directory` during the block, and yield its address. Raises `BadOption` if the
+    server cannot listen there, or if other machines could reach it without a token."""
+    with Listener(settings.host, settings.port, names=settings.names, token=token, variable=TOKEN) as listener:
+        api = Api(service, Checkpoints(directory, config), listener.address)
+        with _running(listener, make_app(api.routes(), names=listener.names, token=token)):
+            say(f"Serving at {listener.address}")
+            yield listener.address
+
+
+def serve_model(player: LanguageModelPlayer, name: str, settings: SessionSettings, seed: int) -> None:
+    """Serve a model alone, without sessions and training, until interrupted. The errors are those of `serve`."""
     token = os.environ.get(TOKEN) or None
     with Listener(settings.host, settings.port, names=settings.names, token=token, variable=TOKEN) as listener:
-        server = listener.server(make_app(service, listener.address, names=listener.names, token=token))
-        thread = threading.Thread(target=listener.run, args=[server], name="server", daemon=True)
-        thread.start()
-        say(f"Serving at {listener.address}")
-        try:
-            yield listener.address
-        finally:
-            server.should_exit = True
-            thread.join()
+        app = make_app(ModelApi(player, name, seed).routes(), names=listener.names, token=token)
+        say(f"Serving {name} at {listener.address}/v1")
+        listener.serve(app)
+
+
+@contextmanager
+def _running(listener: Listener, app: ASGIApp) -> Iterator[None]:
+    server = listener.server(app)
+    thread = threading.Thread(target=listener.run, args=[server], name="server", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        thread.join()

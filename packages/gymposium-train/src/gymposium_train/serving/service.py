@@ -328,12 +328,17 @@ class Service:
 
     def train(self, keys: Sequence[str] | None) -> JobRow:
         """Ask for a step of training on these groups, or on all that are complete. A group that is listed may lack
-        members: those without an end are dropped. Raises `Conflict` if there is nothing to learn from."""
+        members: those without an end are dropped. To ask again for the same list gives the same job. Raises `Conflict`
+        if there is nothing to learn from."""
         with self._changed:
             self._expire()
             groups = self.file.groups(state="complete") if keys is None else [self.group(key) for key in keys]
             if not groups:
                 raise Conflict("No group is complete: end the sessions of a group first.")
+            jobs = {group.job for group in groups}
+            if keys is not None and len(jobs) == 1 and (asked := jobs.pop()) is not None:
+                if {group.key for group in self.file.groups(job=asked)} == {*keys}:
+                    return self.job(asked)
             for group in groups:
                 self._close(group)
             number = self._add_job([group.key for group in groups])

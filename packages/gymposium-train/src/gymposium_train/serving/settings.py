@@ -24,6 +24,16 @@ class SessionSettings(SourceSettings):
     groups: int | None = Field(default=None, ge=1)
     """Number of complete groups that begin a step of training. By default a step begins only when a client asks for
     it."""
+    run: str | None = None
+    """A command that runs an agent once, such as `python my_agent.py`. The run starts it for each session, with the
+    session's address in the environment variable OPENAI_BASE_URL, so that an agent that uses OpenAI's client needs no
+    change. It takes `groups` groups for each step. Needs `scores`."""
+    scores: str | None = None
+    """The function that gives the reward of such a session: `my_package.rewards:score` or `rewards.py:score`. It gets a
+    `gymposium_train.serving.commands.Ran`, and returns a number, or a mapping with `reward` and more of what ends a
+    session."""
+    at_once: int = Field(default=16, ge=1)
+    """Maximum number of such commands at once."""
     most_groups: int = Field(default=1024, ge=1)
     """Maximum number of complete groups that wait for a step. Clients must then wait before they begin others."""
     most_sessions: int = Field(default=1024, ge=1)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
 from gymposium.runs.sessions import SessionsFile
+from gymposium.serving.listening import TOKEN
 from gymposium_agents.player import LanguageModelPlayer
 from gymposium_train.rollout import SourceStart, StepRollout
+from gymposium_train.serving.commands import Commands
+from gymposium_train.serving.server import serve
 from gymposium_train.serving.service import Policies, Service
 from gymposium_train.serving.settings import SessionSettings
 from gymposium_train.serving.trajectories import SessionGroup, group_of
@@ -23,7 +27,8 @@ class SessionSource:
     """A `RolloutSource` that gives the groups of the jobs of a service."""
 
     service: Service
-    stop_here: Callable[[], object] = lambda: None
+    check: Callable[[], object] = lambda: None
+    """Function that is called repeatedly while the source waits, and may raise."""
 
     @property
     def runs_ahead(self) -> bool:
@@ -32,7 +37,7 @@ class SessionSource:
     def roll_out(self, step: int, go_on: Callable[[], object]) -> StepRollout[SessionGroup]:
         def each() -> None:
             go_on()
-            self.stop_here()
+            self.check()
 
         service, job = self.service, self.service.take(step, each)
         taken = [group.key for group in service.file.groups(job=job.id) if group.state != "dropped"]
@@ -65,8 +70,6 @@ class SessionSource:
 
 def session_source(settings: SessionSettings, start: SourceStart) -> SessionSource:
     """Make the source `sessions`, and serve it until the run ends."""
-    from gymposium_train.serving.server import serve
-
     players = start.players
     service = Service(
         SessionsFile(start.directory / FILE),
@@ -80,5 +83,15 @@ def session_source(settings: SessionSettings, start: SourceStart) -> SessionSour
         start.config.rollout.group_size,
     )
     start.resources.callback(service.close)
-    start.resources.enter_context(serve(service, settings))
-    return SessionSource(service, start.stop_here)
+    token = os.environ.get(TOKEN) or None
+    address = start.resources.enter_context(serve(service, settings, start.directory, start.config, token))
+    if settings.run is None:
+        return SessionSource(service, start.stop_here)
+    commands = Commands(service, settings, address, token)
+    start.resources.callback(commands.close)
+
+    def check() -> None:
+        start.stop_here()
+        commands.check()
+
+    return SessionSource(service, check)

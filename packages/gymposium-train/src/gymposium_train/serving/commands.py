@@ -1,0 +1,128 @@
+"""Agents as commands: the run starts them itself, and a function gives the reward of each session."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import shlex
+import subprocess
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gymposium.client import Server, Session
+from gymposium.errors import BadOption, GymposiumError
+from gymposium_agents.serving.turns import as_data, conversation
+from gymposium_train.serving.service import Service
+from gymposium_train.serving.settings import SessionSettings
+from gymposium_train.serving.trajectories import turns_of
+
+SECONDS = 1800.0
+"""Time limit of a command."""
+SHOWN = 2000
+"""Maximum number of characters of a command's errors that are shown."""
+DEFAULT_GROUPS = 16
+
+Score = Callable[["Ran"], float | Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A command that has ended, with what the model said in its session."""
+
+    seed: int
+    """The seed of the task, which the command got in GYMPOSIUM_SEED. All sessions of a group have the same."""
+    output: str
+    """What the command printed on its standard output."""
+    conversations: Sequence[Sequence[Mapping[str, Any]]]
+    """The messages of each conversation that the command had, with the replies: a list of objects with `role`,
+    `content` and, in a reply that calls tools, `tool_calls`."""
+
+
+def score_function(text: str) -> Score:
+    """The function that `module:function` or `file.py:function` names. Raises `BadOption`."""
+    place, _, name = text.rpartition(":")
+    if not (place and name.isidentifier()):
+        raise BadOption(f"{text!r}: write a function as module:function or as file.py:function.")
+    try:
+        if place.endswith(".py"):
+            spec = importlib.util.spec_from_file_location(Path(place).stem, place)
+            assert spec is not None
+            assert spec.loader is not None, "a .py file has a loader"
+            module = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(module)
+        else:
+            module = importlib.import_module(place)
+    except (ImportError, OSError) as error:
+        raise BadOption(f"{text!r}: {place} cannot be imported ({error}).") from error
+    function = getattr(module, name, None)
+    if not callable(function):
+        raise BadOption(f"{text!r}: {place} has no function {name}.")
+    score: Score = function
+    return score
+
+
+class Commands:
+    """Plays step after step with a command, in a thread of its own. `failure` is the error that ended it."""
+
+    def __init__(self, service: Service, settings: SessionSettings, address: str, token: str | None) -> None:
+        assert settings.run is not None
+        assert settings.scores is not None, "a run with a command has a function for rewards"
+        self._command = shlex.split(settings.run)
+        self._score = score_function(settings.scores)
+        self._service, self._settings = service, settings
+        self._address, self._token = address, token
+        self._ended = threading.Event()
+        self.failure: Exception | None = None
+        self._thread = threading.Thread(target=self._work, name="commands", daemon=True)
+        self._thread.start()
+
+    def check(self) -> None:
+        """Raise the error that ended the thread, if there is one."""
+        if self.failure is not None:
+            raise self.failure
+
+    def close(self) -> None:
+        """Begin no further step."""
+        self._ended.set()
+
+    def _work(self) -> None:
+        groups, size = self._settings.groups or DEFAULT_GROUPS, self._service.group_size
+        try:
+            with Server(self._address, self._token) as server:
+                while not self._ended.is_set():
+                    server.play(self._agent, groups=groups, size=size, at_once=self._settings.at_once)
+                    if self._settings.groups is None and not self._ended.is_set():
+                        server.train()
+        except Exception as error:  # noqa: BLE001 - the thread of the run raises it
+            if not self._ended.is_set():
+                self.failure = error
+
+    def _agent(self, session: Session[Server]) -> float | Mapping[str, Any]:
+        environment = {
+            **os.environ,
+            "OPENAI_BASE_URL": session.base_url,
+            "OPENAI_API_KEY": session.id,
+            "GYMPOSIUM_SEED": str(session.seed),
+        }
+        environment.pop("GYMPOSIUM_SERVE_TOKEN", None)
+        done = subprocess.run(
+            self._command, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False
+        )
+        if done.returncode:
+            raise GymposiumError(
+                f"{shlex.join(self._command)} ended with the status {done.returncode}: {done.stderr[-SHOWN:].strip()}"
+            )
+        return self._score(Ran(session.seed, done.stdout, self._conversations(session.id)))
+
+    def _conversations(self, name: str) -> list[list[dict[str, Any]]]:
+        """The conversations of a session that no later turn continues, each with its last reply."""
+        row = self._service.file.session(name)
+        assert row is not None, "the session has just been played"
+        turns = turns_of(row, self._service.file.turns(name))
+        continued = {turn.parent for turn in turns}
+        last = [turn for turn in turns if turn.number not in continued]
+        return [as_data([*conversation(turns, turn.number), turn.said.message]) for turn in last]

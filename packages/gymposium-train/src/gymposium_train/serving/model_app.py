@@ -1,0 +1,46 @@
+"""The HTTP application of a model alone, without sessions and training."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from gymposium.serving.bodies import json_object
+from gymposium_agents.player import LanguageModelPlayer
+from gymposium_agents.serving.batching import Batches
+from gymposium_agents.serving.requests import CompletionRequest
+from gymposium_agents.serving.session import Session
+from gymposium_train.serving.app import completed, listed_models
+
+
+class ModelApi:
+    """The endpoints of a model: OpenAI's chat completions and list of models. Nothing is kept."""
+
+    def __init__(self, player: LanguageModelPlayer, name: str, seed: int) -> None:
+        """`name` is the name of the model for clients, `seed` the seed of its replies."""
+        self._player, self._name, self._seed = player, name, seed
+        self._batches = Batches(player.engine)
+        self._requests = 0
+
+    def routes(self) -> Sequence[BaseRoute]:
+        """The routes of the model."""
+        return [
+            Route("/health", self._health),
+            Route("/v1/models", self._models),
+            Route("/v1/chat/completions", self._complete, methods=["POST"]),
+        ]
+
+    async def _health(self, request: Request) -> Response:
+        return JSONResponse({"status": "ok"})
+
+    async def _models(self, request: Request) -> Response:
+        return listed_models(self._name)
+
+    async def _complete(self, request: Request) -> Response:
+        asked = CompletionRequest.read(json_object(request))
+        self._requests += 1
+        session = Session(self._player, self._batches.submit, self._seed + self._requests, model=self._name)
+        return await completed(session, asked, request)
