@@ -335,10 +335,9 @@ class Service:
             groups = self.file.groups(state="complete") if keys is None else [self.group(key) for key in keys]
             if not groups:
                 raise Conflict("No group is complete: end the sessions of a group first.")
-            jobs = {group.job for group in groups}
-            if keys is not None and len(jobs) == 1 and (asked := jobs.pop()) is not None:
-                if {group.key for group in self.file.groups(job=asked)} == {*keys}:
-                    return self.job(asked)
+            asked = groups[0].job
+            if asked is not None and {group.key for group in self.file.groups(job=asked)} == {*(keys or ())}:
+                return self.job(asked)
             for group in groups:
                 self._close(group)
             number = self._add_job([group.key for group in groups])
