@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
 from typing import Any
 
 from starlette.applications import Starlette
@@ -145,15 +145,18 @@ class Api:
         return JSONResponse(self._service.status())
 
     async def _events(self, request: Request) -> Response:
-        async def events() -> AsyncIterator[str]:
-            with _Changes(self._service) as changes:
-                while True:
-                    yield f"event: status\ndata: {json.dumps(self._service.status())}\n\n"
-                    while not await changes.wait(BEATS):
-                        yield ":\n\n"
-                    await asyncio.sleep(SPACING)
+        events = status_events(self._service)
+        return StreamingResponse(events, media_type="text/event-stream", headers={"Cache-Control": "no-cache"})
 
-        return StreamingResponse(events(), media_type="text/event-stream", headers={"Cache-Control": "no-cache"})
+
+async def status_events(service: Service) -> AsyncGenerator[str, None]:
+    """Server-sent events of the status: one at once, and one after each change."""
+    with _Changes(service) as changes:
+        while True:
+            yield f"event: status\ndata: {json.dumps(service.status())}\n\n"
+            while not await changes.wait(BEATS):
+                yield ":\n\n"
+            await asyncio.sleep(SPACING)
 
 
 async def completed(session: Session, asked: CompletionRequest, request: Request) -> Response:
