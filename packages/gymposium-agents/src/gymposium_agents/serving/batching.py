@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -11,8 +12,9 @@ from dataclasses import dataclass
 from gymposium_agents.engines.protocol import ConcurrentTokenEngine, TokenEngine
 from gymposium_agents.tokens import Completion, Sampling, TokenRequest
 
-GATHER = 0.005
-"""Number of seconds for which a batch waits for further requests, while some are expected."""
+LEAST_GAP, MOST_GAP = 0.01, 0.05
+"""Bounds of the number of seconds after a request for which a batch waits for the next one, while some are expected.
+Between them it is half of what the last batch took: so long it is worth it, since a larger batch hardly takes longer."""
 MOST = 256
 """The largest number of requests in a batch."""
 
@@ -37,6 +39,7 @@ class Batches:
         self._waiting: deque[_Waiting] = deque()
         self._changed = threading.Condition()
         self._ended = False
+        self._gap = LEAST_GAP
         self.batches = 0
         """Number of batches so far."""
         self.requests = 0
@@ -68,12 +71,14 @@ class Batches:
 
     def _work(self) -> None:
         while batch := self._next():
+            began = time.monotonic()
             try:
                 done = self._engine.generate([one.request for one in batch], batch[0].sampling)
             except BaseException as error:  # noqa: BLE001 - every error is passed on to those that asked
                 for one in batch:
                     one.answer.set_exception(error)
                 continue
+            self._gap = min(MOST_GAP, max(LEAST_GAP, (time.monotonic() - began) / 2.0))
             self.batches += 1
             self.requests += len(batch)
             for one, completion in zip(batch, done, strict=True):
@@ -87,7 +92,7 @@ class Batches:
                     return []
                 self._changed.wait()
             while not self._ended and len(self._waiting) < min(MOST, self._expected()):
-                if not self._changed.wait(GATHER):
+                if not self._changed.wait(self._gap):
                     break
             sampling = self._waiting[0].sampling if self._waiting else None
             batch = [one for one in self._waiting if one.sampling == sampling][:MOST]

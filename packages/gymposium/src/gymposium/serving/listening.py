@@ -16,6 +16,11 @@ from gymposium.serving.requests import is_loopback
 
 TOKEN = "GYMPOSIUM_SERVE_TOKEN"
 """The environment variable with the token that clients of `gymposium serve` and `serve-env` send."""
+KEEP_ALIVE = 300
+"""Number of seconds for which a connection stays open without a request. Agents think for a while between two requests,
+and a request that meets the end of its connection fails."""
+BACKLOG = 1024
+"""Number of clients that may wait for their connection to be accepted."""
 _WILDCARDS = ("0.0.0.0", "::")
 
 
@@ -34,7 +39,7 @@ class Listener:
             raise BadOption(f"--host {host}: other machines could reach this address, so it needs a token.{how}")
         try:
             family = socket.AF_INET6 if ":" in host else socket.AF_INET
-            self._socket = socket.create_server((host, port), family=family)
+            self._socket = socket.create_server((host, port), family=family, backlog=BACKLOG)
         except (OSError, OverflowError) as error:
             raise BadOption(f"--host {host} --port {port}: cannot listen there ({error}). Try --port 0.") from error
         own = socket.gethostname() if host in _WILDCARDS else host
@@ -62,6 +67,7 @@ class Listener:
                 server_header=False,
                 proxy_headers=False,
                 timeout_graceful_shutdown=1,
+                timeout_keep_alive=KEEP_ALIVE,
                 ws_max_size=MOST_BYTES,
             )
         )

@@ -1,0 +1,1 @@
+"""What must hold of `gymposium serve`: exact tokens, its cost, and learning through the URL alone."""

@@ -1,0 +1,138 @@
+"""What HTTP, client and server cost beside the engine, how requests are batched, and how soon a stream begins.
+
+The server is in this process, so that the CPU time of the engine's thread can be taken off, and the clients in another.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from threading import enumerate as threads_of_process
+from typing import Any
+
+from openai import OpenAI
+
+from benchmarks.serving.running import ENVIRONMENT, free_port
+from benchmarks.serving.talking import TURNS
+from gymposium.client import Server
+from gymposium.runs.sessions import SessionsFile
+from gymposium_agents.loading import load_model
+from gymposium_agents.player import over
+from gymposium_agents.settings import PlayerSettings
+from gymposium_agents.tokens import Completion, Sampling, TokenRequest
+from gymposium_train.config import TrainConfig
+from gymposium_train.serving.server import serve
+from gymposium_train.serving.service import Policies, Service
+from gymposium_train.serving.settings import SessionSettings
+
+FIRST = 50
+"""Number of streams whose first token is timed."""
+
+
+@dataclass
+class Timed:
+    """An engine that notes when it samples the first token of a request that is watched."""
+
+    engine: Any
+    first: float = 0.0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.engine, name)
+
+    def generate(self, requests: list[TokenRequest], sampling: Sampling) -> list[Completion]:
+        for request in requests:
+            if (watch := request.watch) is not None:
+                request.watch = self._noting(watch)
+        completions: list[Completion] = self.engine.generate(requests, sampling)
+        return completions
+
+    def _noting(self, watch: Any) -> Any:
+        begun = False
+
+        def noted(token: int) -> bool:
+            nonlocal begun
+            if not begun:
+                begun, self.first = True, time.perf_counter()
+            stops: bool = watch(token)
+            return stops
+
+        return noted
+
+
+@contextmanager
+def serving(model: Path, max_tokens: int) -> Iterator[tuple[str, Service, Timed]]:
+    """A server of a model in this process, for sessions that nothing learns from."""
+    loaded = load_model(model)
+    engine = Timed(loaded.engine())
+    player = over("lm:m", engine, loaded.chat, PlayerSettings(temperature=1.0, max_tokens=max_tokens))
+    settings = SessionSettings(port=free_port())
+    with TemporaryDirectory() as home:
+        policies = Policies(lambda: player, lambda policy: player)
+        service = Service(SessionsFile(Path(home, "sessions.sqlite")), policies, settings, 0, 2)
+        service.step = 0
+        with serve(service, settings, Path(home), TrainConfig(games=("tic_tac_toe",)), None) as address:
+            yield address, service, engine
+        service.close()
+
+
+def measured(model: Path, sessions: int, at_once: int) -> dict[str, Any]:
+    """The figures of this many sessions, so many at once."""
+    with serving(model, 12) as (address, service, _):
+        with Server(address) as server:  # so that the engine's thread is there
+            OpenAI(base_url=server.session().base_url, api_key="none").chat.completions.create(
+                model="m", messages=[{"role": "user", "content": "Hello"}]
+            )
+        before, begun = _engine_seconds(), time.process_time()
+        batches = next(iter(service._batches.values()))
+        made, asked = batches.batches, batches.requests
+        arguments = [sys.executable, "-m", "benchmarks.serving.talking", address, str(sessions), str(at_once)]
+        done = subprocess.run(arguments, env={**os.environ, **ENVIRONMENT}, capture_output=True, text=True, check=True)
+        clients = json.loads(done.stdout)
+        server_seconds = time.process_time() - begun - (_engine_seconds() - before)
+        turns = (sessions + 1) * TURNS
+        return {
+            "sessions": sessions,
+            "at once": at_once,
+            "turns": turns,
+            "errors": clients["errors"],
+            "CPU ms a turn of server and HTTP, beside the engine": 1e3 * server_seconds / turns,
+            "CPU ms a turn of the client": 1e3 * clients["cpu"] / (sessions * TURNS),
+            "requests in a batch": (batches.requests - asked) / (batches.batches - made),
+        }
+
+
+def first_tokens(model: Path) -> dict[str, Any]:
+    """The time from the engine's first token to the client, of streams one after the other."""
+    with serving(model, 40) as (address, _, engine), Server(address) as server:
+        client = OpenAI(base_url=address, api_key="none")
+        late = []
+        for _ in range(FIRST):
+            session = server.session()
+            one = client.with_options(base_url=session.base_url)
+            messages: list[Any] = [{"role": "user", "content": "Turn 1: x . o . x . o . ."}]
+            for chunk in one.chat.completions.create(model="m", messages=messages, stream=True):
+                if chunk.choices and chunk.choices[0].delta.content:
+                    late.append(time.perf_counter() - engine.first)
+                    break
+            session.drop()
+        late.sort()
+        return {"streams": len(late), "median ms": 1e3 * median(late), "worst ms": 1e3 * late[-1]}
+
+
+def _engine_seconds() -> float:
+    """CPU seconds of the engine's threads."""
+    clocks = [
+        time.pthread_getcpuclockid(thread.ident)
+        for thread in threads_of_process()
+        if thread.name == "batches" and thread.ident is not None
+    ]
+    return sum(map(time.clock_gettime, clocks))

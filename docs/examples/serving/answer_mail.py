@@ -1,0 +1,45 @@
+"""An agent that answers questions about a mailbox with the model of a `gymposium serve`, and has it trained.
+
+python answer_mail.py [STEPS] [ADDRESS]
+"""
+
+import sys
+
+from openai import OpenAI
+from openai.types.chat import ChatCompletionMessageParam
+
+import gymposium
+from gymposium.client import URL, Server, Session
+from gymposium.prompt import prompt_for
+from gymposium.reading import READERS
+from gymposium.rewards.protocol import Reward
+from gymposium.trajectories import Trajectory
+
+GAME = "mail(kinds=look_up+absent,mails=20,max_calls=3)"
+MODEL = OpenAI(api_key="none", base_url=URL)
+REWARD = gymposium.make_reward("weighted(accuracy=1,report.read=0.3)")
+
+
+def agent(session: Session[Server]) -> dict[str, float | dict[str, float]]:
+    """Answer one question, in a conversation that grows: the rules are in its first message only."""
+    model, game = MODEL.with_options(base_url=session.base_url), gymposium.load_game(GAME)
+    table = gymposium.Table(game, seed=session.seed, on_illegal="penalty(0.5,3)", prompt="compact")
+    prompt, messages = prompt_for(game, "compact", READERS["move"]), list[ChatCompletionMessageParam]()
+    while table.asked:
+        ask = table.asked[0].ask
+        text = prompt(ask.observe("compact"), ask.reason, rules=not messages)
+        messages.append({"role": "user", "content": text})
+        said = model.chat.completions.create(model="any", messages=messages).choices[0].message.content or ""
+        messages.append({"role": "assistant", "content": said})
+        table.answer(0, said)
+    assert table.played is not None, "nothing is asked any more"
+    reward: Reward = REWARD([Trajectory.of(table.played, 0)])[0]
+    return {"reward": reward.total, "parts": dict(reward.parts)}
+
+
+if __name__ == "__main__":
+    steps, address = int([*sys.argv, "12"][1]), [*sys.argv, "", URL][2] or URL
+    with Server(address) as server:
+        for step in range(steps):
+            server.play(agent, groups=16, size=8)
+            print(f"step {step + 1}: reward {server.train()['rollout/reward']:+.2f}", flush=True)
