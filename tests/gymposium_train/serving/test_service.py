@@ -10,6 +10,7 @@ from gymposium_agents.player import LanguageModelPlayer
 from gymposium_train.serving.bodies import Begin, End
 from gymposium_train.serving.errors import Busy, Conflict, Gone, NotFound, NotReady, ServiceError
 from gymposium_train.serving.service import Service
+from gymposium_train.serving.source import SessionSource
 from gymposium_train.serving.trajectories import group_of
 
 from .serving import begin, end, never, played, say
@@ -231,7 +232,7 @@ def test_a_restarted_service_gives_the_same_job_and_the_same_trajectories(make: 
     assert service.job(job.id).state == "done"
 
 
-def test_a_step_that_a_killed_run_had_learned_is_done_when_the_next_one_begins(make: Make) -> None:
+def test_a_step_of_which_a_killed_run_has_a_checkpoint_is_done_in_the_resumed_run(make: Make) -> None:
     service = make()
     for member in range(2):
         played(service, "a", member, float(member))
@@ -239,8 +240,9 @@ def test_a_step_that_a_killed_run_had_learned_is_done_when_the_next_one_begins(m
     service.take(0, never)
     service.close()
     service = make()
-    with pytest.raises(AssertionError, match="the service waits"):
-        service.take(1, never)
+    SessionSource(service).restore({"taken": None})
+    assert service.job(job.id).state == "learning", "it is learned again"
+    SessionSource(service).restore({"taken": 0})
     assert service.job(job.id).state == "done"
     assert states(service) == {"a": "learned"}
 

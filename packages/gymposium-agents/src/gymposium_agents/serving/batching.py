@@ -14,7 +14,7 @@ from gymposium_agents.tokens import Completion, Sampling, TokenRequest
 
 LEAST_GAP, MOST_GAP = 0.01, 0.05
 """Bounds of the number of seconds after a request for which a batch waits for the next one, while some are expected.
-Between them it is half of what the last batch took: so long it is worth it, since a larger batch hardly takes longer."""
+Between them it is half of what the last batch took, since a larger batch hardly takes longer."""
 MOST = 256
 """The largest number of requests in a batch."""
 

@@ -173,13 +173,13 @@ class _Steps:
                     if self._has_point():
                         metrics |= self._point()
                     run.watchers.stepped(TRAIN, self.done, metrics)
-                    self._training.source.learned(self.done - 1, metrics)
                     run.interruption.stop_here()
                 except BaseException:
                     self._save()
                     raise
                 if self.done % config.checkpoints.every == 0 or self.health.setbacks > setbacks or self._over:
                     self._save()
+                self._training.source.learned(self.done - 1, metrics)
                 idle = 0 if metrics["train/rows"] else idle + 1
                 if idle == MAX_IDLE_STEPS and not self._over:
                     raise _nothing_to_learn(idle, taken.rollout, self._training)

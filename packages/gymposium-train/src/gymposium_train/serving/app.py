@@ -128,7 +128,7 @@ class Api:
                         await changes.wait()
             except TimeoutError:
                 pass
-        return JSONResponse(_job(self._service.job(number)))
+        return JSONResponse(_job(self._service.tell_of(number)))
 
     async def _list_checkpoints(self, request: Request) -> Response:
         return JSONResponse(await run_in_threadpool(self._checkpoints.listed))

@@ -31,6 +31,8 @@ from gymposium_train.serving.trajectories import as_row, turns_of
 
 TOO_OLD = "its policy is too old"
 """Why sessions and groups are dropped whose policy is more than `engine.staleness` steps behind."""
+LINGER = 10.0
+"""Number of seconds for which the server answers after the end of a run, while clients were not told of their jobs."""
 LOOK = 0.2
 """Number of seconds between two looks of the learner at whether it was asked to stop."""
 
@@ -83,7 +85,12 @@ class Service:
     """The batches of each engine, by its identity."""
     _steps: dict[Policy, int] = field(default_factory=dict)
     """The step of each policy that was seen."""
+    _untold: set[int] = field(init=False)
+    """Jobs that clients asked for and were not told to be done; after a restart the newest one may be one of them."""
     _changed: threading.Condition = field(default_factory=lambda: threading.Condition(threading.RLock()))
+
+    def __post_init__(self) -> None:
+        self._untold = set() if self.settings.groups else {job.id for job in self.file.jobs()[-1:]}
 
     # -- sessions
 
@@ -341,6 +348,7 @@ class Service:
             for group in groups:
                 self._close(group)
             number = self._add_job([group.key for group in groups])
+            self._untold.add(number)
             self._changed.notify_all()
         self.tell()
         return self.job(number)
@@ -371,6 +379,21 @@ class Service:
             raise NotFound("There is no such job.")
         return found
 
+    def tell_of(self, number: int) -> JobRow:
+        """The job with this number, for the client that asked for it. Raises `NotFound`."""
+        with self._changed:
+            job = self.job(number)
+            if job.state == "done":
+                self._untold.discard(number)
+                self._changed.notify_all()
+        return job
+
+    def linger(self, seconds: float = LINGER) -> None:
+        """Wait until all clients were told that their jobs are done, for at most `seconds`. At the end of a run a
+        client may still be about to ask, in particular after a restart."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._untold, seconds)
+
     # -- the learner
 
     def take(self, step: int, go_on: Callable[[], object]) -> JobRow:
@@ -394,10 +417,14 @@ class Service:
         newest = self.policies.newest()
         self._steps[newest.policy or newest.engine.policy] = step
         self.step, self.state = step, "waiting"
-        for job in self.file.jobs("learning"):
-            if job.step is not None and job.step < step:  # the run was killed before it could say so
-                self._finish(job, {})
         self.tell()
+
+    def learned_before(self, step: int) -> None:
+        """Note that all earlier steps have been learned from: a run that was killed may not have said so."""
+        with self._changed:
+            for job in self.file.jobs("learning"):
+                if job.step is not None and job.step < step:
+                    self._finish(job, {})
 
     def _next_job(self, step: int) -> JobRow | None:
         """The oldest job that waits, with the groups that are new enough; None if there is none."""

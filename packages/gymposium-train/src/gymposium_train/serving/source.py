@@ -29,6 +29,8 @@ class SessionSource:
     service: Service
     check: Callable[[], object] = lambda: None
     """Function that is called repeatedly while the source waits, and may raise."""
+    taken: int | None = None
+    """The step of the newest rollout."""
 
     @property
     def runs_ahead(self) -> bool:
@@ -51,6 +53,7 @@ class SessionSource:
             "rollout/broken": float(states["dropped"] + states["expired"]),
             "rollout/decisions": sum(lengths) / max(1, len(lengths)),
         }
+        self.taken = step
         return StepRollout(
             [group for group in groups if group.trajectories],
             silent=states["ended"] - len(lengths),
@@ -62,10 +65,12 @@ class SessionSource:
         self.service.learned(step, metrics)
 
     def state(self) -> dict[str, Any]:
-        return {}  # the file of sessions says which groups each step has
+        return {"taken": self.taken}  # the file of sessions says which groups each step has
 
     def restore(self, state: dict[str, Any]) -> None:
-        pass
+        self.taken = state["taken"]
+        if self.taken is not None:
+            self.service.learned_before(self.taken + 1)
 
 
 def session_source(settings: SessionSettings, start: SourceStart) -> SessionSource:
@@ -85,6 +90,7 @@ def session_source(settings: SessionSettings, start: SourceStart) -> SessionSour
     start.resources.callback(service.close)
     token = os.environ.get(TOKEN) or None
     address = start.resources.enter_context(serve(service, settings, start.directory, start.config, token))
+    start.resources.push(lambda kind, error, at: service.linger() if kind is None else None)
     if settings.run is None:
         return SessionSource(service, start.stop_here)
     commands = Commands(service, settings, address, token)
