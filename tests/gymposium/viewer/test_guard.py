@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from gymposium.errors import BadOption
-from gymposium.viewer.guard import is_loopback
+from gymposium.serving.requests import is_loopback
 from gymposium.viewer.serve import serve as serve_it
 
 

@@ -62,8 +62,8 @@ def command(
         gymposium view runs/first
     """
     with needs_extra("gymposium view", "viewer", "jinja2", "markupsafe", "starlette", "uvicorn"):
+        from gymposium.serving.requests import is_loopback
         from gymposium.viewer.app import export as write_pages
-        from gymposium.viewer.guard import is_loopback
         from gymposium.viewer.serve import serve
     if export is not None:
         write_pages(directory, check_writable("--export", export))

@@ -8,8 +8,6 @@ do: inline scripts, content from other sites, being framed.
 
 from __future__ import annotations
 
-import ipaddress
-import secrets
 from collections.abc import Iterable
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qsl, urlencode
@@ -18,9 +16,9 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from gymposium.serving.requests import Refused, allowed_hosts, bearer, check_host, check_origin, is_same
 from gymposium.viewer.pages import CONTENT_POLICY
 
-LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _READS = ("GET", "HEAD")
 
 HEADERS = {
@@ -33,16 +31,6 @@ HEADERS = {
 }
 
 
-def is_loopback(host: str) -> bool:
-    """True if only this machine can reach a server that listens on this host."""
-    if host in LOOPBACK:
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
 class RequestGuard:
     """An ASGI application that checks requests before it passes them to another application."""
 
@@ -50,7 +38,7 @@ class RequestGuard:
         """`names` are the allowed hosts besides loopback. With a `token`, each request must carry it: in a header
         (`Authorization: Bearer …`), or once as `?token=…`, after which a cookie holds it."""
         self._app = app
-        self._names = {*LOOPBACK, *(name.lower() for name in names)}
+        self._hosts = allowed_hosts(names)
         self._token = token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -71,13 +59,12 @@ class RequestGuard:
 
     def _refuse(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
-        host = headers.get("host", "")
-        if len(headers.getlist("host")) != 1 or _name(host) not in self._names:
-            return _no(421, f"This server does not answer to the name {_name(host)!r}.")
-        origins = headers.getlist("origin")
-        if origins and origins != [f"{scope['scheme']}://{host}"]:
-            return _no(403, "This request comes from another site.")
-        if not origins and scope["method"] not in _READS:
+        try:
+            check_host(headers, self._hosts)
+            check_origin(scope, headers)
+        except Refused as refused:
+            return _no(refused.status, str(refused))
+        if "origin" not in headers and scope["method"] not in _READS:
             return _no(403, "A request that changes something must say where it comes from (Origin).")
         return self._ask_for_token(scope, headers) if self._token is not None else None
 
@@ -95,7 +82,7 @@ class RequestGuard:
             onward = RedirectResponse(f"?{rest}", status_code=303)
             onward.set_cookie(cookie, tokens[-1], httponly=True, samesite="strict", path="/")
             return onward
-        if self._is_token(headers.get("authorization", "").removeprefix("Bearer ")):
+        if self._is_token(bearer(headers)):
             return None
         try:
             kept = SimpleCookie(headers.get("cookie", "")).get(cookie)
@@ -106,15 +93,8 @@ class RequestGuard:
         return _no(401, "Open the address that gymposium view printed: it carries a token.")
 
     def _is_token(self, text: str) -> bool:
-        return secrets.compare_digest(text.encode(), (self._token or "").encode())
+        return is_same(text, self._token or "")
 
 
 def _no(status: int, why: str) -> Response:
     return PlainTextResponse(f"{why}\n", status_code=status)
-
-
-def _name(host: str) -> str:
-    """The Host header without its port."""
-    if host.startswith("["):
-        return host[1:].partition("]")[0].lower()
-    return host.partition(":")[0].lower()

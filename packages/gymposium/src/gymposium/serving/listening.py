@@ -1,0 +1,75 @@
+"""The socket of a server, and the names and the address by which clients reach it."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Self
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from gymposium.errors import BadOption
+from gymposium.serving.bodies import MOST_BYTES
+from gymposium.serving.requests import is_loopback
+
+TOKEN = "GYMPOSIUM_SERVE_TOKEN"
+"""The environment variable with the token that clients of `gymposium serve` and `serve-env` send."""
+_WILDCARDS = ("0.0.0.0", "::")
+
+
+class Listener:
+    """A socket that listens for a server. As a context manager it closes the socket at the end."""
+
+    def __init__(
+        self, host: str, port: int, *, names: Sequence[str] = (), token: str | None = None, variable: str | None = None
+    ) -> None:
+        """Port 0 takes any free port. `names` are further names by which clients reach the server. `variable` is the
+        environment variable in which the user gives the token, for the error without one.
+
+        Raises `BadOption` if the server cannot listen there, or if other machines could reach it without a token."""
+        if token is None and not is_loopback(host):
+            how = "" if variable is None else f" Set the environment variable {variable} to a secret of your choice."
+            raise BadOption(f"--host {host}: other machines could reach this address, so it needs a token.{how}")
+        try:
+            family = socket.AF_INET6 if ":" in host else socket.AF_INET
+            self._socket = socket.create_server((host, port), family=family)
+        except (OSError, OverflowError) as error:
+            raise BadOption(f"--host {host} --port {port}: cannot listen there ({error}). Try --port 0.") from error
+        own = socket.gethostname() if host in _WILDCARDS else host
+        self.names = (own, host, *names)
+        """The names that the guard of the server should allow."""
+        shown = names[0] if names else own
+        self.port: int = self._socket.getsockname()[1]
+        self.address = f"http://{f'[{shown}]' if ':' in shown else shown}:{self.port}"
+        """The address for clients, without a slash at its end."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._socket.close()
+
+    def server(self, app: ASGIApp) -> uvicorn.Server:
+        """The server of an application, which does not run yet."""
+        return uvicorn.Server(
+            uvicorn.Config(
+                app,
+                log_level="warning",
+                server_header=False,
+                proxy_headers=False,
+                timeout_graceful_shutdown=1,
+                ws_max_size=MOST_BYTES,
+            )
+        )
+
+    def serve(self, app: ASGIApp) -> None:
+        """Serves an application until interrupted."""
+        self.run(self.server(app))
+
+    def run(self, server: uvicorn.Server) -> None:
+        """Runs a server on this socket until it is told to exit."""
+        server.run(sockets=[self._socket])

@@ -1,0 +1,85 @@
+"""The checks of a request that all servers share: the host it names, the page it comes from, the token it carries."""
+
+from __future__ import annotations
+
+import ipaddress
+import secrets
+from collections.abc import Collection, Iterable
+
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse, Response
+from starlette.types import Scope
+
+from gymposium.errors import GymposiumError
+
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_WEB = {"ws": "http", "wss": "https"}
+_TYPES = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 429: "rate_limit_error"}
+
+
+class Refused(GymposiumError):
+    """A request that is refused, with the status of the response."""
+
+    def __init__(self, status: int, code: str, why: str) -> None:
+        """`code` names the reason for programs; `why` is a sentence for people."""
+        super().__init__(why)
+        self.status, self.code = status, code
+
+    def response(self) -> Response:
+        """The response in the form of OpenAI's API."""
+        kind = _TYPES.get(self.status, "server_error" if self.status >= 500 else "invalid_request_error")
+        error = {"message": str(self), "type": kind, "code": self.code}
+        headers = {"WWW-Authenticate": "Bearer"} if self.status == 401 else {}
+        if self.status in (408, 413):
+            headers["Connection"] = "close"  # the rest of the body is not read
+        return JSONResponse({"error": error}, self.status, headers)
+
+
+def is_loopback(host: str) -> bool:
+    """True if only this machine can reach a server that listens on this host."""
+    if host in _LOOPBACK:
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def allowed_hosts(names: Iterable[str]) -> frozenset[str]:
+    """The hosts that a server answers to: these names, and those of loopback."""
+    return _LOOPBACK.union(name.lower() for name in names)
+
+
+def check_host(headers: Headers, hosts: Collection[str]) -> None:
+    """Raises `Refused` unless the request names exactly one host, and one of `hosts`. This refuses foreign names that
+    point at this machine (DNS rebinding)."""
+    named = headers.getlist("host")
+    name = _name(named[0]) if named else ""
+    if len(named) != 1 or name not in hosts:
+        raise Refused(421, "unknown_host", f"This server does not answer to the name {name[:80]!r}.")
+
+
+def check_origin(scope: Scope, headers: Headers) -> None:
+    """Raises `Refused` if the request comes from a page of another origin."""
+    origins = headers.getlist("origin")
+    own = f"{_WEB.get(scope['scheme'], scope['scheme'])}://{headers.get('host', '')}"
+    if origins and origins != [own]:
+        raise Refused(403, "foreign_origin", "This request comes from another site.")
+
+
+def bearer(headers: Headers) -> str:
+    """The token in the header `Authorization: Bearer …`; empty if there is none."""
+    scheme, _, token = headers.get("authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""
+
+
+def is_same(given: str, token: str) -> bool:
+    """True if two tokens are equal, compared in constant time."""
+    return secrets.compare_digest(given.encode(), token.encode())
+
+
+def _name(host: str) -> str:
+    """The Host header without its port."""
+    if host.startswith("["):
+        return host[1:].partition("]")[0].lower()
+    return host.partition(":")[0].lower()
