@@ -8,10 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import version
 
 from gymposium.errors import BadOption
-from gymposium.games.registry import find_spec, is_registered
+from gymposium.games.registry import find_spec, game_and_parameters, is_registered
 from gymposium.players.grammar import check_player
 from gymposium.plugins.host import host
-from gymposium.plugins.names import parse_name
 from gymposium.plugins.specs import Spec
 from gymposium.serving.listening import TOKEN
 
@@ -57,7 +56,7 @@ def dockerfile_for(games: Sequence[str], opponents: Sequence[str], on_illegal: s
 
 def _specs_of_games(names: Iterable[str]) -> Iterator[Spec]:
     for name in names:
-        base = parse_name(name)[0]
+        base, _ = game_and_parameters(name)
         if is_registered(base):
             yield find_spec(base)
 
