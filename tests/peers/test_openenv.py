@@ -22,7 +22,7 @@ from gymposium.driver import MatchJob, play
 from gymposium.envs.gym import TextGameEnv
 from gymposium.plugins.host import host
 from gymposium.records import RecordWriter, verify_file
-from gymposium.serving.environments import Offer, environments_app
+from gymposium.serving.environments import EnvOffer, environments_app
 from gymposium.serving.listening import Listener
 from gymposium.streams import stream
 from gymposium.testing.walk import AnyPlayer, any_reply
@@ -66,7 +66,7 @@ def lent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]
     """The address of a server of all games, and the file of its matches."""
     file = tmp_path_factory.mktemp("lent") / "matches.jsonl"
     with Listener("127.0.0.1", 0) as listener, RecordWriter(file) as records:
-        server = listener.server(environments_app(Offer.of(GAMES), records.write))
+        server = listener.server(environments_app(EnvOffer.of(GAMES), records.write))
         thread = threading.Thread(target=listener.run, args=(server,))
         thread.start()
         yield listener.address, file

@@ -12,7 +12,7 @@ import pytest
 from websockets.sync.client import ClientConnection, connect
 
 from gymposium.records import RecordWriter
-from gymposium.serving.environments import Offer, environments_app
+from gymposium.serving.environments import EnvOffer, environments_app
 
 
 class Client:
@@ -64,13 +64,13 @@ Lend = Callable[..., Lent]
 
 @pytest.fixture
 def lend(start, tmp_path: Path) -> Iterator[Lend]:
-    """`lend(game, …)` starts a server of these games; keywords are those of `Offer.of` and `environments_app`."""
+    """`lend(game, …)` starts a server of these games; keywords are those of `EnvOffer.of` and `environments_app`."""
     writers: list[RecordWriter] = []
 
     def serve(*games: str, opponents: tuple[str, ...] = ("random",), on_illegal: str = "forfeit", **more: Any) -> Lent:
         file = tmp_path / f"lent-{len(writers)}" / "matches.jsonl"
         writers.append(RecordWriter(file))
-        app = environments_app(Offer.of(games, opponents, on_illegal), writers[-1].write, **more)
+        app = environments_app(EnvOffer.of(games, opponents, on_illegal), writers[-1].write, **more)
         return Lent(start(app).port, file)
 
     yield serve

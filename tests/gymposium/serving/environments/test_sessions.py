@@ -17,7 +17,7 @@ from gymposium.players.protocol import Ask, Reply
 from gymposium.reading import READERS, Reader
 from gymposium.records import read_records, verify_file
 from gymposium.serving.bodies import DEEPEST, MOST_BYTES
-from gymposium.serving.environments import Offer, environments_app
+from gymposium.serving.environments import EnvOffer, environments_app
 from gymposium.serving.environments.session import GREATEST_SEED
 from gymposium.serving.environments.wire import LONGEST_REPLY
 
@@ -164,9 +164,9 @@ class Failing:
 
 
 def test_a_player_that_fails_costs_its_match_alone(start, caplog, tmp_path: Path) -> None:
-    offer = Offer.of(["kuhn_poker"], ["random"])
+    offer = EnvOffer.of(["kuhn_poker"], ["random"])
     kept: list[Any] = []
-    port = start(environments_app(Offer(offer.games, {"failing": Failing()}, offer.on_illegal), kept.append)).port
+    port = start(environments_app(EnvOffer(offer.games, {"failing": Failing()}, offer.on_illegal), kept.append)).port
     with Lent(port, tmp_path).client() as client:
         client.reset(seed=1)
         code, message = client.refused("step", text="bet")

@@ -13,7 +13,7 @@ from gymposium.driver import MatchResult
 from gymposium.errors import GymposiumError
 from gymposium.failures import FailurePolicy
 from gymposium.players.grammar import make_player
-from gymposium.serving.environments.offer import Offer, SharedPlayer
+from gymposium.serving.environments.offer import EnvOffer, SharedPlayer
 from gymposium.serving.environments.session import EnvSession
 from gymposium_agents.affinetes.scores import score
 from gymposium_agents.affinetes.tasks import Task, decode
@@ -36,7 +36,7 @@ class Episode:
     def __init__(self, task: Task, seed: int, opponent: str, write: Callable[[MatchResult], object]) -> None:
         game, simulations = task.load(), task.family.simulations
         player = ("random" if simulations is None else f"mcts-{simulations}") if opponent == "mcts" else opponent
-        offer = Offer({game.name: game}, {player: SharedPlayer(make_player(player))}, ILLEGAL)
+        offer = EnvOffer({game.name: game}, {player: SharedPlayer(make_player(player))}, ILLEGAL)
         self.id = secrets.token_urlsafe(16)
         self.seat, self.asked_at, self.lock = seed % game.seats, time.monotonic(), Lock()
         self._task, self._write = task, write

@@ -69,11 +69,11 @@ def command(
     with needs_extra("gymposium serve-env", "serve", "anyio", "starlette", "uvicorn", "websockets"):
         import websockets  # noqa: F401 - uvicorn needs it, and would refuse every client without it
 
-        from gymposium.serving.environments import Offer, environments_app
+        from gymposium.serving.environments import EnvOffer, environments_app
         from gymposium.serving.environments.dockerfile import dockerfile_for
         from gymposium.serving.listening import TOKEN, Listener
     opponents = opponent or ["random"]
-    offer = Offer.of(games, opponents, on_illegal)
+    offer = EnvOffer.of(games, opponents, on_illegal)
     if dockerfile:
         print(dockerfile_for(games, opponents, on_illegal), end="")
         return

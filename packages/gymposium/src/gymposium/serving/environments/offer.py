@@ -38,7 +38,7 @@ class SharedPlayer:
 
 
 @dataclass(frozen=True)
-class Offer:
+class EnvOffer:
     """The games and opponents of a server. The first of each is the default."""
 
     games: Mapping[str, Game]

@@ -17,7 +17,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from gymposium.driver import MatchResult
 from gymposium.errors import GymposiumError, UnknownName
 from gymposium.serving.app import api
-from gymposium.serving.environments.offer import OPTIONS, Offer
+from gymposium.serving.environments.offer import OPTIONS, EnvOffer
 from gymposium.serving.environments.session import EnvSession
 from gymposium.serving.environments.wire import SCHEMAS, Incoming, WireError, message
 from gymposium.serving.requests import Refused
@@ -29,7 +29,7 @@ IDLE = 900.0
 
 
 def environments_app(
-    offer: Offer,
+    offer: EnvOffer,
     write: Callable[[MatchResult], object],
     *,
     names: Iterable[str] = (),
@@ -54,7 +54,7 @@ async def _health(request: Request) -> Response:
 class _Server:
     """The sessions under way."""
 
-    def __init__(self, offer: Offer, write: Callable[[MatchResult], object], sessions: int, idle: float) -> None:
+    def __init__(self, offer: EnvOffer, write: Callable[[MatchResult], object], sessions: int, idle: float) -> None:
         self._offer, self._write, self._sessions, self._idle = offer, write, sessions, idle
         self._writing = Lock()
         self._threads = CapacityLimiter(sessions)  # each session waits for one step at most

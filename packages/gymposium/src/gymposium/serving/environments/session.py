@@ -11,7 +11,7 @@ from gymposium.driver import EngineError, MatchResult
 from gymposium.envs.learner import LearnerSeat
 from gymposium.errors import GymposiumError, tells_what_to_do
 from gymposium.players.protocol import Reply
-from gymposium.serving.environments.offer import OPTIONS, Offer
+from gymposium.serving.environments.offer import OPTIONS, EnvOffer
 from gymposium.serving.environments.wire import WireError, reply_in
 from gymposium.table import Table
 
@@ -24,7 +24,7 @@ class EnvSession:
     """The matches of one client, played as `gymposium.envs.gym.TextGameEnv` plays them: with the same seed, options and
     replies, observations and rewards are the same. One thread at a time may use it."""
 
-    def __init__(self, offer: Offer, game: str, keep: Callable[[MatchResult], object]) -> None:
+    def __init__(self, offer: EnvOffer, game: str, keep: Callable[[MatchResult], object]) -> None:
         """`game` is the name of the game that is played if `reset` names none. `keep` records a match that is over."""
         self._offer, self._keep = offer, keep
         self._name = offer.game(game).name
