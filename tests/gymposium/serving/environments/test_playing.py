@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -14,8 +14,7 @@ from gymposium.records import read_records, verify_file
 from gymposium.streams import stream
 from gymposium.testing.walk import any_reply
 
-Reply = Callable[[Any, str, Any], str]
-STOCHASTIC = [spec.name for spec in host().games.values() if spec.plays_at_random]
+PLAYED_AT_RANDOM = [spec.name for spec in host().games.values() if spec.plays_at_random]
 
 
 def episode_here(game: str, seed: int, **options: Any) -> list[Any]:
@@ -48,7 +47,7 @@ def episode_there(client: Any, game: str, seed: int, **options: Any) -> list[Any
     return [*shown, pytest.approx(total), data["metadata"]["result"], data["metadata"].get("report")]
 
 
-@pytest.mark.parametrize("game", STOCHASTIC)
+@pytest.mark.parametrize("game", PLAYED_AT_RANDOM)
 def test_every_game_is_played_as_it_is_here(lend, game: str) -> None:
     lent = lend(game)
     seats = load_game(game).seats
@@ -144,6 +143,28 @@ def test_an_illegal_move_has_the_cost_that_the_server_states(lend, policy: str, 
         data = client.step("z9")
         assert (data["reward"], data["done"]) == (reward, done)
         assert data["metadata"]["reading"] == "unparsable"
+
+
+def test_many_clients_at_once_play_as_if_alone(lend) -> None:
+    """They share one opponent; every fourth client leaves in the middle of its match."""
+    lent = lend("kuhn_poker", "goofspiel(num_cards=3)", opponents=("mcts-5",), sessions=16)
+
+    def plays(number: int) -> list[Any]:
+        game = ("kuhn_poker", "goofspiel(num_cards=3)")[number % 2]
+        with lent.client() as client:
+            if number % 4 == 3:
+                client.reset(seed=number)
+                client.socket.close_socket()
+                return []
+            return episode_there(client, game, number)
+
+    with ThreadPoolExecutor(16) as threads:
+        there = list(threads.map(plays, range(16)))
+    for number, shown in enumerate(there):
+        game = ("kuhn_poker", "goofspiel(num_cards=3)")[number % 2]
+        assert shown == ([] if number % 4 == 3 else episode_here(game, number, opponent="mcts-5"))
+    verified = verify_file(lent.records)
+    assert (verified.matches, verified.problems) == (12, [])
 
 
 def test_rewards_without_a_seed_differ_from_match_to_match(lend) -> None:
