@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from gymposium.reading import READERS, Reader
 from gymposium.records import read_records, verify_file
 from gymposium.serving.bodies import DEEPEST, MOST_BYTES
 from gymposium.serving.environments import EnvOffer, environments_app
+from gymposium.serving.environments.offer import SharedPlayer
 from gymposium.serving.environments.session import GREATEST_SEED
 from gymposium.serving.environments.wire import LONGEST_REPLY
 
@@ -175,6 +177,30 @@ def test_a_player_that_fails_costs_its_match_alone(start, caplog, tmp_path: Path
         assert client.reset(seed=1)["done"] is False
     assert kept == []
     assert "the deal is J Q" in caplog.text
+
+
+class Waiting(Failing):
+    """A player that answers when it is allowed to."""
+
+    def __init__(self) -> None:
+        self.may_answer = threading.Event()
+
+    def act(self, asks: Sequence[Ask]) -> Sequence[Reply]:
+        self.may_answer.wait()
+        return [Reply("pass") for _ in asks]
+
+
+def test_a_player_that_never_answers_costs_its_match_alone(start, caplog, tmp_path: Path) -> None:
+    offer, player = EnvOffer.of(["kuhn_poker"]), Waiting()
+    offer = EnvOffer(offer.games, {"waiting": SharedPlayer(player, 0.05), **offer.opponents}, offer.on_illegal)
+    with Lent(start(environments_app(offer, lambda played: None)).port, tmp_path).client() as client:
+        for _ in range(2):
+            client.reset(seed=1)
+            assert client.refused("step", text="bet")[0] == "EXECUTION_ERROR"
+        assert "did not answer within 0.05 seconds" in caplog.text
+        client.reset(seed=1, opponent="random")
+        assert client.step("bet")["done"] is True
+        player.may_answer.set()
 
 
 def test_what_is_answered_over_http(lend) -> None:

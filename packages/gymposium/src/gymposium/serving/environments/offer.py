@@ -14,27 +14,35 @@ from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Ask, Concurrent, Player, Reply
+from gymposium.watchdog import Watchdog
 
 OPTIONS = ("game", "opponent", "prompt", "reply", "seat")
 """What a client may choose for a match, besides `seed` and `episode_id`."""
+WATCHDOG = 300.0
+"""Time limit of an opponent's answer in seconds, long enough for a language model on a slow machine."""
 
 
 class SharedPlayer:
     """A player that many matches ask, each in its own thread. One thread at a time is in the player; a player that
     answers each ask by itself (`Concurrent`) may have asks of many matches under way."""
 
-    def __init__(self, player: Player) -> None:
+    def __init__(self, player: Player, seconds: float = WATCHDOG) -> None:
+        """`seconds` is the time limit of an answer."""
         self.name, self.reader, self.style = player.name, player.reader, player.style
-        self._player, self._lock = player, Lock()
+        self._player, self._lock, self._watchdog = player, Lock(), Watchdog(seconds)
 
     def act(self, asks: Sequence[Ask]) -> Sequence[Reply]:
+        """The player's replies. Raises `TimeoutError` if it is too late, and what the player raises."""
         player = self._player
-        if not isinstance(player, Concurrent):
+        if isinstance(player, Concurrent):
             with self._lock:
-                return player.act(asks)
+                futures = [player.submit(ask) for ask in asks]
+            return [future.result(self._watchdog.seconds) for future in futures]
         with self._lock:
-            futures = [player.submit(ask) for ask in asks]
-        return [future.result() for future in futures]
+            replies = self._watchdog.act(player, asks)
+        if replies is None:
+            raise TimeoutError(f"{self.name} did not answer within {self._watchdog.seconds:g} seconds")
+        return replies
 
 
 @dataclass(frozen=True)
