@@ -82,7 +82,10 @@ def text_of(found: dict[str, Any]) -> str:
     if rows := found.get("learning"):
         text += "## Learning\n\n"
         lines = [
-            [row["task"], row["arm"], str(row["seed"]), _shown(row["results"].get("win") or "-"), _shown(row["return"]), f"{row['cpu']:.0f}"]
+            [
+                *(row["task"], row["arm"], str(row["seed"])),
+                *(_shown(row["results"].get("win") or "-"), _shown(row["return"]), f"{row['cpu']:.0f}"),
+            ]
             for row in rows
         ]
         text += table(["task", "by", "seed", "win", "return", "CPU s"], lines) + "\n"

@@ -77,6 +77,13 @@ def test_a_language_model_is_refused_with_the_line_that_installs_it() -> None:
         gymposium.make_player("api:some-model")
 
 
+def test_a_server_is_refused_with_the_line_that_installs_it(tmp_path: Path) -> None:
+    command = [Path(sys.executable).with_name("gymposium"), "serve-env", "tic_tac_toe"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert 'pip install "gymposium[serve]"' in done.stderr
+
+
 def test_the_viewer_is_refused_with_the_line_that_installs_it(tmp_path: Path) -> None:
     command = [Path(sys.executable).with_name("gymposium"), "view", "."]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -13,8 +13,9 @@ from typing import Any
 import httpx
 import pytest
 
+from gymposium.serving.app import api
 from gymposium_train.config import TrainConfig
-from gymposium_train.serving.app import Api, make_app, status_events
+from gymposium_train.serving.app import Api, needs_token, status_events
 from gymposium_train.serving.checkpoints import Checkpoints
 from gymposium_train.serving.service import Service
 
@@ -27,7 +28,8 @@ Ask = Callable[..., Any]
 @asynccontextmanager
 async def client_of(service: Service, directory: Path, token: str | None = None) -> AsyncIterator[httpx.AsyncClient]:
     config = TrainConfig(games=("tic_tac_toe",))
-    app = make_app(Api(service, Checkpoints(directory, config), ADDRESS).routes(), names=["other.example"], token=token)
+    routes = Api(service, Checkpoints(directory, config), ADDRESS).routes()
+    app = api(routes, names=["other.example"], token=token, needs_token=needs_token)
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)  # type: ignore[arg-type]
     async with httpx.AsyncClient(transport=transport, base_url=ADDRESS) as client:
         yield client
@@ -121,7 +123,7 @@ def test_errors_have_openais_form_and_say_what_to_do(ask: Ask) -> None:
         response = ask("POST", path, body)
         assert response.status_code == status, body
         assert said in response.json()["error"]["message"]
-    assert ask("GET", "/v1/nothing").json()["error"]["message"] == "GET /v1/nothing: there is no such route."
+    assert ask("GET", "/v1/nothing").json()["error"]["message"] == "GET /v1/nothing: Not Found."
 
 
 def test_a_secret_opens_its_own_session_only(ask: Ask) -> None:

@@ -82,6 +82,12 @@ def gymposium_commands() -> Iterable[CommandSpec]:
         order=21,
     )
     yield CommandSpec(
+        name="serve-affinetes",
+        summary="Answer affinetes' calls over HTTP.",
+        entry_point="gymposium_agents.cli.serve_affinetes:command",
+        order=23,
+    )
+    yield CommandSpec(
         name="engine",
         summary="vLLM: set it up, start, list and stop its servers.",
         entry_point="gymposium_agents.cli.engine:command",

@@ -160,6 +160,7 @@ def gymposium_commands() -> Iterable[CommandSpec]:
             ("replay", "replay", "Show recorded matches move by move."),
             ("verify", "verify", "Play recorded matches again and report differences."),
             ("view", "view", "Show recorded matches in a browser, or write them as pages."),
+            ("serve-env", "serve_env", "Lend games as environments to other programs, over a network."),
             ("leaderboard", "leaderboard", "Play tournaments between players, rate them and publish the board."),
             ("plugins", "plugins", "List, check and write plugins."),
         )

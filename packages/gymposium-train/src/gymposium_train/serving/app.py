@@ -5,27 +5,24 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any
 
-from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
-from starlette.types import ASGIApp, Scope
+from starlette.types import Scope
 
 from gymposium.errors import GymposiumError
 from gymposium.runs.sessions import GroupRow, JobRow, SessionRow
 from gymposium.serving.bodies import json_object
-from gymposium.serving.guard import ApiGuard
 from gymposium.serving.requests import Refused
 from gymposium_agents.serving.requests import BadRequest, CompletionRequest
 from gymposium_agents.serving.session import ContextFull, Session
 from gymposium_train.serving.bodies import Begin, End, read_group, read_train
 from gymposium_train.serving.checkpoints import Checkpoints
-from gymposium_train.serving.errors import ServiceError
+from gymposium_train.serving.errors import NotReady, ServiceError
 from gymposium_train.serving.service import Service
 
 SESSION = re.compile(r"/s/[\w-]+/v1/")
@@ -160,12 +157,19 @@ async def status_events(service: Service) -> AsyncGenerator[str, None]:
 
 
 async def completed(session: Session, asked: CompletionRequest, request: Request) -> Response:
-    """The response to a request for a completion, whole or as a stream."""
+    """The response to a request for a completion, whole or as a stream. Raises `Refused`."""
     again = request.headers.get(RETRY, "0") != "0"
-    if not asked.stream:
-        return JSONResponse(dict((await session.complete(asked, again=again)).answer))
-    chunks = session.stream(asked, again=again)
-    first = await anext(chunks)  # so that an error before it has its own status
+    try:
+        if not asked.stream:
+            return JSONResponse(dict((await session.complete(asked, again=again)).answer))
+        chunks = session.stream(asked, again=again)
+        first = await anext(chunks)  # so that an error before it has its own status
+    except ContextFull as error:
+        raise Refused(400, "context_length_exceeded", str(error)) from error
+    except BadRequest:
+        raise
+    except GymposiumError as error:  # the engine is gone
+        raise NotReady(str(error)) from error
 
     async def events() -> AsyncIterator[str]:
         yield _event(first)
@@ -208,38 +212,6 @@ class _Changes:
             return False
         self._event.clear()
         return True
-
-
-def make_app(routes: Sequence[BaseRoute], *, names: Iterable[str], token: str | None) -> ASGIApp:
-    """An application of these routes behind a guard, whose `names` and `token` are those of `ApiGuard`."""
-    handlers = {GymposiumError: _failed, HTTPException: _missing}
-    app = Starlette(routes=routes, exception_handlers=handlers)
-    return ApiGuard(app, names=names, token=token, needs_token=needs_token)
-
-
-def _failed(request: Request, error: Exception) -> Response:
-    """The response to an error that says what to do."""
-    match error:
-        case Refused():
-            return error.response()
-        case ContextFull():
-            return Refused(400, "context_length_exceeded", str(error)).response()
-        case BadRequest():
-            return Refused(400, "invalid_field", str(error)).response()
-        case ServiceError():
-            response = Refused(error.status, type(error).__name__, str(error)).response()
-            if error.retry_after is not None:
-                response.headers["Retry-After"] = str(error.retry_after)
-            return response
-    # the chat template refuses the messages, or the engine is gone for now
-    response = Refused(503, "engine", str(error)).response()
-    response.headers["Retry-After"] = "1"
-    return response
-
-
-def _missing(request: Request, error: Exception) -> Response:
-    status = error.status_code if isinstance(error, HTTPException) else 500
-    return Refused(status, "no_route", f"{request.method} {request.url.path[:200]}: there is no such route.").response()
 
 
 def _client(request: Request) -> str:

@@ -1,47 +1,49 @@
-"""Errors of the service, each with the HTTP status that says it."""
+"""Errors of the service that a client caused or can act upon."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
-from gymposium.errors import GymposiumError
+from gymposium.serving.requests import Refused
 
 
-class ServiceError(GymposiumError):
-    """Base class of the errors that a client caused or can act upon."""
+class ServiceError(Refused):
+    """Base class of these errors, for a request with a wrong value."""
 
-    status: ClassVar[int] = 400
-    retry_after: int | None = None
-    """Number of seconds after which the client may try again; None if that would not help."""
+    says: ClassVar[tuple[int, str]] = (400, "invalid_field")
+    """The status of the response, and the name of the reason for programs."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(*self.says, why)
 
 
 class NotFound(ServiceError):
     """There is no such session, group, job or checkpoint."""
 
-    status = 404
+    says = (404, "not_found")
 
 
 class Conflict(ServiceError):
     """The request contradicts what happened before."""
 
-    status = 409
+    says = (409, "conflict")
 
 
 class Gone(ServiceError):
     """The session is over, so that it answers no more."""
 
-    status = 410
+    says = (410, "session_over")
 
 
 class Busy(ServiceError):
     """There is too much to do; the client has to wait."""
 
-    status = 429
+    says = (429, "busy")
     retry_after = 2
 
 
 class NotReady(ServiceError):
     """The policy is not there yet, or the engine is gone for now."""
 
-    status = 503
+    says = (503, "not_ready")
     retry_after = 1

@@ -10,11 +10,12 @@ from pathlib import Path
 
 from starlette.types import ASGIApp
 
+from gymposium.serving.app import api
 from gymposium.serving.listening import TOKEN, Listener
 from gymposium_agents.player import LanguageModelPlayer
 from gymposium_train.config import TrainConfig
 from gymposium_train.progress import say
-from gymposium_train.serving.app import Api, make_app
+from gymposium_train.serving.app import Api, needs_token
 from gymposium_train.serving.checkpoints import Checkpoints
 from gymposium_train.serving.model_app import ModelApi
 from gymposium_train.serving.service import Service
@@ -28,8 +29,8 @@ def serve(
     """Serve the service of the run in `directory` during the block, and yield its address. Raises `BadOption` if the
     server cannot listen there, or if other machines could reach it without a token."""
     with Listener(settings.host, settings.port, names=settings.names, token=token, variable=TOKEN) as listener:
-        api = Api(service, Checkpoints(directory, config), listener.address)
-        with _running(listener, make_app(api.routes(), names=listener.names, token=token)):
+        routes = Api(service, Checkpoints(directory, config), listener.address).routes()
+        with _running(listener, api(routes, names=listener.names, token=token, needs_token=needs_token)):
             say(f"Serving at {listener.address}")
             yield listener.address
 
@@ -38,7 +39,7 @@ def serve_model(player: LanguageModelPlayer, name: str, settings: SessionSetting
     """Serve a model alone, without sessions and training, until interrupted. The errors are those of `serve`."""
     token = os.environ.get(TOKEN) or None
     with Listener(settings.host, settings.port, names=settings.names, token=token, variable=TOKEN) as listener:
-        app = make_app(ModelApi(player, name, seed).routes(), names=listener.names, token=token)
+        app = api(ModelApi(player, name, seed).routes(), names=listener.names, token=token, needs_token=needs_token)
         say(f"Serving {name} at {listener.address}/v1")
         listener.serve(app)
 

@@ -74,12 +74,13 @@ class LearnerSeat:
         self.over = False
         """True once an outcome has reported the end of the match."""
 
-    def begin(self, seed: int, seat: int) -> Table:
-        """Sets up a new match."""
+    def begin(self, seed: int, seat: int, match_id: str | None = None) -> Table:
+        """Sets up a new match. Without a `match_id` it gets one of its own."""
         options = self._options
         self.seat, self.over, self._paid, self._since = seat, False, 0.0, None
         self._table = None  # so that nothing can be stepped if the match cannot be made
-        job = MatchJob(new_match_id("env"), options.game, options.players(seat), seed, on_illegal=options.policy)
+        number = new_match_id("env") if match_id is None else match_id
+        job = MatchJob(number, options.game, options.players(seat), seed, on_illegal=options.policy)
         self._table = Table.of_job(job)
         return self._table
 

@@ -15,9 +15,8 @@ from gymposium.envs.views import Views
 from gymposium.errors import BadOption, BadParameter, UnknownName, WrongType
 from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Game, Style
-from gymposium.games.registry import find_spec, is_registered, load_game
+from gymposium.games.registry import find_spec, game_and_parameters, is_registered, load_game
 from gymposium.players.protocol import Reply
-from gymposium.plugins.names import parse_name
 from gymposium.reading import reader
 from gymposium.table import OutsideSeat, reply_of
 
@@ -74,7 +73,7 @@ def _load(game: str | Game, params: dict[str, Any], keywords: Iterable[str]) -> 
             raise BadParameter(f"{', '.join(params)}: a ready-made game takes no parameters; give its name instead.")
         return game
     if params and is_registered(game):
-        spec = find_spec(parse_name(game)[0])
+        spec = find_spec(game_and_parameters(game)[0])
         known = {parameter.name for parameter in spec.parameters}
         for key in params:
             if key not in known:

@@ -26,7 +26,7 @@ def register_envs() -> None:
                 vector_entry_point="gymposium.envs.vector:TextGameVectorEnv",
                 order_enforce=False,
                 disable_env_checker=True,
-                nondeterministic=spec.tools == "recorded",
+                nondeterministic=spec.results_are_recorded,
                 kwargs=kwargs,
             )
         if not _registered(pettingzoo.aec_registry.get(spec.env_id), kwargs):

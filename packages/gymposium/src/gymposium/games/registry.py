@@ -24,7 +24,7 @@ def load_game(name: str, **params: Any) -> Game:
     parameter, and `WrongType` if `name` is not text."""
     if not isinstance(name, str):
         raise WrongType("The name of a game", "text such as 'tic_tac_toe' or 'goofspiel(num_cards=8)'", name)
-    base, written = parse_name(name)
+    base, written = game_and_parameters(name)
     for key in params:
         if key in written:
             raise BadParameter(f"{key!r} is given twice: in {name!r} and as a keyword.")
@@ -33,6 +33,19 @@ def load_game(name: str, **params: Any) -> Game:
     if base.startswith("openspiel:"):
         return _load_plain(format_name(base.removeprefix("openspiel:"), {**written, **params}))
     return _load(base, tuple(sorted(find_spec(base).check_params({**written, **params}).items())))
+
+
+def game_and_parameters(name: str) -> tuple[str, dict[str, str]]:
+    """Return the name and the parameters in the name of a game, as `parse_name` does. A parameter may stand behind a
+    colon if the game's spec says so (`after_colon`): `openenv:URL` is `openenv(url=URL)`."""
+    base, written = parse_name(name)
+    short, colon, value = base.partition(":")
+    spec = host().games.get(short)
+    if not colon or spec is None or not spec.after_colon:
+        return base, written
+    if spec.after_colon in written:
+        raise BadParameter(f"{spec.after_colon!r} is given twice in {name!r}: after the colon and in brackets.")
+    return short, {spec.after_colon: value, **written}
 
 
 def load_named_game(name: str) -> Game:
@@ -57,7 +70,7 @@ def check_named_game(name: str) -> None:
 
 def _game_opens(name: str) -> str:
     """Return why a file must not name this game, as a clause, or "" if it may."""
-    base, params = parse_name(name)
+    base, params = game_and_parameters(name)
     if base.startswith("gym:"):
         from gymposium.games.gym_env import OWN
 

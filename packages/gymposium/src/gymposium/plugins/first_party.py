@@ -12,6 +12,7 @@ FIRST_PARTY: Mapping[Literal["command", "logger", "player"], Mapping[str, str]] 
         "eval": "gymposium-agents",
         "lora": "gymposium-agents",
         "sb3": "gymposium-sb3",
+        "serve-affinetes": "gymposium-agents",
         "synth": "gymposium-agents",
         "train": "gymposium-train",
     },

@@ -135,6 +135,11 @@ class GameSpec(Spec):
     - `pure`: what tools return follows from the task and the calls alone. Records are verified by calling them again.
     - `recorded`: it does not, for example because a server is asked. The environment is not deterministic, records hold
       the tools, too, and a replay takes the results from the record."""
+    recorded: bool = False
+    """True for a game without tools whose matches ask something that may answer otherwise another time, as a server.
+    The environment is then not deterministic, and a replay takes the answers from the record (`Recorded`)."""
+    after_colon: str = ""
+    """Name of a text parameter that may be written behind the name of the game and a colon: `openenv:http://…`."""
     unsearchable: str = ""
     """Why players that search must not play the game, as the end of a sentence: `its deals are too large …`. They
     refuse with this reason. Empty if they may."""
@@ -186,7 +191,14 @@ class GameSpec(Spec):
 
     def full_name(self, params: Mapping[str, Any]) -> str:
         """The canonical name of the game with these parameters; those equal to their defaults are left out."""
-        return format_name(self.name, self.changed(params))
+        changed = self.changed(params)
+        name = f"{self.name}:{changed.pop(self.after_colon)}" if self.after_colon in changed else self.name
+        return format_name(name, changed)
+
+    @property
+    def results_are_recorded(self) -> bool:
+        """True if a replay takes what was asked for from the record."""
+        return self.recorded or self.tools == "recorded"
 
     def changed(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Those of all parameters that differ from their defaults."""

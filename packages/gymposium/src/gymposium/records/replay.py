@@ -95,9 +95,9 @@ def _reply(turn: Mapping[str, Any]) -> Reply:
 
 
 def results_are_checked(game: Game) -> bool:
-    """Whether a replay calls the tools of a world again. It does not if they may return something else now, because
-    they ask a server or the like: only the digest in a manifest then finds a changed result."""
-    return game.spec.tools != "recorded"
+    """Whether a replay asks the tools of a world, or a server, again. It does not if they may answer something else
+    now: only the digest in a manifest then finds a changed result."""
+    return not game.spec.results_are_recorded
 
 
 def replayed_game(game: Game, record: Record) -> Game:

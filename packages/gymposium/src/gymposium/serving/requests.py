@@ -20,6 +20,9 @@ _TYPES = {401: "authentication_error", 403: "permission_error", 404: "not_found_
 class Refused(GymposiumError):
     """A request that is refused, with the status of the response."""
 
+    retry_after: int | None = None
+    """Number of seconds after which the client may try again; None if that would not help."""
+
     def __init__(self, status: int, code: str, why: str) -> None:
         """`code` names the reason for programs; `why` is a sentence for people."""
         super().__init__(why)
@@ -30,6 +33,8 @@ class Refused(GymposiumError):
         kind = _TYPES.get(self.status, "server_error" if self.status >= 500 else "invalid_request_error")
         error = {"message": str(self), "type": kind, "code": self.code}
         headers = {"WWW-Authenticate": "Bearer"} if self.status == 401 else {}
+        if self.retry_after is not None:
+            headers["Retry-After"] = str(self.retry_after)
         if self.status in (408, 413):
             headers["Connection"] = "close"  # the rest of the body is not read
         return JSONResponse({"error": error}, self.status, headers)

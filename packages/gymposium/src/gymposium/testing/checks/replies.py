@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import product
 from typing import NoReturn
 
-from gymposium.errors import IllegalMove
+from gymposium.errors import CannotPlayOn, IllegalMove
 from gymposium.games.protocol import Game, Match
 from gymposium.reading import KINDS, READERS, read
 from gymposium.testing.contract import NORMAL, CheckFailed, Effort, after, raised, short
@@ -140,6 +140,8 @@ def _takes_all(match: Match) -> None:
         moves = dict.fromkeys(match.to_move(), text)
         try:
             copy.apply(moves)
+        except CannotPlayOn:
+            raise
         except Exception as error:  # a game may raise anything
             raise CheckFailed(
                 f"the text {short(text, 60)} raises {raised(error)}.",

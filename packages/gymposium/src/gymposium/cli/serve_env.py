@@ -1,0 +1,90 @@
+"""The command `gymposium serve-env`."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+import typer
+
+from gymposium.cli.matches import PolicyOption
+from gymposium.cli.resume import OutOption
+from gymposium.cli.text import note
+from gymposium.extras import needs_extra
+from gymposium.records import RecordWriter
+from gymposium.runs.folder import RunFolder
+
+PORT = 8710
+
+
+def command(
+    games: Annotated[
+        list[str],
+        typer.Argument(metavar="GAME", help="Games of gymposium list, with parameters; the first is the default."),
+    ],
+    opponent: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PLAYER",
+            help="A player that clients may choose as an opponent, random by default; may be given again.",
+        ),
+    ] = None,
+    on_illegal: PolicyOption = "forfeit",
+    sessions: Annotated[int, typer.Option(min=1, help="Maximum number of clients at once.")] = 64,
+    idle: Annotated[
+        float, typer.Option(min=1, metavar="SECONDS", help="Time without a message after which a session ends.")
+    ] = 900.0,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 takes any free port.")] = PORT,
+    host: Annotated[
+        str, typer.Option(help="The address to listen on. All but loopback addresses need a token.")
+    ] = "127.0.0.1",
+    name: Annotated[
+        list[str] | None,
+        typer.Option(metavar="HOST", help="A name by which other machines reach the server; may be given again."),
+    ] = None,
+    out_dir: OutOption = None,
+    dockerfile: Annotated[
+        bool, typer.Option("--dockerfile", help="Print a Dockerfile for this server instead of serving.")
+    ] = False,
+) -> None:
+    """Lend games as environments to other programs, over the protocol of OpenEnv.
+
+    A client opens a websocket, at ws://HOST:PORT/ws for the first game or at ws://HOST:PORT/GAME/ws, and holds one
+    seat: reset begins a match, step plays a reply. Its observations are the prompts that a language model reads. The
+    same seed gives the same match, here and in gymnasium.make. Options of reset: seed, episode_id, game, seat,
+    opponent, prompt (full or compact), reply (move, tags or json).
+
+    Every match is recorded in the folder of the run, and gymposium verify plays it again.
+
+    Only this machine can reach the server, unless --host is given. Then clients must send a token, which you choose in
+    the environment variable GYMPOSIUM_SERVE_TOKEN: Authorization: Bearer TOKEN, or ws://…/ws?token=TOKEN.
+
+    Examples:
+
+        gymposium serve-env tic_tac_toe
+        gymposium serve-env mail "goofspiel(num_cards=5)" --opponent random --opponent mcts-100
+        GYMPOSIUM_SERVE_TOKEN=… gymposium serve-env kuhn_poker --host 0.0.0.0 --name games.example.org
+        gymposium serve-env tic_tac_toe mail --dockerfile > Dockerfile
+    """
+    with needs_extra("gymposium serve-env", "serve", "anyio", "starlette", "uvicorn", "websockets"):
+        import websockets  # noqa: F401 - uvicorn needs it, and would refuse every client without it
+
+        from gymposium.serving.environments import EnvOffer, environments_app
+        from gymposium.serving.environments.dockerfile import dockerfile_for
+        from gymposium.serving.listening import TOKEN, Listener
+    opponents = opponent or ["random"]
+    offer = EnvOffer.of(games, opponents, on_illegal)
+    if dockerfile:
+        print(dockerfile_for(games, opponents, on_illegal), end="")
+        return
+    token = os.environ.get(TOKEN) or None
+    with Listener(host, port, names=name or (), token=token, variable=TOKEN) as listener:
+        settings = {"games": games, "opponents": opponents, "on_illegal": on_illegal}
+        folder = RunFolder.create(out_dir, "serve-env", settings)
+        with RecordWriter(folder.matches) as records:
+            app = environments_app(
+                offer, records.write, names=listener.names, token=token, sessions=sessions, idle=idle
+            )
+            print(listener.address, flush=True)
+            note(f"Matches are recorded in {folder.matches}. Press Ctrl-C to stop.")
+            listener.serve(app)

@@ -1,0 +1,108 @@
+"""One session with a server: what it says of itself over HTTP, and one episode over a websocket."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from typing import Any, Self
+from urllib.error import URLError
+from urllib.parse import urlsplit
+from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import WebSocketException
+
+from gymposium.errors import BadOption, BadParameter, GymposiumError, WorldBroke
+from gymposium.strict_json import strict_json
+from gymposium_openenv.actions import BadAction
+
+MOST_BYTES = 4 * 2**20
+"""Maximum number of bytes of one answer."""
+SECONDS = 60.0
+"""Time limit of one answer of a server."""
+
+
+class _NoRedirect(HTTPRedirectHandler):
+    """Follows no redirection: the user has allowed one address."""
+
+    def redirect_request(self, *given: Any, **more: Any) -> None:
+        return None
+
+
+class Address:
+    """The address of a server, and the token for it."""
+
+    def __init__(self, url: str, token: str) -> None:
+        """`token` is the name of an environment variable, or empty. Raises `BadParameter` and `BadOption`."""
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query:
+            raise BadParameter(f"url={url!r}: write the address of an OpenEnv server, as http://127.0.0.1:8000.")
+        self.url = url.rstrip("/")
+        self.headers: dict[str, str] = {}
+        if token:
+            secret = os.environ.get(token)
+            if not secret:
+                raise BadOption(f"token={token}: set the environment variable {token} to the token for {url}.")
+            self.headers["Authorization"] = f"Bearer {secret}"
+
+    def read(self, path: str) -> dict[str, Any]:
+        """The JSON object at a path of the server. Raises `GymposiumError` if there is none."""
+        request = Request(f"{self.url}{path}", headers=self.headers)
+        try:
+            with build_opener(_NoRedirect).open(request, timeout=SECONDS) as answer:
+                value = strict_json(answer.read(MOST_BYTES).decode())
+        except (URLError, OSError, ValueError) as error:
+            raise GymposiumError(f"{self.url}{path} cannot be read: {error}. Is an OpenEnv server there?") from error
+        if not isinstance(value, dict):
+            raise GymposiumError(f"{self.url}{path} holds no JSON object. Is an OpenEnv server there?")
+        return value
+
+
+class Connection:
+    """A websocket for one match. Whatever goes wrong with it means that the world broke."""
+
+    def __init__(self, socket: ClientConnection) -> None:
+        self._socket = socket
+
+    @classmethod
+    async def open(cls, address: Address) -> Self:
+        """Connect. Raises `WorldBroke`."""
+        url = f"ws{address.url.removeprefix('http')}/ws"
+        try:
+            socket = await connect(
+                url, additional_headers=address.headers, max_size=MOST_BYTES, open_timeout=SECONDS, proxy=None
+            )
+        except (OSError, TimeoutError, WebSocketException) as error:
+            raise WorldBroke(f"{url} cannot be reached: {error}") from error
+        return cls(socket)
+
+    async def ask(self, kind: str, data: dict[str, Any]) -> dict[str, Any]:
+        """The observation that answers a message. Raises `WorldBroke`, and `BadAction` for an action that the server
+        does not take."""
+        try:
+            async with asyncio.timeout(SECONDS):
+                await self._socket.send(json.dumps({"type": kind, "data": data}))
+                answer = strict_json(str(await self._socket.recv()))
+        except TimeoutError as error:
+            raise WorldBroke(f"The server did not answer within {SECONDS:g} s") from error
+        except (OSError, WebSocketException) as error:
+            raise WorldBroke(f"The connection was lost: {error}") from error
+        except ValueError as error:
+            raise WorldBroke(f"The server sent no JSON: {error}") from error
+        match answer:
+            case {"type": "observation", "data": {"observation": dict()} as shown}:
+                return dict(shown)
+            case {"type": "error", "data": {"code": "VALIDATION_ERROR", "message": str(why)}} if kind == "step":
+                raise BadAction(f"The environment refuses your reply: {why[:200]}.")
+            case {"type": "error", "data": {"message": str(why), "code": str(code)}}:
+                raise WorldBroke(f"The server refused {kind}: {why[:200]} ({code[:40]})")
+        raise WorldBroke(f"The server answered {kind} with something else than an observation")
+
+    async def close(self) -> None:
+        """End the session."""
+        try:
+            await self._socket.send(json.dumps({"type": "close"}))
+        except WebSocketException:
+            return  # it has ended already
+        await self._socket.close()

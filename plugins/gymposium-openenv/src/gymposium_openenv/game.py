@@ -1,0 +1,101 @@
+"""The game: one episode of a remote environment is one match of one seat."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+from gymposium import GameSpec
+from gymposium.errors import BadRecord
+from gymposium.games.protocol import Event, Style
+from gymposium.strict_json import strict_json
+from gymposium_openenv.actions import Actions
+from gymposium_openenv.connection import Address
+from gymposium_openenv.example import example_url
+from gymposium_openenv.match import OpenEnvMatch
+
+
+def make(spec: GameSpec, params: Mapping[str, Any]) -> OpenEnvGame:
+    """The game of an address. The server is asked when a match begins or the rules are read, which records are not."""
+    return OpenEnvGame(spec, params)
+
+
+class OpenEnvGame:
+    """The game that a server lends. Immutable."""
+
+    seats = 1
+    num_actions = 0
+    tensor_shape: tuple[int, ...] | None = None
+    move_pattern: re.Pattern[str] | None = None
+
+    def __init__(self, spec: GameSpec, params: Mapping[str, Any], record: Sequence[Event] = ()) -> None:
+        """`record` holds the events whose answers new matches take, in place of the server's."""
+        self.spec = spec
+        self.params: Mapping[str, Any] = MappingProxyType(dict(params))
+        self.name = spec.full_name(params)
+        self.record = tuple(record)
+        self.utility_range = (float(params["min_return"]), float(params["max_return"]))
+        self.max_decisions: int = params["max_steps"]
+
+    @cached_property
+    def address(self) -> Address:
+        """The address of the server; that of the example if none is given."""
+        return Address(self.params["url"] or example_url(), self.params["token"])
+
+    @cached_property
+    def about(self) -> Mapping[str, Any]:
+        """What the server says of itself, or what the record holds: `schema` of an action, and `description`."""
+        if self.record:
+            return about_in(self.record[0])
+        schema = self.address.read("/schema").get("action")
+        described = str(self.address.read("/metadata").get("description", ""))
+        return {"schema": schema, "description": " ".join(described.split())}
+
+    @cached_property
+    def actions(self) -> Actions:
+        """The actions of the environment."""
+        return Actions(self.about["schema"])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        from gymposium.games.registry import load_game
+
+        return load_game, (self.name,)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> OpenEnvGame:
+        return self  # it never changes
+
+    def rules(self, seat: int, style: Style = "full") -> str:
+        described, (least, most) = self.about["description"], self.utility_range
+        if style == "compact":
+            return f"{self.actions.in_words(style)}steps {self.max_decisions}; return {least:g} to {most:g}\n"
+        head = f"{described}\n" if described else ""
+        end = f"You have {self.max_decisions} steps. Your return is the sum of rewards, from {least:g} to {most:g}."
+        return f"{head}{self.actions.in_words(style)}{end}\n"
+
+    def new(self, seed: int) -> OpenEnvMatch:
+        return OpenEnvMatch(self, seed)
+
+    def load(self, events: Sequence[Event], seed: int | None = None) -> OpenEnvMatch:
+        if not events:
+            raise BadRecord("A record of an environment has at least its first observation.")
+        return OpenEnvMatch(self, seed, events)
+
+    @property
+    def pure(self) -> bool:
+        return False
+
+    def recorded(self, events: Sequence[Event]) -> OpenEnvGame:
+        return OpenEnvGame(self.spec, self.params, events)
+
+
+def about_in(event: Event) -> Mapping[str, Any]:
+    """What the first event of a match says of the environment. Raises `BadRecord` if it is none."""
+    try:
+        about = strict_json(event.move)["about"]
+        Actions(about["schema"])
+        return {"schema": about["schema"], "description": str(about["description"])}
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise BadRecord("Event 0 is no first observation of an environment.") from error

@@ -1,0 +1,211 @@
+"""The match of one episode: replies and the server's answers as events, from which everything that is shown follows."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import weakref
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from gymposium.errors import BadRecord, CannotPlayOn, NoSampler, WorldBroke, WrongSeat
+from gymposium.games.protocol import CHANCE, Event, Game, Observation, Style
+from gymposium.strict_json import strict_json
+from gymposium.visible import is_encodable
+from gymposium.worlds.running import start
+from gymposium_openenv.actions import Actions, BadAction
+from gymposium_openenv.connection import Address, Connection
+
+if TYPE_CHECKING:
+    import numpy as np
+
+LONGEST = 20_000
+"""Number of characters of an observation that are shown; the rest is cut off, and the text says so."""
+_GREATEST_SEED = 2**31
+
+
+class OfServer(Protocol):
+    """What a match reads of its game."""
+
+    name: str
+    utility_range: tuple[float, float]
+    max_decisions: int
+    record: tuple[Event, ...]
+
+    @property
+    def address(self) -> Address: ...
+
+    @property
+    def about(self) -> Mapping[str, Any]: ...
+
+    @property
+    def actions(self) -> Actions: ...
+
+    def load(self, events: Sequence[Event], seed: int | None = None) -> OpenEnvMatch: ...
+
+
+class OpenEnvMatch:
+    """A match that is one episode. Its events are the first observation, with what the server says of itself, and then
+    each reply and its answer. Each new match has a connection of its own; a loaded one has none."""
+
+    def __init__(self, game: OfServer, seed: int | None, events: Sequence[Event] = ()) -> None:
+        self._game, self.seed = game, seed
+        self.events: list[Event] = []
+        self._text, self._return, self._over = "", 0.0, False
+        self._steps = self._invalid = 0
+        self._connection: Connection | None = None
+        self._closing: weakref.finalize[[Connection], OpenEnvMatch] | None = None
+        if events:
+            self._load(events)
+        elif game.record:
+            self._note(game.record[0])
+        else:
+            assert seed is not None, "a new match has a seed"
+            about = dict(game.about)  # read here, not in the loop of all worlds, where it would block other matches
+            self._note(start(self._opened(seed, about)).result())
+
+    @property
+    def game(self) -> Game:
+        return cast(Game, self._game)
+
+    def to_move(self) -> tuple[int, ...]:
+        return () if self._over else (0,)
+
+    def legal_moves(self, seat: int) -> list[str] | None:
+        return None
+
+    def legal_actions(self, seat: int) -> list[int]:
+        return []
+
+    def observe(self, seat: int, style: Style = "full") -> Observation:
+        return Observation(seat, self._text, None)
+
+    def view(self, seat: int) -> str:
+        return self._text
+
+    def tensor(self, seat: int) -> np.ndarray:
+        raise ValueError(f"{self._game.name} has no tensor observation; use observation='text'.")
+
+    def returns(self) -> tuple[float, ...]:
+        return (self._return,)
+
+    def report(self, seat: int) -> Mapping[str, float]:
+        """The number of steps, and of replies that were no actions."""
+        return {"steps": float(self._steps), "invalid_replies": float(self._invalid)}
+
+    def apply(self, moves: Mapping[int, str]) -> None:
+        done = self.begin_moves(moves)
+        done.exception()  # waits; `finish_moves` raises it
+        self.finish_moves(done)
+
+    def begin_moves(self, moves: Mapping[int, str]) -> Future[tuple[Event, Event]]:
+        if self._over or set(moves) != {0}:
+            raise WrongSeat(moves, self.to_move())
+        return start(self._outcome(Event(0, moves[0])))
+
+    def finish_moves(self, done: Future[tuple[Event, Event]]) -> None:
+        move, answer = done.result()
+        self.events.append(move)
+        self._note(answer)
+
+    def fork(self, rng: random.Random) -> OpenEnvMatch:
+        return self._game.load(self.events, self.seed)
+
+    def resample(self, seat: int, rng: random.Random) -> OpenEnvMatch:
+        raise NoSampler(f"{self._game.name}: search cannot guess what the server would answer.")
+
+    # -- the server
+
+    async def _opened(self, seed: int, about: Mapping[str, Any]) -> Event:
+        self._connection = connection = await Connection.open(self._game.address)
+        self._closing = weakref.finalize(self, _close, connection)
+        self._closing.atexit = False
+        shown = await connection.ask("reset", {"seed": seed % _GREATEST_SEED})
+        return Event(CHANCE, self._answer(shown, steps=0, about=about))
+
+    async def _outcome(self, move: Event) -> tuple[Event, Event]:
+        """The reply and the answer to it: of the server, or of the record."""
+        if record := self._game.record:
+            number = len(self.events) + 1
+            if number >= len(record):
+                raise CannotPlayOn(
+                    f"{self._game.name}: a record cannot be played on, because the server would not answer it."
+                )
+            return move, record[number]
+        if self._connection is None:
+            raise CannotPlayOn(f"{self._game.name}: a loaded match cannot be played on. Start a new match.")
+        steps = self._steps + 1
+        try:
+            shown = await self._connection.ask("step", self._game.actions.action(move.move))
+        except BadAction as error:
+            over = steps >= self._game.max_decisions
+            refused = {"text": f"{error}\n{self._text}", "reward": 0.0, "over": over, "invalid": True}
+            return move, Event(CHANCE, json.dumps(refused, ensure_ascii=False))
+        return move, Event(CHANCE, self._answer(shown, steps=steps))
+
+    def _answer(self, shown: Mapping[str, Any], *, steps: int, **more: Any) -> str:
+        """The event of an observation. Raises `WorldBroke` for one that cannot be played."""
+        reward = shown.get("reward")
+        if not isinstance(reward, int | float | None) or not math.isfinite(reward or 0.0):
+            raise WorldBroke(f"The server sent the reward {str(reward)[:80]!r}, which is no number")
+        over = bool(shown.get("done")) or steps >= self._game.max_decisions
+        total, (least, most) = self._return + float(reward or 0.0), self._game.utility_range
+        if over and not least - 1e-6 <= total <= most + 1e-6:
+            raise WorldBroke(
+                f"The rewards add up to {total:g}, which is not from {least:g} to {most:g}: give min_return and "
+                f"max_return among the parameters of the game"
+            )
+        event = {"text": in_words(shown["observation"]), "reward": float(reward or 0.0), "over": over, "invalid": False}
+        return json.dumps({**event, **more}, ensure_ascii=False, allow_nan=False)
+
+    # -- events
+
+    def _note(self, event: Event) -> None:
+        """Add an answer. Raises `BadRecord` for an event that is none."""
+        try:
+            answer = strict_json(event.move)
+            text, reward, over, invalid = answer["text"], answer["reward"], answer["over"], answer["invalid"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise BadRecord(f"Event {len(self.events)} is no answer of a server.") from error
+        if event.seat != CHANCE or not isinstance(text, str) or type(reward) is not float:
+            raise BadRecord(f"Event {len(self.events)} is no answer of a server.")
+        self._text, self._return, self._over = text, self._return + reward, over is True
+        self._steps += bool(self.events)
+        self._invalid += invalid is True
+        self.events.append(event)
+        if self._over and self._closing is not None and self._closing.detach() and self._connection is not None:
+            start(self._connection.close())
+
+    def _load(self, events: Sequence[Event]) -> None:
+        for number, event in enumerate(events):
+            if number % 2 == 0:
+                self._note(Event(*event))
+            elif event[0] != 0 or self._over or number + 1 == len(events):
+                raise BadRecord(f"Event {number} ({event[1][:80]!r}) is of seat {event[0]}, which is not to move.")
+            else:
+                self.events.append(Event(*event))
+
+
+def in_words(observation: Mapping[str, Any]) -> str:
+    """An observation as lines of text: its only field as it is, or each field with its name."""
+    fields = {name: value for name, value in observation.items() if name not in ("metadata", "done", "reward")}
+    if len(fields) == 1 and isinstance(value := next(iter(fields.values())), str):
+        text = value
+    else:
+        text = "\n".join(f"{name}: {_shown(value)}" for name, value in fields.items())
+    if not is_encodable(text):
+        return "The environment sent something that is not text.\n"
+    if len(text) > LONGEST:
+        text = f"{text[:LONGEST]}\n[cut off: the whole observation has {len(text):,} characters]"
+    return text if text.endswith("\n") or not text else f"{text}\n"
+
+
+def _shown(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _close(connection: Connection) -> None:
+    """Let a session end, without waiting for it."""
+    start(connection.close())

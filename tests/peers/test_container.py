@@ -1,0 +1,146 @@
+"""The Dockerfile of `gymposium serve-env`, built and run: `tox run -e container`.
+
+It needs `buildah` and `podman`, and an image of Python: one that is there, one that can be pulled, or one that
+`debootstrap` makes. What is missing stands in the reason why the test was not tried.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("websockets", reason="not tried: websockets is not installed")
+
+from tests.gymposium.serving.environments.conftest import Client
+from tests.gymposium.serving.environments.test_playing import episode_here, episode_there
+from websockets.sync.client import connect
+
+from gymposium import load_game
+from gymposium.records import verify_file
+from gymposium.serving.environments.dockerfile import PORT, dockerfile_for
+from gymposium.serving.listening import TOKEN
+
+ROOT = Path(__file__).parents[2]
+PYTHON = f"docker.io/library/python:{sys.version_info.major}.{sys.version_info.minor}-slim"
+IMAGE = "localhost/gymposium-env-test"
+GAMES = ("tic_tac_toe", "kuhn_poker", "mail")
+RUN = ("--read-only", "--tmpfs", "/tmp", "--network", "host", "--no-healthcheck")
+LIMITS = ("--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1024:1024")
+
+if not os.environ.get("GYMPOSIUM_CONTAINER"):
+    pytest.skip("not tried: building takes minutes; tox run -e container does it", allow_module_level=True)
+
+
+def sh(*command: str | Path, check: bool = True) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True, check=False)
+    if check and done.returncode:
+        pytest.fail(f"{command}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
+    return done
+
+
+def make_base(folder: Path) -> None:
+    """Make sure that there is an image of Python."""
+    if not sh("podman", "image", "exists", PYTHON, check=False).returncode:
+        return
+    if not sh("podman", "pull", PYTHON, check=False).returncode:
+        return
+    if shutil.which("debootstrap") is None:
+        pytest.skip(f"not tried: {PYTHON} cannot be pulled, and debootstrap is not installed")
+    root = folder / "root"
+    sh("debootstrap", "--variant=minbase", "--include=python3,python3-pip,ca-certificates", "stable", root)
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    if not (root / "usr/bin" / version).exists():
+        pytest.skip(f"not tried: Debian stable has no {version}, for which the wheels are")
+    (root / "usr/bin/python").symlink_to("python3")
+    (root / f"usr/lib/{version}/EXTERNALLY-MANAGED").unlink(missing_ok=True)
+    archive = folder / "root.tar"
+    sh("tar", "-C", root, "-cf", archive, ".")
+    sh("podman", "import", archive, PYTHON)
+
+
+@pytest.fixture(scope="module")
+def image(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The image, built without an index of packages from wheels beside the Dockerfile."""
+    for tool in ("buildah", "podman"):
+        if shutil.which(tool) is None:
+            pytest.skip(f"not tried: {tool} is not installed")
+    make_base(tmp_path_factory.mktemp("base"))
+    context = tmp_path_factory.mktemp("context")
+    wheels, pip = context / "wheels", (sys.executable, "-m", "pip")
+    own = [ROOT / "packages/gymposium", ROOT / "plugins/gymposium-worlds"]
+    sh(*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", wheels, *own)
+    sh(*pip, "download", "-d", wheels, "--find-links", wheels, "gymposium[serve,worlds]", "gymposium-worlds")
+    (context / "Dockerfile").write_text(dockerfile_for(GAMES, ["random"], "forfeit"), encoding="utf-8")
+    chroot = ("--isolation", "chroot", "--format", "docker", "--env", "PIP_NO_INDEX=1")
+    sh("buildah", "bud", *chroot, "-t", IMAGE, context)
+    return IMAGE
+
+
+@pytest.fixture(scope="module")
+def podman(image: str) -> Sequence[str]:
+    """Podman with a runtime that can run a container here."""
+    reasons = []
+    for runtime in ((), ("--runtime", "runc")):
+        tried = sh("podman", *runtime, "run", "--rm", *RUN, *LIMITS, image, "--help", check=False)
+        if not tried.returncode:
+            return ("podman", *runtime)
+        reasons.append(tried.stderr.strip().splitlines()[-1])
+    pytest.skip(f"not tried: no container can be run here ({'; '.join(reasons)})")
+
+
+@pytest.fixture(scope="module")
+def data(podman: Sequence[str], image: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The folder of the volume of a server that runs."""
+    folder, name = tmp_path_factory.mktemp("data"), "gymposium-env-test"
+    run = [*podman, "run", "--rm", "--name", name, *RUN, *LIMITS, "-e", TOKEN, "-v", f"{folder}:/data:U", image]
+    with subprocess.Popen(run, stdout=subprocess.PIPE, text=True, env={**os.environ, TOKEN: "s3cret"}) as server:
+        try:
+            assert server.stdout is not None
+            assert server.stdout.readline().startswith("http://")  # it listens
+            yield folder
+        finally:
+            sh(*podman, "stop", "-t", "3", name, check=False)
+
+
+def test_it_is_not_root_and_writes_to_its_volume_alone(podman: Sequence[str], data: Path) -> None:
+    inside = (*podman, "exec", "gymposium-env-test")
+    assert sh(*inside, "id", "-u").stdout.strip() == "10001"
+    assert "Read-only file system" in sh(*inside, "touch", "/usr/local/x", check=False).stderr
+    sh(*inside, "touch", "/data/x")
+    assert (data / "x").exists()
+
+
+def test_its_health_check_passes(podman: Sequence[str], data: Path) -> None:
+    _, command = dockerfile_for(GAMES, ["random"], "forfeit").split("    CMD [", 1)
+    check = command.split("]\n", 1)[0]
+    sh(*podman, "exec", "gymposium-env-test", *[part.strip(' "') for part in check.split('", "')])
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_it_plays_as_here(game: str, data: Path) -> None:
+    seats = load_game(game).seats
+    headers = {"Authorization": "Bearer s3cret"}
+    with connect(f"ws://127.0.0.1:{PORT}/ws", additional_headers=headers) as socket:
+        client = Client(socket)
+        for seed in range(100):
+            seat = seed % seats
+            assert episode_here(game, seed, seat=seat) == episode_there(client, game, seed, seat=seat)
+
+
+def test_without_a_token_it_does_not_start(podman: Sequence[str], image: str) -> None:
+    done = sh(*podman, "run", "--rm", *RUN, *LIMITS, image, check=False)
+    assert done.returncode == 2
+    assert "so it needs a token" in done.stderr
+
+
+def test_its_records_verify(data: Path) -> None:
+    [file] = data.glob("gymposium-runs/*/matches.jsonl")
+    verified = verify_file(file)
+    assert verified.matches >= 100
+    assert verified.problems == []

@@ -1,0 +1,177 @@
+"""OpenEnv's own client plays every game over the wire, and an OpenEnv server is played as a game: `tox run -m peers`
+installs the real library.
+
+`GYMPOSIUM_SEEDS` is the number of seeds of each game, 100 by default; ten times as many in five quick games.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gymposium import load_game
+from gymposium.allowed import VARIABLE
+from gymposium.driver import MatchJob, play
+from gymposium.envs.gym import TextGameEnv
+from gymposium.plugins.host import host
+from gymposium.records import RecordWriter, verify_file
+from gymposium.serving.environments import EnvOffer, environments_app
+from gymposium.serving.listening import Listener
+from gymposium.streams import stream
+from gymposium.testing.walk import AnyPlayer, any_reply
+
+openenv = pytest.importorskip("openenv.core", reason="openenv is not installed: tox run -m peers")
+generic_client = pytest.importorskip("openenv.core.generic_client")
+
+pytestmark = pytest.mark.filterwarnings("default")  # OpenEnv's own
+
+SEEDS = int(os.environ.get("GYMPOSIUM_SEEDS", "100"))
+QUICK = ("tic_tac_toe", "kuhn_poker", "leduc_poker", "blackjack", "liars_dice")
+GAMES = [spec.name for spec in host().games.values() if spec.name not in ("mcp", "openenv")]
+
+
+def here(game: str, seed: int, seat: int) -> list[Any]:
+    """Every observation, with legal moves and reward, of an episode with random replies."""
+    env, rng = TextGameEnv(game, seat=seat), stream(seed, "replies")
+    text, info = env.reset(seed=seed)
+    shown: list[Any] = [(text, info.get("legal_moves"), None)]
+    over = env.played is not None
+    while not over or len(shown) == 1:
+        text, reward, over, _, info = env.step(any_reply(env.game, info, text, rng))
+        shown.append((text, info.get("legal_moves"), reward))
+    return [*shown, info["result"], info.get("report")]
+
+
+def there(client: Any, game: str, seed: int, seat: int) -> list[Any]:
+    """The same over the wire."""
+    loaded, rng = load_game(game), stream(seed, "replies")
+    result = client.reset(game=game, seed=seed, seat=seat)
+    shown: list[Any] = [(result.observation["text"], result.observation["legal_moves"], result.reward)]
+    while not result.done:
+        seen = result.observation
+        result = client.step({"text": any_reply(loaded, seen, seen["text"], rng)})
+        shown.append((result.observation["text"], result.observation["legal_moves"], result.reward))
+    return [*shown, result.metadata["result"], result.metadata.get("report")]
+
+
+@pytest.fixture(scope="module")
+def lent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    """The address of a server of all games, and the file of its matches."""
+    file = tmp_path_factory.mktemp("lent") / "matches.jsonl"
+    with Listener("127.0.0.1", 0) as listener, RecordWriter(file) as records:
+        server = listener.server(environments_app(EnvOffer.of(GAMES), records.write))
+        thread = threading.Thread(target=listener.run, args=(server,))
+        thread.start()
+        yield listener.address, file
+        server.should_exit = True
+        thread.join()
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_the_real_client_plays_as_the_environment_here(game: str, lent: tuple[str, Path]) -> None:
+    began, seats = time.perf_counter(), load_game(game).seats
+    seeds = range(SEEDS * (10 if game in QUICK else 1))
+    with generic_client.GenericEnvClient(base_url=lent[0]).sync() as client:
+        for seed in seeds:
+            mine, theirs = here(game, seed, seed % seats), there(client, game, seed, seed % seats)
+            if len(theirs) == 3:  # over before the seat was asked: the wire says so at once, with the reward
+                assert theirs[0][2] == mine[1][2]
+                mine = [(mine[0][0], theirs[0][1], theirs[0][2]), *mine[2:]]
+            assert mine == theirs, (game, seed)
+    print(f"\n{game}: {len(seeds)} seeds equal in {time.perf_counter() - began:.1f} s")
+
+
+def test_the_records_of_the_server_verify(lent: tuple[str, Path]) -> None:
+    if not lent[1].stat().st_size:
+        pytest.skip("no game was played before")
+    verified = verify_file(lent[1])
+    print(f"\n{verified.matches} records verified")
+    assert verified.problems == []
+
+
+def test_the_real_client_is_told_what_is_wrong(lent: tuple[str, Path]) -> None:
+    with generic_client.GenericEnvClient(base_url=f"{lent[0]}/tic_tac_toe").sync() as client:
+        with pytest.raises(RuntimeError, match="send reset first"):
+            client.step({"text": "a1"})
+        with pytest.raises(RuntimeError, match="VALIDATION_ERROR"):
+            client.reset(opponent="../../etc/passwd")
+        client.reset(seed=3, episode_id="mine")
+        assert client.state() == {
+            "episode_id": "mine",
+            "step_count": 0,
+            "game": "tic_tac_toe",
+            "seat": 0,
+            "done": False,
+        }
+
+
+@pytest.fixture
+def counting() -> Iterator[str]:
+    """The address of a real OpenEnv server: a number is counted down by as much as one says."""
+    import uvicorn
+    from openenv.core.env_server.http_server import create_app
+    from openenv.core.env_server.interfaces import Environment
+    from openenv.core.env_server.types import Action, Observation, State
+
+    class Take(Action):
+        number: int
+
+    class Left(Observation):
+        text: str = ""
+        left: int = 0
+
+    class Counting(Environment):  # type: ignore[misc]
+        SUPPORTS_CONCURRENT_SESSIONS = True
+
+        def __init__(self) -> None:
+            super().__init__()
+            self._left, self._steps = 0, 0
+
+        def reset(self, seed: int | None = None, episode_id: str | None = None, **given: Any) -> Left:
+            self._left, self._steps = 5 + (seed or 0) % 3, 0
+            return Left(text="Count down to 0.", left=self._left)
+
+        def step(self, action: Take, **given: Any) -> Left:  # type: ignore[override]
+            self._left, self._steps = self._left - action.number, self._steps + 1
+            return Left(text="Go on.", left=self._left, done=self._left <= 0, reward=float(self._left == 0))
+
+        @property
+        def state(self) -> State:
+            return State(step_count=self._steps)
+
+    app = create_app(Counting, Take, Left, env_name="counting", max_concurrent_envs=128)
+    listening = socket.create_server(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+    thread.start()
+    yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+    server.should_exit = True
+    thread.join()
+
+
+class Counts(AnyPlayer):
+    """Takes two at a time, and once says something else."""
+
+    def _choose(self, ask: Any) -> str:
+        left = int(ask.observe("full").text.partition("left: ")[2].split()[0])
+        return "two" if ask.turn == 1 else f'{{"number": {min(left, 2)}}}'
+
+
+def test_a_real_server_is_played_as_a_game(counting: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    game = load_game(f"openenv:{counting}")
+    assert '"number"' in game.rules(0)
+    with RecordWriter(tmp_path / "m.jsonl") as writer:
+        for result in play(MatchJob(f"m{seed}", game, [Counts()], seed) for seed in range(100)):
+            writer.write(result)
+            assert result.returns == (1.0,), result.ending
+            assert result.reports[0]["invalid_replies"] == 1.0
+    monkeypatch.setenv(VARIABLE, "openenv:*")
+    verified = verify_file(tmp_path / "m.jsonl")
+    assert (verified.matches, verified.problems) == (100, [])

@@ -1,0 +1,284 @@
+"""Matches with servers: the example, gymposium's own, and one that misbehaves."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.gymposium.serving.conftest import start  # noqa: F401 (a fixture)
+from tests.gymposium.worlds.guessing import Says
+from websockets.sync.server import ServerConnection, serve
+
+import gymposium
+from gymposium import load_game
+from gymposium.allowed import VARIABLE
+from gymposium.driver import MatchJob, MatchResult, play
+from gymposium.errors import BadOption, BadParameter, CannotPlayOn, GymposiumError, NotAllowed, WorldBroke
+from gymposium.games.registry import load_named_game
+from gymposium.records import RecordWriter, verify_file
+from gymposium.serving.environments import EnvOffer, environments_app
+from gymposium.testing import QUICK, GameConformance
+from gymposium_openenv import connection
+from gymposium_openenv.match import LONGEST, in_words
+
+Answer = Callable[[dict[str, Any]], str | None]
+
+
+class TestOpenEnv(GameConformance):
+    game = "openenv"
+    effort = QUICK
+
+
+def shown(text: str = "go on", reward: Any = 0.0, *, done: bool = False) -> str:
+    return json.dumps({"type": "observation", "data": {"observation": {"text": text}, "reward": reward, "done": done}})
+
+
+@pytest.fixture
+def serving() -> Iterator[Callable[..., str]]:
+    """`serving(answer)` starts a server that answers each message by a function; None ends the connection."""
+    servers = []
+
+    def begin(answer: Answer, schema: Any = None, status: int = 200) -> str:
+        about = {
+            "/schema": {"action": schema or {"type": "object", "properties": {"text": {"type": "string"}}}},
+            "/metadata": {"name": "scripted", "description": "A scripted\n environment."},
+        }
+
+        def http(socket: ServerConnection, request: Any) -> Any:
+            if request.path == "/ws":
+                return None
+            return socket.respond(HTTPStatus(status), json.dumps(about[request.path]))
+
+        def talk(socket: ServerConnection) -> None:
+            for message in socket:
+                text = answer(json.loads(message))
+                if text is None:
+                    socket.close_socket()
+                    return
+                socket.send(text)
+
+        server = serve(talk, "127.0.0.1", 0, process_request=http)
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        servers.append((server, thread))
+        return f"openenv:http://127.0.0.1:{server.socket.getsockname()[1]}"
+
+    yield begin
+    for server, thread in servers:
+        server.shutdown()
+        thread.join()
+
+
+def scripted(*answers: str | None) -> Answer:
+    left = [shown("begin"), *answers]
+    return lambda sent: left.pop(0) if sent["type"] != "close" else None
+
+
+def played(game: str, *replies: str, file: Path | None = None) -> MatchResult:
+    (result,) = play([MatchJob("m", load_game(game), [Says(*replies)], 7)])
+    if file is not None:
+        with RecordWriter(file) as writer:
+            writer.write(result)
+    return result
+
+
+def test_the_example_is_won_by_halving() -> None:
+    match = load_game("openenv").new(4)
+    low, high = 1, 100
+    while match.to_move():
+        guess = (low + high) // 2
+        match.apply({0: str(guess)})
+        low, high = (guess + 1, high) if "Higher" in match.observe(0).text else (low, guess - 1)
+    assert (match.observe(0).text, match.returns()) == ("That is it.\n", (1.0,))
+
+
+def test_the_seed_arrives() -> None:
+    env = gymposium.envs.gym.TextGameEnv("openenv")
+    ends = []
+    for _ in range(2):
+        env.reset(seed=3)
+        ends.append([env.step("1")[0] for _ in range(6)])
+    assert ends[0] == ends[1]
+
+
+def test_records_verify_without_the_server(serving, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    game = serving(scripted(shown("one", 0.25), shown("two", 0.5, done=True)))
+    result = played(game, "a", "b", file=tmp_path / "m.jsonl")
+    assert (result.paid, result.reports[0]) == ((0.75,), {"steps": 2.0, "invalid_replies": 0.0})
+    monkeypatch.setenv(VARIABLE, "openenv:*")
+    monkeypatch.setattr(connection, "connect", None)
+    monkeypatch.setattr(connection, "build_opener", None)
+    verified = verify_file(tmp_path / "m.jsonl")
+    assert (verified.matches, verified.unchecked, verified.problems) == (1, 1, [])
+
+
+def test_a_changed_record_does_not_verify(serving, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "m.jsonl"
+    played(serving(scripted(shown("one", 1.0, done=True))), "a", file=file)
+    monkeypatch.setenv(VARIABLE, "openenv:*")
+    for old, new in (('"returns":[1.0]', '"returns":[0.5]'), ("one", "two"), ('[0,"a"]', '[0,"b"]')):
+        text = file.read_text()
+        assert old in text
+        changed = tmp_path / "changed.jsonl"
+        changed.write_text(text.replace(old, new))
+        problems = verify_file(changed).problems
+        # what the server said cannot be known any more: only a manifest finds that it was changed
+        assert bool(problems) == (old != "one"), old
+
+
+def test_a_file_needs_permission_for_an_address() -> None:
+    with pytest.raises(NotAllowed, match="its parameter url opens an address"):
+        load_named_game("openenv:http://192.0.2.1:8000")
+    with pytest.raises(NotAllowed, match="its parameter token opens a secret"):
+        load_named_game("openenv(token=HOME)")
+    assert load_named_game("openenv").name == "openenv"
+
+
+def test_names() -> None:
+    game = load_game("openenv:http://127.0.0.1:1/a(max_steps=5)")
+    assert game.name == "openenv:http://127.0.0.1:1/a(max_steps=5)"
+    assert load_game("openenv", url="http://127.0.0.1:1/a", max_steps=5) is game
+    with pytest.raises(BadParameter, match="given twice"):
+        load_game("openenv:http://127.0.0.1:1(url=http://127.0.0.1:2)")
+    with pytest.raises(BadParameter, match="given twice"):
+        load_game("openenv:http://127.0.0.1:1", url="http://127.0.0.1:2")
+
+
+@pytest.mark.parametrize("url", ["ftp://host", "host:80", "file:///etc/passwd", "http://user:pass@host"])
+def test_what_is_no_address(url: str) -> None:
+    with pytest.raises(BadParameter, match="write the address of an OpenEnv server"):
+        load_game("openenv", url=url).new(0)
+
+
+def test_a_server_that_is_not_there() -> None:
+    with pytest.raises(GymposiumError, match="Is an OpenEnv server there"):
+        load_game("openenv:http://127.0.0.1:1").new(0)
+
+
+def test_redirections_are_not_followed(serving) -> None:
+    with pytest.raises(GymposiumError, match="Is an OpenEnv server there"):
+        load_game(serving(scripted(), status=302)).new(0)
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (None, "The connection was lost"),
+        ("no json", "The server sent no JSON"),
+        ('{"type": "state", "data": {}}', "something else than an observation"),
+        ('{"type": "error", "data": {"message": "it broke", "code": "EXECUTION_ERROR"}}', "refused step: it broke"),
+        (shown(reward="1"), "which is no number"),
+        (shown(reward=True, done=True).replace("true", "1e999", 1), "which is no number"),
+        (shown(reward=3.0, done=True), "not from 0 to 1: give min_return and max_return"),
+    ],
+)
+def test_a_server_that_fails_pays_nothing(serving, tmp_path: Path, answer: str | None, why: str) -> None:
+    game = load_game(serving(scripted(answer)))
+    (result,) = play([MatchJob("m", game, [Says("a")], 7)], schedule="streaming")
+    assert result.ending.broke_off
+    assert why in result.ending.detail
+    assert result.returns == ()
+
+
+def test_a_lost_connection_ends_one_match_of_many(serving) -> None:
+    def answer(sent: dict[str, Any]) -> str | None:
+        if sent["type"] == "step":
+            return None if sent["data"]["text"] == "lose" else shown("end", 1.0, done=True)
+        return shown("begin")
+
+    game = load_game(serving(answer))
+    jobs = [MatchJob(f"m{n}", game, [Says("lose" if n == 1 else "go")], n) for n in range(4)]
+    results = {result.job.id: result for result in play(jobs, schedule="streaming")}
+    assert [results[f"m{n}"].ending.broke_off for n in range(4)] == [False, True, False, False]
+    assert results["m2"].returns == (1.0,)
+
+
+def test_a_reply_that_is_no_action_costs_a_step(serving) -> None:
+    schema = {"type": "object", "properties": {"row": {"type": "integer"}}, "required": ["row"]}
+    game = load_game(serving(scripted(shown("good", 1.0, done=True)), schema), max_steps=3)
+    assert '"row": {"type": "integer"}' in game.rules(0)
+    match = game.new(0)
+    match.apply({0: "row 2"})
+    assert match.observe(0).text.startswith("Your reply is not JSON")
+    assert match.observe(0).text.endswith("begin\n")
+    match.apply({0: '{"row": 2}'})
+    assert (match.returns(), match.report(0)) == ((1.0,), {"steps": 2.0, "invalid_replies": 1.0})
+
+
+def test_an_action_that_the_server_refuses_costs_a_step(serving) -> None:
+    refusal = '{"type": "error", "data": {"message": "too tall", "code": "VALIDATION_ERROR"}}'
+    match = load_game(serving(scripted(refusal, shown("ok", done=True)))).new(0)
+    match.apply({0: "a"})
+    assert match.observe(0).text == "The environment refuses your reply: too tall.\nbegin\n"
+    assert match.to_move() == (0,)
+
+
+def test_steps_are_bounded(serving) -> None:
+    match = load_game(serving(lambda sent: shown()), max_steps=2).new(0)
+    match.apply({0: "a"})
+    match.apply({0: "a"})
+    assert match.to_move() == ()
+
+
+def test_a_loaded_match_is_not_played_on(serving) -> None:
+    game = load_game(serving(lambda sent: shown()))
+    match = game.new(0)
+    match.apply({0: "a"})
+    with pytest.raises(CannotPlayOn):
+        game.load(match.events, 0).apply({0: "b"})
+
+
+def test_a_token_is_sent_and_stands_in_no_name(monkeypatch: pytest.MonkeyPatch, start) -> None:  # noqa: F811
+    app = environments_app(EnvOffer.of(["tic_tac_toe"]), lambda played: None, token="s3cret")
+    url = f"openenv:{start(app).address}"
+    with pytest.raises(GymposiumError, match="401"):
+        load_game(url).new(0)
+    with pytest.raises(BadOption, match="set the environment variable THE_TOKEN"):
+        load_game(url, token="THE_TOKEN").new(0)
+    monkeypatch.setenv("THE_TOKEN", "s3cret")
+    game = load_game(url, token="THE_TOKEN", min_return=-1.0)
+    assert "s3cret" not in game.name
+    assert "legal_moves:" in game.new(0).observe(0).text
+
+
+def test_a_game_that_gymposium_lends(start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    """Rewards at the end of both are those of the same seed and moves."""
+    with RecordWriter(tmp_path / "lent.jsonl") as lent:
+        address = start(environments_app(EnvOffer.of(["tic_tac_toe", "kuhn_poker"]), lent.write)).address
+        game = f"openenv:{address}/kuhn_poker(min_return=-2,max_return=2)"
+        here = played(game, "pass", "pass", file=tmp_path / "m.jsonl")
+    assert not here.ending.broke_off
+    monkeypatch.setenv(VARIABLE, "openenv:*")
+    assert verify_file(tmp_path / "m.jsonl").problems == []
+    assert verify_file(tmp_path / "lent.jsonl").problems == []
+    (there,) = map(json.loads, (tmp_path / "lent.jsonl").read_text(encoding="utf-8").splitlines())
+    assert (there["seed"], there["returns"][0]) == (7, here.returns[0])
+
+
+@pytest.mark.parametrize(
+    ("observation", "text"),
+    [
+        ({"text": "hello", "metadata": {"a": 1}}, "hello\n"),
+        ({"text": "hello", "score": 3, "done": False}, "text: hello\nscore: 3\n"),
+        ({"board": [[1, 2]]}, "board: [[1, 2]]\n"),
+        ({}, ""),
+        ({"text": "\ud800"}, "The environment sent something that is not text.\n"),
+    ],
+)
+def test_observations_in_words(observation: dict[str, Any], text: str) -> None:
+    assert in_words(observation) == text
+
+
+def test_long_observations_are_cut_off() -> None:
+    text = in_words({"text": "x" * (LONGEST + 1)})
+    assert text == f"{'x' * LONGEST}\n[cut off: the whole observation has 20,001 characters]\n"
+
+
+def test_a_server_that_is_gone_at_the_beginning(serving) -> None:
+    with pytest.raises(WorldBroke, match="The connection was lost"):
+        load_game(serving(lambda sent: None)).new(0)
