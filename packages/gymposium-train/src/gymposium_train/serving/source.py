@@ -80,5 +80,5 @@ def session_source(settings: SessionSettings, start: SourceStart) -> SessionSour
         start.config.rollout.group_size,
     )
     start.resources.callback(service.close)
-    start.resources.enter_context(serve(service, settings))
+    start.resources.enter_context(serve(service, settings, start.directory))
     return SessionSource(service, start.stop_here)
