@@ -17,6 +17,7 @@ from gymposium.viewer.playing.forms import Form
 from gymposium.viewer.playing.store import MatchStore
 
 from .conftest import write
+from .served import Served
 
 SECRET = "nobody-may-read-this"
 
@@ -85,17 +86,30 @@ def test_the_directory_itself_may_be_a_link(serve: Any, shown: Path, tmp_path: P
 
 
 @pytest.mark.parametrize(
-    "name", ["config.json", "results.json", "metrics.jsonl", "samples.jsonl", "matches/train.jsonl"]
+    "name",
+    [
+        "config.json",
+        "results.json",
+        "metrics.jsonl",
+        "samples.jsonl",
+        "matches/train.jsonl",
+        "sessions.sqlite",
+        "sessions.sqlite-wal",
+    ],
 )
 def test_a_run_with_a_file_outside_is_not_read(
-    serve: Any, training_run: Callable[..., Any], tmp_path: Path, name: str
+    serve: Any, training_run: Callable[..., Any], request: pytest.FixtureRequest, tmp_path: Path, name: str
 ) -> None:
     for run in (training_run("linked"), training_run("whole")):
         run.log(1)
         run.keep(1, text=SECRET if run.path.name == "linked" else "b2")
+        served = Served(run.path)
+        request.addfinalizer(served.file.close)  # its log stays beside it
+        served.turn(served.begin("s-1"), SECRET if run.path.name == "linked" else "b2")
     linked = tmp_path / "training" / "linked" / name
     address = serve(tmp_path / "training")
     assert ask(address, "runs/linked/index.html")[0] == 200
+    assert SECRET in ask(address, "runs/linked/sessions/s-1.html")[1]
     linked.rename(tmp_path / "moved")
     linked.symlink_to(tmp_path / "moved")
     status, page = ask(address, "runs.html")
@@ -103,7 +117,8 @@ def test_a_run_with_a_file_outside_is_not_read(
     assert "runs/whole/index.html" in page
     assert "runs/linked/index.html" not in page
     assert f"linked/{name}</span> leads, through a symbolic link, out" in page
-    for path in ("index.html", "curves.js", "events", "rollouts.html", "rollouts/1-0.html", "match?id=train-0-0-0"):
+    pages = ("index.html", "curves.js", "events", "rollouts.html", "rollouts/1-0.html", "match?id=train-0-0-0")
+    for path in (*pages, "sessions.html", "sessions.events", "sessions/s-1.html"):
         assert ask(address, f"runs/linked/{path}")[0] == 404
     assert SECRET not in exported(tmp_path / "training", tmp_path / "site")
 

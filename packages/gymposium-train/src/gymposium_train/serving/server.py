@@ -18,6 +18,7 @@ from gymposium_train.progress import say
 from gymposium_train.serving.app import Api, needs_token
 from gymposium_train.serving.checkpoints import Checkpoints
 from gymposium_train.serving.model_app import ModelApi
+from gymposium_train.serving.pages import sessions_address, with_pages
 from gymposium_train.serving.service import Service
 from gymposium_train.serving.settings import SessionSettings
 
@@ -26,12 +27,15 @@ from gymposium_train.serving.settings import SessionSettings
 def serve(
     service: Service, settings: SessionSettings, directory: Path, config: TrainConfig, token: str | None
 ) -> Iterator[str]:
-    """Serve the service of the run in `directory` during the block, and yield its address. Raises `BadOption` if the
-    server cannot listen there, or if other machines could reach it without a token."""
+    """Serve the service of the run in `directory`, and the pages of that directory, during the block, and yield its
+    address. Raises `BadOption` if the server cannot listen there, or if other machines could reach it without a
+    token."""
     with Listener(settings.host, settings.port, names=settings.names, token=token, variable=TOKEN) as listener:
         routes = Api(service, Checkpoints(directory, config), listener.address).routes()
-        with _running(listener, api(routes, names=listener.names, token=token, needs_token=needs_token)):
+        app = api(routes, names=listener.names, token=token, needs_token=needs_token)
+        with _running(listener, with_pages(app, directory, names=listener.names, token=token)):
             say(f"Serving at {listener.address}")
+            say(f"Sessions are shown at {sessions_address(listener.address, directory, token)}")
             yield listener.address
 
 

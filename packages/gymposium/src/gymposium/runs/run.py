@@ -35,6 +35,11 @@ class Run:
         return self.path / "matches" / "train.jsonl"
 
     @property
+    def sessions(self) -> Path:
+        """The file of the sessions that it learns from, if it is served over HTTP."""
+        return self.path / "sessions.sqlite"
+
+    @property
     def finished(self) -> bool:
         """True if the run has written its report, which is the last file that it writes."""
         return (self.path / "report.html").is_file()
@@ -54,7 +59,10 @@ class Run:
     def outside(self, directory: Path) -> Path | None:
         """The first of its paths that a symbolic link takes out of the directory, or None."""
         small = (self.path / name for name in ("config.json", "versions.json", "results.json", "report.html"))
-        paths = (self.path, *small, self.metrics, self.samples, self.matches)
+        beside = (
+            self.sessions.with_name(f"{self.sessions.name}{end}") for end in ("-wal", "-shm")
+        )  # SQLite reads them
+        paths = (self.path, *small, self.metrics, self.samples, self.matches, self.sessions, *beside)
         return next((path for path in paths if leads_out(path, directory)), None)
 
     def _data(self, name: str) -> dict[str, Any] | Problem:

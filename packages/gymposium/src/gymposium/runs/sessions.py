@@ -128,6 +128,8 @@ class SessionsFile:
         self.path = path
         self._lock = RLock()
         mode = "ro" if read_only else "rwc"
+        if read_only and not path.with_name(f"{path.name}-wal").exists():
+            mode += "&immutable=1"  # nobody writes it, and SQLite then makes no files beside it
         try:
             self._file = sqlite3.connect(
                 f"file:{quote(str(path.absolute()))}?mode={mode}",
@@ -147,6 +149,7 @@ class SessionsFile:
         except sqlite3.Error as error:
             raise BadRecord(f"{path} cannot be read as a file of sessions ({error})") from error
         if found != FORMAT:
+            self._file.close()
             raise BadRecord(f"{path} holds sessions of version {found}, and this version reads {FORMAT}")
 
     def close(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
 
@@ -25,10 +25,10 @@ PARTS = ("gymposium.viewer.replays", "gymposium.viewer.training", "gymposium.vie
 """The packages of the parts, in the order of their tabs. Each has a function `make(viewer) -> Part`."""
 
 
-def view(directory: Path, *, live: bool = True) -> Viewer:
-    """A viewer of a directory with all parts."""
+def view(directory: Path, *, live: bool = True, parts: Sequence[str] = PARTS) -> Viewer:
+    """A viewer of a directory with all parts, or with those of these packages."""
     viewer = Viewer(directory, live)
-    viewer.parts += [import_module(name).make(viewer) for name in PARTS]
+    viewer.parts += [import_module(name).make(viewer) for name in parts]
     return viewer
 
 

@@ -76,7 +76,7 @@ class RequestGuard:
         tokens = [value for name, value in query if name == "token"]
         if tokens and scope["method"] in _READS:
             if not self._is_token(tokens[-1]):
-                return _no(401, "This is not the token that gymposium view printed.")
+                return _no(401, "This is not the token of this server.")
             rest = urlencode([(name, value) for name, value in query if name != "token"])
             # relative, so that no path can lead to another site
             onward = RedirectResponse(f"?{rest}", status_code=303)
@@ -90,7 +90,7 @@ class RequestGuard:
             kept = None
         if kept is not None and self._is_token(kept.value):
             return None
-        return _no(401, "Open the address that gymposium view printed: it carries a token.")
+        return _no(401, "Open the address that the server printed: it carries a token.")
 
     def _is_token(self, text: str) -> bool:
         return is_same(text, self._token or "")

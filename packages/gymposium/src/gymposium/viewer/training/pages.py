@@ -21,6 +21,7 @@ from gymposium.viewer.part import Card, Viewer
 from gymposium.viewer.training.events import events, read_from
 from gymposium.viewer.training.library import Library, Opened, lines_of
 from gymposium.viewer.training.run_view import evaluation, summary, view_run
+from gymposium.viewer.training.sessions_pages import SessionsPages, sessions_path
 from gymposium.viewer.training.spread import spread
 from gymposium.viewer.training.tokens import pieces
 
@@ -35,6 +36,7 @@ class Training:
     def __init__(self, viewer: Viewer) -> None:
         self._viewer = viewer
         self._library = Library(viewer.directory)
+        self._sessions = SessionsPages(viewer)
         self._kept: dict[str, set[str] | None] = {}
         viewer.exports = self._exports
 
@@ -63,6 +65,9 @@ class Training:
             Route("/runs/{name:path}/rollouts.html", self._rollouts),
             Route("/runs/{name:path}/rollouts/{step:number}-{number:number}.html", self._group),
             Route("/runs/{name:path}/match", self._match),
+            Route("/runs/{name:path}/sessions.html", self._session_list),
+            Route("/runs/{name:path}/sessions.events", self._session_events),
+            Route("/runs/{name:path}/sessions/{session}.html", self._session),
         ]
 
     def export(self, out: Path) -> None:
@@ -73,6 +78,7 @@ class Training:
             name = opened.run.name
             write_page(out, f"runs/{name}/index.html", self._run_page(opened))
             write_page(out, f"runs/{name}/curves.js", curves_script(opened))
+            self._sessions.export(opened.run, out)
             if places := opened.samples.places():
                 write_page(out, _rollouts(name), self._rollouts_page(opened))
                 groups = [group for place in places if isinstance(group := _group(opened, *place), KeptGroup)]
@@ -98,6 +104,7 @@ class Training:
             curves=curves_data(opened),
             offset=opened.curves.offset,
             rollouts=_rollouts(name) if opened.samples.places() else None,
+            sessions=sessions_path(name) if opened.run.sessions.exists() else None,
             events=f"runs/{name}/events" if self._viewer.live and not opened.run.finished else None,
         )
 
@@ -213,6 +220,15 @@ class Training:
             raise HTTPException(404, f"The run has recorded no match {match!r}.")
         up = "../" * request.url.path.strip("/").count("/")
         return RedirectResponse(up + in_url(self._match_path(opened, line)), status_code=303)
+
+    def _session_list(self, request: Request) -> Response:
+        return HTMLResponse(self._sessions.list_page(self._open(request).run, request.query_params))
+
+    async def _session_events(self, request: Request) -> Response:
+        return self._sessions.events(self._open(request).run, request.query_params.get("id", ""))
+
+    def _session(self, request: Request) -> Response:
+        return HTMLResponse(self._sessions.session_page(self._open(request).run, request.path_params["session"]))
 
     def _open(self, request: Request) -> Opened:
         name = request.path_params["name"]

@@ -64,6 +64,14 @@ def pieces(trajectory: KeptTrajectory) -> Iterator[list[Piece]]:
         yield parts
 
 
+def sampled_tokens(pieces: Sequence[str], ids: Sequence[int], logprobs: Sequence[float]) -> list[Token]:
+    """Sampled tokens of which only the log-probabilities are known. Raises `ValueError` if one lacks a piece."""
+    return [
+        Token(piece, _surprise(logprob), 0, 0, _likelihood(token, logprob))
+        for piece, token, logprob in zip(pieces, ids, logprobs, strict=True)
+    ]
+
+
 def _given(row: KeptRow, start: int, stop: int) -> Piece:
     return Piece("".join(row.pieces[start:stop]), stop - start, -1, (), 0, learned=False)
 
@@ -76,8 +84,7 @@ def _sampled(row: KeptRow, span: KeptTurn, turn: int, advantage: float) -> Piece
 
 def _token(row: KeptRow, span: KeptTurn, n: int, advantage: float) -> Token:
     place, logprob = span.start + n, span.engine[n]
-    likely = math.exp(min(0.0, logprob))
-    figures = [f"token {row.ids[place]}, probability {likely:.3g}, log-probability {logprob:.4g}"]
+    figures = [_likelihood(row.ids[place], logprob)]
     apart = away = 0.0
     if span.old:
         apart = abs(logprob - span.old[n])
@@ -86,8 +93,19 @@ def _token(row: KeptRow, span: KeptTurn, n: int, advantage: float) -> Token:
         away = abs(logprob - span.reference[n])
         figures.append(f"the reference's {span.reference[n]:.4g}")
     figures.append(f"advantage {advantage:+.3g}" if span.weight else "not learned from")
-    surprise = sum(likely < limit for limit in _LIKELY)
-    return Token(row.pieces[place], surprise, _level(apart, _APART), _level(away, _APART), ", ".join(figures))
+    return Token(row.pieces[place], _surprise(logprob), _level(apart, _APART), _level(away, _APART), ", ".join(figures))
+
+
+def _likelihood(token: int, logprob: float) -> str:
+    return f"token {token}, probability {_probability(logprob):.3g}, log-probability {logprob:.4g}"
+
+
+def _surprise(logprob: float) -> int:
+    return sum(_probability(logprob) < limit for limit in _LIKELY)
+
+
+def _probability(logprob: float) -> float:
+    return math.exp(min(0.0, logprob))
 
 
 def _level(value: float, limits: Sequence[float]) -> int:

@@ -1,0 +1,34 @@
+"""The pages of a run beside its service, on the same port."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from urllib.parse import quote, urlencode
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from gymposium.viewer.app import make_app, view
+
+_SERVICE = ("v1", "s", "health")
+"""The first parts of the paths of the service. All other paths are pages."""
+_PARTS = ("gymposium.viewer.replays", "gymposium.viewer.training")
+"""The parts of the viewer that are shown: nobody plays in the process that trains."""
+
+
+def with_pages(service: ASGIApp, directory: Path, *, names: Iterable[str], token: str | None) -> ASGIApp:
+    """The application of a service, with the viewer of the run's directory under all other paths. Each has its own
+    guard; `names` and `token` are those of the viewer's."""
+    pages = make_app(view(directory, parts=_PARTS), names=names, token=token)
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        is_page = scope["type"] == "http" and scope["path"].split("/")[1] not in _SERVICE
+        await (pages if is_page else service)(scope, receive, send)
+
+    return app
+
+
+def sessions_address(address: str, directory: Path, token: str | None) -> str:
+    """The address of the page of a run's sessions, with the token that opens it."""
+    query = "" if token is None else f"?{urlencode({'token': token})}"
+    return f"{address}/runs/{quote(directory.resolve().name)}/sessions.html{query}"

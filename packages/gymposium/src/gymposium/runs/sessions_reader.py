@@ -1,0 +1,176 @@
+"""Reading the file of sessions for people: bounded lists, clients, and how prompts began."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Lock
+
+from gymposium.errors import BadRecord
+from gymposium.runs.sessions import GroupRow, JobRow, SessionRow, SessionsFile
+from gymposium.visible import visible
+
+_OVERLAP = 60.0
+"""Number of seconds for which sessions are counted again, because a clock may be set back."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedSession:
+    """A session in a list."""
+
+    row: SessionRow
+    turns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """The sessions of the clients that call themselves so."""
+
+    name: str
+    sessions: int
+    open: int
+    seen: float
+    """Time of the newest request, in Unix seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedGroup:
+    """A group in a list."""
+
+    row: GroupRow
+    ended: int
+    """Number of its sessions that have ended."""
+    rewards: Sequence[float]
+    """Their rewards, by member."""
+
+
+class SessionsReader(SessionsFile):
+    """The file of sessions, open for reading. Texts are compared as pages show them: with `visible`."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, read_only=True)
+        self._file.create_function("visible", 1, visible, deterministic=True)
+
+    def newest(
+        self, *, state: str = "", group: str = "", client: str = "", most: int = 1000
+    ) -> tuple[list[ListedSession], int]:
+        """At most `most` sessions in this state, of this group and of this client, newest first, and the number of all
+        of them. Empty texts stand for any."""
+        wanted = {"state": state, '"group"': group, "client": client}
+        wanted = {name: visible(value) for name, value in wanted.items() if value}
+        where = " AND ".join(f"visible({name}) = ?" for name in wanted) or "TRUE"
+        values = [*wanted.values()]
+        rows = self._sessions(f"WHERE {where} ORDER BY began DESC, id LIMIT ?", *values, most)
+        found = self._all(f"SELECT count(*) AS number FROM sessions WHERE {where}", values)
+        return [ListedSession(row, self.count_turns(row.id)) for row in rows], found[0]["number"]
+
+    def count_turns(self, session: str) -> int:
+        """The number of turns of a session."""
+        return int(self._all("SELECT count(*) AS number FROM turns WHERE session = ?", [session])[0]["number"])
+
+    def clients(self, most: int) -> list[Client]:
+        """At most `most` clients, the one that was seen last first."""
+        query = """SELECT client AS name, count(*) AS sessions, sum(state = 'open') AS open, max(seen) AS seen
+            FROM sessions GROUP BY client ORDER BY max(seen) DESC, client LIMIT ?"""
+        return [Client(**row) for row in self._all(query, [most])]
+
+    def queue(self, most: int) -> list[ListedGroup]:
+        """At most `most` groups that are complete and wait for training."""
+        return [self.listed(row) for row in self._groups("WHERE state = 'complete' ORDER BY key LIMIT ?", most)]
+
+    def listed(self, row: GroupRow) -> ListedGroup:
+        """A group with its sessions that have ended."""
+        endings = [one.ending for one in self.sessions(group=row.key) if one.ending is not None]
+        return ListedGroup(row, len(endings), [float(ending["reward"]) for ending in endings])
+
+    def newest_jobs(self, most: int) -> list[JobRow]:
+        """At most `most` jobs, newest first."""
+        return self._jobs("ORDER BY id DESC LIMIT ?", most)
+
+    def groups_of_jobs(self) -> dict[int, int]:
+        """The number of groups of each job."""
+        rows = self._all("SELECT job, count(*) AS number FROM groups WHERE job IS NOT NULL GROUP BY job", ())
+        return {row["job"]: row["number"] for row in rows}
+
+    def beginnings(self, since: float) -> dict[str, Counter[str]]:
+        """How often the prompts of each session began in each way, for sessions that were seen since then."""
+        query = """SELECT session, json_extract(data, '$.beginning') AS way, count(*) AS number
+            FROM turns JOIN sessions ON sessions.id = turns.session WHERE seen >= ? GROUP BY session, way"""
+        found: dict[str, Counter[str]] = {}
+        for row in self._all(query, [since]):
+            found.setdefault(row["session"], Counter())[str(row["way"])] = row["number"]
+        return found
+
+    def oldest(self) -> str:
+        """The id of the session that began first; empty without sessions."""
+        found = self._all("SELECT id FROM sessions ORDER BY began, id LIMIT 1", ())
+        return str(found[0]["id"]) if found else ""
+
+    def last_seen(self) -> float:
+        """The time of the newest request of any session; 0 without sessions."""
+        return float(self._all("SELECT coalesce(max(seen), 0) AS seen FROM sessions", ())[0]["seen"])
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[SessionsReader]:
+    """The file of sessions, open for reading during the block.
+
+    Raises `BadRecord` if it is none, or if the block finds values of another form in it."""
+    if not path.is_file():
+        raise BadRecord(f"{path} is not a file")
+    file = SessionsReader(path)
+    try:
+        yield file
+    except (
+        sqlite3.Error,
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        RecursionError,
+        TypeError,
+        ValueError,
+    ) as error:
+        raise BadRecord(f"{path} is not as this version writes it ({type(error).__name__}: {error})") from error
+    finally:
+        file.close()
+
+
+def stamp(path: Path) -> tuple[int, ...]:
+    """A value that changes whenever the file of sessions is written: to it, or to SQLite's log beside it."""
+    found: list[int] = []
+    for file in (path, path.with_name(f"{path.name}-wal")):
+        try:
+            stat = file.stat()
+        except OSError:
+            found.append(0)
+        else:
+            found += (stat.st_ino, stat.st_size, stat.st_mtime_ns)
+    return tuple(found)
+
+
+@dataclass(slots=True)
+class Beginnings:
+    """Counts of how the prompts of a file of sessions began. Each refresh reads only what is new."""
+
+    _of: dict[str, Counter[str]] = field(default_factory=dict)
+    _total: Counter[str] = field(default_factory=Counter)
+    _oldest: str = ""
+    _until: float = 0.0
+    _lock: Lock = field(default_factory=Lock)
+
+    def refresh(self, file: SessionsReader) -> dict[str, int]:
+        """The counts up to now."""
+        with self._lock:
+            if (oldest := file.oldest()) != self._oldest:  # a file of other sessions
+                self._of, self._total, self._oldest, self._until = {}, Counter(), oldest, 0.0
+            until = file.last_seen()
+            for session, counted in file.beginnings(self._until - _OVERLAP).items():
+                self._total.subtract(self._of.get(session, Counter()))
+                self._total.update(counted)
+                self._of[session] = counted
+            self._until = until
+            return dict(self._total)
