@@ -16,7 +16,7 @@ import pytest
 from gymposium.serving.app import api
 from gymposium_train.config import TrainConfig
 from gymposium_train.serving.app import Api, needs_token, status_events
-from gymposium_train.serving.checkpoints import Checkpoints
+from gymposium_train.serving.checkpoints import ServedCheckpoints
 from gymposium_train.serving.service import Service
 
 ADDRESS = "http://127.0.0.1:8750"
@@ -28,7 +28,7 @@ Ask = Callable[..., Any]
 @asynccontextmanager
 async def client_of(service: Service, directory: Path, token: str | None = None) -> AsyncIterator[httpx.AsyncClient]:
     config = TrainConfig(games=("tic_tac_toe",))
-    routes = Api(service, Checkpoints(directory, config), ADDRESS).routes()
+    routes = Api(service, ServedCheckpoints(directory, config), ADDRESS).routes()
     app = api(routes, names=["other.example"], token=token, needs_token=needs_token)
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)  # type: ignore[arg-type]
     async with httpx.AsyncClient(transport=transport, base_url=ADDRESS) as client:

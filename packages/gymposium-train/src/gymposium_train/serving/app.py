@@ -21,7 +21,7 @@ from gymposium.serving.requests import Refused
 from gymposium_agents.serving.requests import BadRequest, CompletionRequest
 from gymposium_agents.serving.session import ContextFull, Session
 from gymposium_train.serving.bodies import Begin, End, read_group, read_train
-from gymposium_train.serving.checkpoints import Checkpoints
+from gymposium_train.serving.checkpoints import ServedCheckpoints
 from gymposium_train.serving.errors import NotReady, ServiceError
 from gymposium_train.serving.service import Service
 
@@ -48,7 +48,7 @@ def needs_token(scope: Scope) -> bool:
 class Api:
     """The endpoints of the service. `address` is the beginning of the addresses of its sessions."""
 
-    def __init__(self, service: Service, checkpoints: Checkpoints, address: str) -> None:
+    def __init__(self, service: Service, checkpoints: ServedCheckpoints, address: str) -> None:
         self._service, self._checkpoints, self._address = service, checkpoints, address
 
     def routes(self) -> list[BaseRoute]:

@@ -16,7 +16,7 @@ from gymposium_train.serving.errors import NotFound
 
 
 @dataclass(slots=True)
-class Checkpoints:
+class ServedCheckpoints:
     """The checkpoints of the run in `directory`."""
 
     directory: Path

@@ -16,7 +16,7 @@ from gymposium_agents.player import LanguageModelPlayer
 from gymposium_train.config import TrainConfig
 from gymposium_train.progress import say
 from gymposium_train.serving.app import Api, needs_token
-from gymposium_train.serving.checkpoints import Checkpoints
+from gymposium_train.serving.checkpoints import ServedCheckpoints
 from gymposium_train.serving.model_app import ModelApi
 from gymposium_train.serving.pages import sessions_address, with_pages
 from gymposium_train.serving.service import Service
@@ -31,7 +31,7 @@ def serve(
     address. Raises `BadOption` if the server cannot listen there, or if other machines could reach it without a
     token."""
     with Listener(settings.host, settings.port, names=settings.names, token=token, variable=TOKEN) as listener:
-        routes = Api(service, Checkpoints(directory, config), listener.address).routes()
+        routes = Api(service, ServedCheckpoints(directory, config), listener.address).routes()
         app = api(routes, names=listener.names, token=token, needs_token=needs_token)
         with _running(listener, with_pages(app, directory, names=listener.names, token=token)):
             say(f"Serving at {listener.address}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from gymposium_agents.tokens import Completion, Policy, Sampling, TokenRequest, Tokens
@@ -58,6 +58,15 @@ def completion_of(answer: Mapping[str, Any], policy: Policy, stops: frozenset[in
     if broke_off or not ids or len(ids) != len(logprobs):
         raise Garbled(f"a completion that was aborted: {choice['finish_reason']!r}")
     return Completion(ids, logprobs, "stop" if ids[-1] in stops else "length", policy)
+
+
+def watched(completion: Completion, watch: Callable[[int], bool] | None) -> Completion:
+    """The completion up to the token at which `TokenRequest.watch` ends it. The server has sampled it to its end."""
+    for number, token in enumerate(completion.ids if watch is not None else ()):
+        if watch is not None and watch(token):
+            ids, logprobs = completion.ids[: number + 1], completion.logprobs[: number + 1]
+            return Completion(ids, logprobs, "stop", completion.policy)
+    return completion
 
 
 def score_body(prompt: Tokens, completion: Tokens) -> dict[str, Any]:
