@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 
 from gymposium.tools import Call
@@ -27,9 +27,16 @@ class Script:
         self._chat, self._replies = chat, iter(replies)
         self.asked: list[TokenRequest] = []
 
+    def generate(self, requests: Sequence[TokenRequest], sampling: Sampling) -> list[Completion]:
+        return [self.submit(request, sampling).result() for request in requests]
+
+    def score(self, pairs: object, **how: object) -> list[tuple[float, ...]]:
+        raise NotImplementedError
+
     def submit(self, request: TokenRequest, sampling: Sampling) -> Future[Completion]:
         self.asked.append(request)
         reply = next(self._replies)
+        answer: Future[Completion] = Future()
         ids = self._chat.reply(reply) if isinstance(reply, str) else self._chat.reply("", [reply])
         kept: list[int] = []
         for token in ids[: sampling.max_tokens]:
@@ -37,14 +44,13 @@ class Script:
             if request.watch is not None and request.watch(token):
                 break
         stopped = kept[-1] in self._chat.stops or len(kept) < min(len(ids), sampling.max_tokens)
-        answer: Future[Completion] = Future()
         answer.set_result(Completion(tuple(kept), (-0.5,) * len(kept), "stop" if stopped else "length", BASE))
         return answer
 
 
 def session(chat: Chat, *replies: str | Call, turns: Iterable[Turn] = (), max_tokens: int = 200) -> Session:
     script = Script(chat, replies)
-    player = LanguageModelPlayer("lm:script", script, chat, sampling=Sampling(1.0, max_tokens))  # type: ignore[arg-type]
+    player = LanguageModelPlayer("lm:script", script, chat, sampling=Sampling(1.0, max_tokens))
     return Session(player, script.submit, 0, turns=tuple(turns))
 
 
