@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
 
+from gymposium.errors import GymposiumError
 from gymposium.tools import Call
 from gymposium_agents.chat import Chat
 from gymposium_agents.player import LanguageModelPlayer
@@ -17,13 +19,20 @@ from gymposium_agents.tokens import BASE, Completion, Sampling, TokenRequest
 CONTEXT = 4_096
 
 
+@dataclass(frozen=True)
+class Break:
+    """A text after which the engine fails."""
+
+    text: str
+
+
 class Script:
     """Answers requests with replies in order: texts, or calls of tools. Each is sampled as the model might spell it."""
 
     context = CONTEXT
     policy = BASE
 
-    def __init__(self, chat: Chat, replies: Iterable[str | Call]) -> None:
+    def __init__(self, chat: Chat, replies: Iterable[str | Call | Break]) -> None:
         self._chat, self._replies = chat, iter(replies)
         self.asked: list[TokenRequest] = []
 
@@ -37,6 +46,12 @@ class Script:
         self.asked.append(request)
         reply = next(self._replies)
         answer: Future[Completion] = Future()
+        if isinstance(reply, Break):
+            for token in self._chat.reply(reply.text):
+                if request.watch is not None:
+                    request.watch(token)
+            answer.set_exception(GymposiumError("The engine is gone."))
+            return answer
         ids = self._chat.reply(reply) if isinstance(reply, str) else self._chat.reply("", [reply])
         kept: list[int] = []
         for token in ids[: sampling.max_tokens]:

@@ -21,7 +21,9 @@ from gymposium_train.serving.service import Policies, Service
 from gymposium_train.serving.settings import SessionSettings
 from gymposium_train.serving.trajectories import turns_of
 
-from ...gymposium_agents.serving.scripted import Script
+from ...gymposium_agents.serving.scripted import Break, Script
+
+__all__ = ["MAX_TOKENS", "Break", "Served", "served"]
 
 MAX_TOKENS = 200
 """Maximum number of tokens of a reply."""
@@ -52,7 +54,7 @@ class Served:
 
 
 @contextmanager
-def served(chat: Chat, replies: Iterable[str | Call], directory: Path) -> Iterator[Served]:
+def served(chat: Chat, replies: Iterable[str | Call | Break], directory: Path) -> Iterator[Served]:
     """Serve one session with these replies during the block."""
     script = Script(chat, replies)
     player = LanguageModelPlayer("lm:script", script, chat, sampling=Sampling(1.0, MAX_TOKENS))

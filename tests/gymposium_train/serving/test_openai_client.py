@@ -17,7 +17,7 @@ from gymposium.tools import Call
 from gymposium_agents.chat import Chat
 
 from ...gymposium_agents.conftest import family_tokenizer  # noqa: F401
-from .scripted import MAX_TOKENS, Served, served
+from .scripted import MAX_TOKENS, Break, Served, served
 
 TOOLS: Any = [
     {
@@ -227,3 +227,16 @@ def test_a_request_that_the_library_repeats_has_the_same_answer(stream: bool, se
         assert len(session.turns()) == 1
         again = client.chat.completions.create(model="policy", messages=user("Say."))
         assert again.choices[0].message.content == "two", "it is another request, which only looks alike"
+
+
+def test_an_engine_that_is_gone_is_an_error_also_in_the_middle_of_a_stream(serve: Serve) -> None:
+    with serve(Break("Once upon"), Break("Once upon")) as session, client_of(session, max_retries=0) as client:
+        with pytest.raises(openai.InternalServerError, match="The engine is gone") as failed:
+            client.chat.completions.create(model="policy", messages=user("Tell."))
+        assert failed.value.response.headers["retry-after"] == "1"
+        said: list[str] = []
+        chunks = client.chat.completions.create(model="policy", messages=user("Tell."), stream=True)
+        with pytest.raises(openai.APIError, match="The engine is gone"):
+            said.extend(chunk.choices[0].delta.content or "" for chunk in chunks)
+        assert "".join(said) == "Once upon"
+        assert not session.turns()
