@@ -15,15 +15,11 @@ from gymposium_agents.rows import token_rows
 from gymposium_agents.serving.turns import Turn, in_rows
 from gymposium_agents.tokens import Sampling
 from gymposium_train.config import TrainConfig
-from gymposium_train.serving.bodies import Begin
 from gymposium_train.serving.server import serve
-from gymposium_train.serving.service import Policies, Service
-from gymposium_train.serving.settings import SessionSettings
 from gymposium_train.serving.trajectories import turns_of
 
 from ...gymposium_agents.serving.scripted import Break, Script
-
-__all__ = ["MAX_TOKENS", "Break", "Served", "served"]
+from .serving import begin, service_in
 
 MAX_TOKENS = 200
 """Maximum number of tokens of a reply."""
@@ -58,9 +54,7 @@ def served(chat: Chat, replies: Iterable[str | Call | Break], directory: Path) -
     """Serve one session with these replies during the block."""
     script = Script(chat, replies)
     player = LanguageModelPlayer("lm:script", script, chat, sampling=Sampling(1.0, MAX_TOKENS))
-    settings = SessionSettings(port=0)
-    policies = Policies(lambda: player, lambda policy: player)
-    service = Service(SessionsFile(directory / "sessions.sqlite"), policies, settings, 0, 1, step=0)
-    with closing(service), serve(service, settings, directory, TrainConfig(), None) as address:
-        row, secret, _ = service.begin(Begin.read({}), "test")
+    service = service_in(directory, player, group_size=1, port=0)
+    with closing(service), serve(service, service.settings, directory, TrainConfig(), None) as address:
+        row, secret = begin(service)
         yield Served(f"{address}/s/{secret}/v1", script, service.file, row.id)

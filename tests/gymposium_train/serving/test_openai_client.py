@@ -17,7 +17,8 @@ from gymposium.tools import Call
 from gymposium_agents.chat import Chat
 
 from ...gymposium_agents.conftest import family_tokenizer  # noqa: F401
-from .scripted import MAX_TOKENS, Break, Served, served
+from ...gymposium_agents.serving.scripted import Break
+from .scripted import MAX_TOKENS, Served, served
 
 TOOLS: Any = [
     {
