@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
 
+from gymposium.errors import GymposiumError
 from gymposium.tools import Call
 from gymposium_agents.chat import Chat
 from gymposium_agents.player import LanguageModelPlayer
@@ -17,19 +19,39 @@ from gymposium_agents.tokens import BASE, Completion, Sampling, TokenRequest
 CONTEXT = 4_096
 
 
+@dataclass(frozen=True)
+class Break:
+    """A text after which the engine fails."""
+
+    text: str
+
+
 class Script:
     """Answers requests with replies in order: texts, or calls of tools. Each is sampled as the model might spell it."""
 
     context = CONTEXT
     policy = BASE
 
-    def __init__(self, chat: Chat, replies: Iterable[str | Call]) -> None:
+    def __init__(self, chat: Chat, replies: Iterable[str | Call | Break]) -> None:
         self._chat, self._replies = chat, iter(replies)
         self.asked: list[TokenRequest] = []
+
+    def generate(self, requests: Sequence[TokenRequest], sampling: Sampling) -> list[Completion]:
+        return [self.submit(request, sampling).result() for request in requests]
+
+    def score(self, pairs: object, **how: object) -> list[tuple[float, ...]]:
+        raise NotImplementedError
 
     def submit(self, request: TokenRequest, sampling: Sampling) -> Future[Completion]:
         self.asked.append(request)
         reply = next(self._replies)
+        answer: Future[Completion] = Future()
+        if isinstance(reply, Break):
+            for token in self._chat.reply(reply.text):
+                if request.watch is not None:
+                    request.watch(token)
+            answer.set_exception(GymposiumError("The engine is gone."))
+            return answer
         ids = self._chat.reply(reply) if isinstance(reply, str) else self._chat.reply("", [reply])
         kept: list[int] = []
         for token in ids[: sampling.max_tokens]:
@@ -37,14 +59,13 @@ class Script:
             if request.watch is not None and request.watch(token):
                 break
         stopped = kept[-1] in self._chat.stops or len(kept) < min(len(ids), sampling.max_tokens)
-        answer: Future[Completion] = Future()
         answer.set_result(Completion(tuple(kept), (-0.5,) * len(kept), "stop" if stopped else "length", BASE))
         return answer
 
 
 def session(chat: Chat, *replies: str | Call, turns: Iterable[Turn] = (), max_tokens: int = 200) -> Session:
     script = Script(chat, replies)
-    player = LanguageModelPlayer("lm:script", script, chat, sampling=Sampling(1.0, max_tokens))  # type: ignore[arg-type]
+    player = LanguageModelPlayer("lm:script", script, chat, sampling=Sampling(1.0, max_tokens))
     return Session(player, script.submit, 0, turns=tuple(turns))
 
 

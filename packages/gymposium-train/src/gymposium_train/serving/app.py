@@ -173,8 +173,12 @@ async def completed(session: Session, asked: CompletionRequest, request: Request
 
     async def events() -> AsyncIterator[str]:
         yield _event(first)
-        async for chunk in chunks:
-            yield _event(chunk)
+        try:
+            async for chunk in chunks:
+                yield _event(chunk)
+        except GymposiumError as error:  # it is too late for a status, and clients look for this
+            yield _event(json.loads(bytes(NotReady(str(error)).response().body)))
+            return
         yield "data: [DONE]\n\n"
 
     return StreamingResponse(events(), media_type="text/event-stream", headers={"Cache-Control": "no-cache"})
