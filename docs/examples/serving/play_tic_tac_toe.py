@@ -14,14 +14,14 @@ MODEL = OpenAI(api_key="none", base_url=URL)
 
 
 def agent(session: Session[Server]) -> float:
-    """Play one match. All sessions of a group have the same seed, so they play the same match."""
+    """Play one match. All sessions of a group have the same seed, and so the same seat; opponents vary."""
     model, seat = MODEL.with_options(base_url=session.base_url), session.seed % 2
     table = gymposium.Table(
         "tic_tac_toe",
         seats=seat,
         opponents="random",
         seed=session.seed,
-        player_seed=session.member,
+        player_seed=1000 * session.seed + session.member,
         on_illegal="penalty(0.5,3)",
         prompt="compact",
     )

@@ -25,7 +25,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Generic, Self, TypeVar
-from uuid import uuid4
 
 from gymposium.background import BackgroundLoop
 from gymposium.errors import GymposiumError
@@ -138,9 +137,8 @@ class AsyncServer:
     async def _play(
         self, server: S, agent: Callable[[Session[S]], Awaitable[Any]], groups: int, size: int, at_once: int
     ) -> list[Any]:
-        keys = [f"play-{uuid4().hex}" for _ in range(groups)]
-        for key in keys:
-            await self.request("POST", "/v1/groups", {"key": key, "size": size})
+        made = [await self.request("POST", "/v1/groups", {"size": size}) for _ in range(groups)]
+        keys = [str(group["key"]) for group in made]
         places = asyncio.Semaphore(at_once)
 
         async def one(key: str, member: int) -> Any:

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
+from itertools import count
 from typing import Any
 
 from gymposium.errors import GymposiumError
@@ -105,7 +106,7 @@ class Service:
                 raise Busy(f"{self.settings.most_sessions} sessions are open, which is the maximum. End some first.")
             if counts["groups"].get("complete", 0) >= self.settings.most_groups:
                 raise Busy(f"{self.settings.most_groups} groups wait for training. POST /v1/train begins a step.")
-            key = asked.group or f"group-{secrets.token_hex(8)}"
+            key = asked.group or self._new_key()
             group = self.file.group(key)
             member = self._member(group, key, asked)
             own = stream(self.seed, "session", key, member, asked.seed or 0).getrandbits(48)
@@ -317,7 +318,7 @@ class Service:
     def add_group(self, key: str | None, size: int) -> GroupRow:
         """Add a group. The same group again changes nothing; `Conflict` if it has another size."""
         with self._changed:
-            key = key or f"group-{secrets.token_hex(8)}"
+            key = key or self._new_key()
             found = self.file.group(key)
             if found is None:
                 self.file.add_group(key, size, TRAIN)
@@ -325,6 +326,12 @@ class Service:
                 raise Conflict(f"The group {key!r} has the size {found.size} already.")
         self.tell()
         return self.group(key)
+
+    def _new_key(self) -> str:
+        """The key of a group that has none. It follows from the number of groups, and the seed of the task from it, so
+        that a client that does the same again gets the same tasks."""
+        taken = {group.key for group in self.file.groups()}
+        return next(key for n in count(len(taken) + 1) if (key := f"group-{n:06d}") not in taken)
 
     def group(self, key: str) -> GroupRow:
         """The group with this key. Raises `NotFound`."""
