@@ -38,10 +38,12 @@ autodoc_mock_imports = [
     "openai",
     "peft",
     "safetensors",
+    "starlette",
     "tenacity",
     "tokenizers",
     "torch",
     "transformers",
+    "uvicorn",
 ]
 autodoc_default_options = {"members": True, "member-order": "bysource", "show-inheritance": True}
 autodoc_typehints_format = "short"

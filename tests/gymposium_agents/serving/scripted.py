@@ -13,7 +13,7 @@ from gymposium_agents.chat import Chat
 from gymposium_agents.player import LanguageModelPlayer
 from gymposium_agents.serving.requests import CompletionRequest
 from gymposium_agents.serving.session import Session
-from gymposium_agents.serving.turns import Turn
+from gymposium_agents.serving.turns import ServedTurn
 from gymposium_agents.tokens import BASE, Completion, Sampling, TokenRequest
 
 CONTEXT = 4_096
@@ -63,13 +63,13 @@ class Script:
         return answer
 
 
-def session(chat: Chat, *replies: str | Call, turns: Iterable[Turn] = (), max_tokens: int = 200) -> Session:
+def session(chat: Chat, *replies: str | Call, turns: Iterable[ServedTurn] = (), max_tokens: int = 200) -> Session:
     script = Script(chat, replies)
     player = LanguageModelPlayer("lm:script", script, chat, sampling=Sampling(1.0, max_tokens))
     return Session(player, script.submit, 0, turns=tuple(turns))
 
 
-def ask(asked: Session, *messages: object, again: bool = False, **fields: object) -> Turn:
+def ask(asked: Session, *messages: object, again: bool = False, **fields: object) -> ServedTurn:
     """Send messages, written as in OpenAI's API."""
     request = CompletionRequest.read({"messages": list(messages), **fields})
     return asyncio.run(asked.complete(request, again=again))
@@ -79,13 +79,13 @@ def user(text: str) -> dict[str, object]:
     return {"role": "user", "content": text}
 
 
-def said(turn: Turn) -> dict[str, object]:
+def said(turn: ServedTurn) -> dict[str, object]:
     """The reply as the client got it."""
     message: dict[str, object] = turn.answer["choices"][0]["message"]
     return message
 
 
-def result(turn: Turn, text: str) -> dict[str, object]:
+def result(turn: ServedTurn, text: str) -> dict[str, object]:
     """The result of the one call of a reply."""
     (call,) = turn.answer["choices"][0]["message"]["tool_calls"]
     return {"role": "tool", "tool_call_id": call["id"], "content": text}

@@ -156,6 +156,23 @@ def test_thoughts_before_a_call_stay_where_the_template_keeps_them(
     assert rows(talk) == [[0, 1]]
 
 
+@pytest.mark.parametrize("family", ["qwen2.5", "qwen3-2507", "qwen3-coder"])
+def test_text_before_a_call_is_content_and_stays(
+    family: str, family_tokenizer: Callable[[str], PreTrainedTokenizerFast]
+) -> None:
+    chat = Chat(family_tokenizer(family))
+    assert chat.dialect is not None
+    call = chat.dialect.write([Call("look_up", {"word": "a"})])
+    talk = session(chat, f"I look it up.\n{call}", f"{call} and more", "It is 3.")
+    one = ask(talk, user("Look."), tools=TOOLS)
+    assert said(one)["content"] == "I look it up."
+    assert said(one)["tool_calls"]
+    two = ask(talk, user("Look."), said(one), result(one, "3"), tools=TOOLS)
+    assert two.beginning == "grown"
+    assert said(two)["content"] == f"{call} and more", "text behind a call is no call"
+    assert "tool_calls" not in said(two)
+
+
 def test_an_answered_request_is_answered_alike_if_it_is_repeated_and_anew_if_it_is_asked_again(chat: Chat) -> None:
     talk = session(chat, "one", "two")
     first = ask(talk, user("Move?"))

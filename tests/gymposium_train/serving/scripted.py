@@ -12,7 +12,7 @@ from gymposium.tools import Call
 from gymposium_agents.chat import Chat
 from gymposium_agents.player import LanguageModelPlayer
 from gymposium_agents.rows import token_rows
-from gymposium_agents.serving.turns import Turn, in_rows
+from gymposium_agents.serving.turns import ServedTurn, in_rows
 from gymposium_agents.tokens import Sampling
 from gymposium_train.config import TrainConfig
 from gymposium_train.serving.server import serve
@@ -34,7 +34,7 @@ class Served:
     file: SessionsFile
     name: str
 
-    def turns(self) -> list[Turn]:
+    def turns(self) -> list[ServedTurn]:
         """The turns that are on disk."""
         row = self.file.session(self.name)
         assert row is not None

@@ -10,7 +10,7 @@ from gymposium.runs.sessions import SessionRow, SessionsFile
 from gymposium_agents.loading import LoadedModel
 from gymposium_agents.player import LanguageModelPlayer, over
 from gymposium_agents.serving.requests import CompletionRequest
-from gymposium_agents.serving.turns import Turn
+from gymposium_agents.serving.turns import ServedTurn
 from gymposium_agents.settings import PlayerSettings
 from gymposium_train.serving.bodies import Begin, End
 from gymposium_train.serving.service import Policies, Service
@@ -46,7 +46,7 @@ def begin(service: Service, group: str | None = None, member: int | None = None,
     return row, secret
 
 
-def say(service: Service, secret: str, *texts: str, again: bool = False) -> Turn:
+def say(service: Service, secret: str, *texts: str, again: bool = False) -> ServedTurn:
     """Send messages of the user and of the assistant in turn."""
     roles = ("user", "assistant")
     messages = [{"role": roles[n % 2], "content": text} for n, text in enumerate(texts)]

@@ -24,20 +24,22 @@ class ParsedReply:
 
 
 def read(request: CompletionRequest, chat: Chat, completion: Completion) -> ParsedReply:
-    """Read the reply to a request. Calls are read strictly, in the dialect of the chat template; text that is no such
-    call is the content of the reply, as it is, up to a stop text."""
+    """Read the reply to a request. Calls of tools are read in the dialect of the chat template, with the text in front
+    of them as content; text behind them is not read as a call. A reply without calls is content as it is, up to a stop
+    text."""
     text = chat.read(completion.ids)
     ends = [at for stop in request.stop if (at := text.find(stop, len(chat.opened))) >= 0]
     text = text[: min(ends, default=len(text))]
-    if request.tools and chat.dialect is not None and completion.finish_reason == "stop":
-        parts = ToolsReader(chat.dialect, request.tools).parts(text)
-        if parts is not None:
-            thoughts, calls = parts
-            return ParsedReply({"role": "assistant", "content": "", "tool_calls": calls}, thoughts)
     thoughts, content = "", text
     if text.lstrip().startswith("<think>"):
         before, closed, behind = text.partition("</think>")
         thoughts, content = f"{before}{closed}", behind
+    if request.tools and chat.dialect is not None and completion.finish_reason == "stop":
+        begins = max(0, content.find(chat.dialect.opening))
+        parts = ToolsReader(chat.dialect, request.tools).parts(content[begins:])
+        if parts is not None:
+            said = content[:begins].strip()
+            return ParsedReply({"role": "assistant", "content": said, "tool_calls": parts[1]}, thoughts)
     return ParsedReply({"role": "assistant", "content": content}, thoughts)
 
 

@@ -18,7 +18,7 @@ from gymposium_agents.serving import replies
 from gymposium_agents.serving.batching import Submit
 from gymposium_agents.serving.memory import Memory, Prompt
 from gymposium_agents.serving.requests import BadRequest, CompletionRequest
-from gymposium_agents.serving.turns import Turn, as_data, conversation
+from gymposium_agents.serving.turns import ServedTurn, as_data, conversation
 from gymposium_agents.serving.watching import Watch
 from gymposium_agents.tokens import TokenRequest, TurnTokens
 
@@ -39,15 +39,15 @@ class Session:
         seed: int,
         *,
         model: str | None = None,
-        keep: Callable[[Turn], object] = lambda turn: None,
+        keep: Callable[[ServedTurn], object] = lambda turn: None,
         counts: Counter[str] | None = None,
-        turns: Sequence[Turn] = (),
+        turns: Sequence[ServedTurn] = (),
     ) -> None:
         """`player` says who answers: its chat format, policy and sampling. `submit` asks its engine. `seed` is the seed
         of the replies. `model` is the name of the model for clients, by default that of the policy. `keep` is called
         with each turn before it is answered. `counts` counts requests: by how their prompts begin, and those that were
         `answered again`. `turns` are those that an earlier process kept."""
-        self.turns: list[Turn] = []
+        self.turns: list[ServedTurn] = []
         """The turns so far, in the order in which replies were complete."""
         self.chat = player.chat
         self.model = model or str(player.policy or player.engine.policy)
@@ -59,7 +59,7 @@ class Session:
         self._memory = Memory(self.chat)
         self._asked: Counter[str] = Counter()
         """The number of times that each request was sampled."""
-        self._under_way: dict[str, asyncio.Task[Turn]] = {}
+        self._under_way: dict[str, asyncio.Task[ServedTurn]] = {}
         """The newest reply to each request that is being sampled."""
         for turn in turns:
             self.turns.append(turn)
@@ -72,7 +72,9 @@ class Session:
         """Whether a reply is being sampled."""
         return bool(self._under_way)
 
-    async def complete(self, request: CompletionRequest, *, again: bool = False, watch: Watch | None = None) -> Turn:
+    async def complete(
+        self, request: CompletionRequest, *, again: bool = False, watch: Watch | None = None
+    ) -> ServedTurn:
         """Answer a request. With `again` the client repeats a request whose answer it did not get: the newest reply to
         it is returned once more, or awaited. `watch` watches the tokens.
 
@@ -117,13 +119,13 @@ class Session:
         for one in replies.last_chunks((await task).answer, request, begun):
             yield one
 
-    def _forget(self, key: str, task: asyncio.Task[Turn]) -> None:
+    def _forget(self, key: str, task: asyncio.Task[ServedTurn]) -> None:
         if self._under_way.get(key) is task:
             del self._under_way[key]
         if not task.cancelled():
             task.exception()  # the caller may be gone, and nobody else asks for it
 
-    async def _sample(self, key: str, request: CompletionRequest, prompt: Prompt, watch: Watch) -> Turn:
+    async def _sample(self, key: str, request: CompletionRequest, prompt: Prompt, watch: Watch) -> ServedTurn:
         nth = self._asked[key]
         self._asked[key] += 1
         watch.head = {"id": f"{key}-{nth}", "created": int(time.time()), "model": self.model}
@@ -133,7 +135,7 @@ class Session:
         completion = await asyncio.wrap_future(self._submit(asked, replace(self._sampling, max_tokens=most)))
         said = replies.read(request, self.chat, completion)
         answer = replies.answer(request, self.chat, said, completion, watch.head, len(prompt.ids))
-        turn = Turn(
+        turn = ServedTurn(
             number=len(self.turns),
             key=key,
             beginning=prompt.beginning,

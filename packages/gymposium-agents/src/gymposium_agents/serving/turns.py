@@ -13,7 +13,7 @@ from gymposium_agents.tokens import Message, TurnTokens
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class ServedTurn:
     """One request of a session, and the reply to it."""
 
     number: int
@@ -34,7 +34,7 @@ class Turn:
     """The whole answer, a `chat.completion` object."""
 
 
-def conversation(turns: Sequence[Turn], number: int) -> tuple[Message, ...]:
+def conversation(turns: Sequence[ServedTurn], number: int) -> tuple[Message, ...]:
     """All messages of the request of a turn. `turns` are the turns of a session, in order."""
     turn = turns[number]
     if turn.parent is None:
@@ -42,16 +42,16 @@ def conversation(turns: Sequence[Turn], number: int) -> tuple[Message, ...]:
     return (*conversation(turns, turn.parent), turns[turn.parent].said.message, *turn.messages)
 
 
-def in_rows(turns: Sequence[Turn]) -> list[Turn]:
+def in_rows(turns: Sequence[ServedTurn]) -> list[ServedTurn]:
     """The turns of a session in the order of its rows: each turn is followed by the first of those that begin with its
     tokens. The others, which branch off there, begin rows of their own later."""
-    following: dict[int | None, list[Turn]] = {}
+    following: dict[int | None, list[ServedTurn]] = {}
     for turn in turns:
         following.setdefault(turn.parent, []).append(turn)
-    ordered: list[Turn] = []
+    ordered: list[ServedTurn] = []
     begins = list(reversed(following.get(None, [])))
     while begins:
-        row: list[Turn] = [begins.pop()]
+        row: list[ServedTurn] = [begins.pop()]
         while row[-1].number in following:
             row.append(following[row[-1].number][0])
         begins += (other for turn in reversed(row) for other in reversed(following.get(turn.number, [])[1:]))

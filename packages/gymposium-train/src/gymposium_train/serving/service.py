@@ -23,7 +23,7 @@ from gymposium_agents.engines.protocol import TokenEngine
 from gymposium_agents.player import LanguageModelPlayer
 from gymposium_agents.serving.batching import Batches
 from gymposium_agents.serving.session import Session
-from gymposium_agents.serving.turns import Turn
+from gymposium_agents.serving.turns import ServedTurn
 from gymposium_agents.tokens import Policy
 from gymposium_train.serving.bodies import TRAIN, Begin, End
 from gymposium_train.serving.errors import Busy, Conflict, Gone, NotFound, NotReady
@@ -282,7 +282,7 @@ class Service:
     def _reopened(self, row: SessionRow, player: LanguageModelPlayer) -> _Open:
         """A session in memory, with the turns that are on disk."""
 
-        def keep(turn: Turn) -> None:
+        def keep(turn: ServedTurn) -> None:
             pieces = player.chat.pieces(turn.tokens.completion.ids)
             self.file.add_turn(row.id, as_row(turn, session.turns, pieces), time.time())
             if turn.differs:

@@ -10,7 +10,7 @@ from gymposium.rewards.protocol import Reward
 from gymposium.runs.sessions import SessionRow, SessionsFile, TurnRow
 from gymposium.tools import Tool
 from gymposium_agents.serving.replies import ParsedReply
-from gymposium_agents.serving.turns import Turn, as_data, from_data, in_rows
+from gymposium_agents.serving.turns import ServedTurn, as_data, from_data, in_rows
 from gymposium_agents.tokens import Completion, Policy, TurnTokens
 
 ROLE = "session"
@@ -98,16 +98,16 @@ def _trajectory(file: SessionsFile, row: SessionRow) -> SessionTrajectory | None
     return SessionTrajectory(row, [SessionTurn(turn.tokens, _text(turn)) for turn in ordered], reward)
 
 
-def _text(turn: Turn) -> str:
+def _text(turn: ServedTurn) -> str:
     message = turn.said.message
     calls = "".join(call.json for call in message.get("tool_calls", ()))
     return f"{turn.said.thoughts}{message['content']}{calls}"
 
 
-def turns_of(row: SessionRow, kept: Sequence[TurnRow]) -> list[Turn]:
+def turns_of(row: SessionRow, kept: Sequence[TurnRow]) -> list[ServedTurn]:
     """The turns of a session, as they were kept."""
     policy = Policy(row.policy, row.version)
-    turns: list[Turn] = []
+    turns: list[ServedTurn] = []
     for one in kept:
         data: Mapping[str, Any] = one.data
         prompt, parent = one.prompt, data["parent"]
@@ -115,7 +115,7 @@ def turns_of(row: SessionRow, kept: Sequence[TurnRow]) -> list[Turn]:
             before = turns[parent].tokens
             prompt = (*before.prompt, *before.completion.ids, *prompt)
         turns.append(
-            Turn(
+            ServedTurn(
                 number=one.number,
                 key=data["key"],
                 beginning=data["beginning"],
@@ -131,7 +131,7 @@ def turns_of(row: SessionRow, kept: Sequence[TurnRow]) -> list[Turn]:
     return turns
 
 
-def as_row(turn: Turn, turns: Sequence[Turn], pieces: Sequence[str]) -> TurnRow:
+def as_row(turn: ServedTurn, turns: Sequence[ServedTurn], pieces: Sequence[str]) -> TurnRow:
     """A turn as it is kept. `turns` are the turns before it, `pieces` the text of each sampled token."""
     read = 0
     if turn.parent is not None:

@@ -23,6 +23,8 @@ class Dialect(Protocol):
     name: str
     example: str
     """The form of a call, for the instructions of a prompt."""
+    opening: str
+    """The text with which each call begins; empty if a call may begin with other text."""
 
     def read(self, text: str, tools: Mapping[str, Tool]) -> tuple[Call, ...]:
         """The calls that make up `text`. Raises `ValueError` for text of another form."""
@@ -37,6 +39,7 @@ class Hermes:
     """Calls as JSON between tags, as Qwen 2.5, Qwen 3 and Hermes write them."""
 
     name = "hermes"
+    opening = "<tool_call>"
     example = '<tool_call>\n{"name": "...", "arguments": {...}}\n</tool_call>'
 
     def read(self, text: str, tools: Mapping[str, Tool]) -> tuple[Call, ...]:
@@ -50,6 +53,7 @@ class Llama:
     """One call as a JSON object with `parameters`, as Llama 3 writes it."""
 
     name = "llama"
+    opening = ""
     example = '{"name": "...", "parameters": {...}}'
 
     def read(self, text: str, tools: Mapping[str, Tool]) -> tuple[Call, ...]:
@@ -76,6 +80,7 @@ class Keys(_Typed):
     """Calls with a tag for each key and each value, as GLM 4.5 and later write them."""
 
     name = "keys"
+    opening = "<tool_call>"
     example = "<tool_call>name\n<arg_key>...</arg_key>\n<arg_value>...</arg_value>\n</tool_call>"
 
     _PAIR = re.compile(r"\s*<arg_key>(.*?)</arg_key>\s*<arg_value>(.*?)</arg_value>\s*", re.DOTALL)
@@ -105,6 +110,7 @@ class Functions(_Typed):
     """Calls with a tag for the function and for each parameter, as Qwen3-Coder writes them."""
 
     name = "functions"
+    opening = "<tool_call>"
     example = "<tool_call>\n<function=name>\n<parameter=...>\n...\n</parameter>\n</function>\n</tool_call>"
 
     _CALL = re.compile(r"<function=([^>\s]+)>\s*(.*?)\s*</function>", re.DOTALL)
