@@ -58,6 +58,17 @@ def test_sessions_of_a_group_share_the_seed_of_the_task_and_not_that_of_the_repl
     assert (first.member, second.member) == (0, 1)
 
 
+def test_groups_without_a_key_are_numbered(service: Service) -> None:
+    service.add_group("group-000002", 2)
+    assert [service.add_group(None, 2).key for _ in range(2)] == ["group-000003", "group-000004"]
+    row, _ = begin(service)
+    assert (row.group, service.group(row.group).size) == ("group-000005", 1)
+    service.needs_groups = True
+    with pytest.raises(ServiceError, match="Name a group that they share"):
+        begin(service)
+    assert begin(service, split="test")[0].group == "group-000006"
+
+
 def test_an_end_is_repeated_and_does_not_change(service: Service) -> None:
     row, secret = begin(service, "a")
     say(service, secret, "hello")

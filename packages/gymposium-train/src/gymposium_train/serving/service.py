@@ -17,7 +17,7 @@ from itertools import count
 from typing import Any
 
 from gymposium.errors import GymposiumError
-from gymposium.runs.sessions import GroupRow, JobRow, SessionRow, SessionsFile
+from gymposium.runs.sessions import GroupRow, JobRow, SessionRow, SessionsFile, SessionState
 from gymposium.streams import stream
 from gymposium_agents.engines.protocol import TokenEngine
 from gymposium_agents.player import LanguageModelPlayer
@@ -26,7 +26,7 @@ from gymposium_agents.serving.session import Session
 from gymposium_agents.serving.turns import ServedTurn
 from gymposium_agents.tokens import Policy
 from gymposium_train.serving.bodies import TRAIN, Begin, End
-from gymposium_train.serving.errors import Busy, Conflict, Gone, NotFound, NotReady
+from gymposium_train.serving.errors import Busy, Conflict, Gone, NotFound, NotReady, ServiceError
 from gymposium_train.serving.settings import SessionSettings
 from gymposium_train.serving.trajectories import as_row, turns_of
 
@@ -68,6 +68,8 @@ class Service:
     seed: int
     group_size: int
     """Size of a group of which no size is given."""
+    needs_groups: bool = False
+    """Whether sessions are compared within their group, so that one alone teaches nothing."""
     counts: Counter[str] = field(default_factory=Counter)
     """Number of requests by how their prompts begin, and of those that were answered again."""
     differences: Counter[str] = field(default_factory=Counter)
@@ -97,7 +99,12 @@ class Service:
 
     def begin(self, asked: Begin, client: str) -> tuple[SessionRow, str, int]:
         """Begin a session. Returns it, its secret, and the seed of its task, which all sessions of a group share unless
-        they give another. Raises `Busy`, `Conflict` and `NotReady`."""
+        they give another. Raises `ServiceError`."""
+        if asked.group is None and asked.split == TRAIN and self.needs_groups:
+            raise ServiceError(
+                "group: this run compares sessions of the same task. Name a group that they share; POST /v1/groups "
+                "makes one."
+            )
         with self._changed:
             player = self._newest()
             self._expire()
@@ -214,7 +221,7 @@ class Service:
         self.tell()
         return self._session(name)
 
-    def _leave_out(self, row: SessionRow, state: Any, why: str) -> None:
+    def _leave_out(self, row: SessionRow, state: SessionState, why: str) -> None:
         with self._changed:
             with self.file.change():
                 self.file.set_session(row.id, state, why=why)
@@ -330,8 +337,8 @@ class Service:
     def _new_key(self) -> str:
         """The key of a group that has none. It follows from the number of groups, and the seed of the task from it, so
         that a client that does the same again gets the same tasks."""
-        taken = {group.key for group in self.file.groups()}
-        return next(key for n in count(len(taken) + 1) if (key := f"group-{n:06d}") not in taken)
+        first = sum(self.file.counts()["groups"].values()) + 1
+        return next(key for n in count(first) if self.file.group(key := f"group-{n:06d}") is None)
 
     def group(self, key: str) -> GroupRow:
         """The group with this key. Raises `NotFound`."""

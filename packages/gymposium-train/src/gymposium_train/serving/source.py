@@ -11,6 +11,7 @@ from typing import Any, cast
 from gymposium.runs.sessions import SessionsFile
 from gymposium.serving.listening import TOKEN
 from gymposium_agents.player import LanguageModelPlayer
+from gymposium_train.credit.make import make_credit
 from gymposium_train.rollout import SourceStart, StepRollout
 from gymposium_train.serving.commands import Commands
 from gymposium_train.serving.server import serve
@@ -86,6 +87,7 @@ def session_source(settings: SessionSettings, start: SourceStart) -> SessionSour
         settings,
         start.config.seed,
         start.config.rollout.group_size,
+        make_credit(start.config.credit).needs_groups,
     )
     start.resources.callback(service.close)
     token = os.environ.get(TOKEN) or None

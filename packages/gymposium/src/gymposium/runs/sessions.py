@@ -38,6 +38,7 @@ CREATE TABLE sessions (
     state TEXT NOT NULL DEFAULT 'open', why TEXT NOT NULL DEFAULT '', ending TEXT
 ) WITHOUT ROWID;
 CREATE INDEX sessions_of_group ON sessions ("group", member);
+CREATE INDEX sessions_in_state ON sessions (state);
 CREATE TABLE turns (
     session TEXT NOT NULL, number INTEGER NOT NULL, data TEXT NOT NULL, prompt BLOB NOT NULL, ids BLOB NOT NULL,
     logprobs BLOB NOT NULL, PRIMARY KEY (session, number)
