@@ -71,7 +71,12 @@ class Connection:
         url = f"ws{address.url.removeprefix('http')}/ws"
         try:
             socket = await connect(
-                url, additional_headers=address.headers, max_size=MOST_BYTES, open_timeout=SECONDS, proxy=None
+                url,
+                additional_headers=address.headers,
+                max_size=MOST_BYTES,
+                open_timeout=SECONDS,
+                ping_interval=None,  # pings draw from the global random numbers, and each call has a time limit
+                proxy=None,
             )
         except (OSError, TimeoutError, WebSocketException) as error:
             raise WorldBroke(f"{url} cannot be reached: {error}") from error

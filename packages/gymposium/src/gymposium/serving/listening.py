@@ -69,6 +69,7 @@ class Listener:
                 timeout_graceful_shutdown=1,
                 timeout_keep_alive=KEEP_ALIVE,
                 ws_max_size=MOST_BYTES,
+                ws_ping_interval=None,  # pings draw from the global random numbers; silent sessions end by themselves
             )
         )
 
