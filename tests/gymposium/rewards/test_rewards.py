@@ -182,7 +182,7 @@ def test_a_criterion_of_ones_own_sees_the_group(tmp_path: Path, monkeypatch: pyt
     ("text", "error", "message"),
     [
         ("weighed(accuracy=1)", UnknownName, "no reward called 'weighed'. Did you mean 'weighted'"),
-        ("money", UnknownName, "no reward called 'money'. Known: clipped, returns"),
+        ("money", UnknownName, "no reward called 'money'. Known: clipped, posted, returns"),
         ("returns(2)", BadOption, "write returns."),
         ("weighted(accuracy=1", BadOption, "write weighted(CRITERION=WEIGHT,...)."),
         ("weighted", BadOption, "no criterion has a weight"),
