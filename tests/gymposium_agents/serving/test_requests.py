@@ -1,0 +1,122 @@
+"""Requests for completions: what is read, what has no effect, and what is refused with the reason."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gymposium.tools import Call
+from gymposium_agents.serving.requests import BadRequest, CompletionRequest
+
+ASK = {"role": "user", "content": "Look it up."}
+
+
+def calls(*ids: str) -> dict[str, Any]:
+    """A reply that calls a tool once for each id."""
+    made = [
+        {"id": one, "type": "function", "function": {"name": "look_up", "arguments": f'{{"word": "{one}"}}'}}
+        for one in ids
+    ]
+    return {"role": "assistant", "content": None, "tool_calls": made}
+
+
+def result(name: str, text: str) -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": name, "content": text}
+
+
+def read(*messages: Any, **fields: Any) -> CompletionRequest:
+    return CompletionRequest.read({"messages": [*messages], **fields})
+
+
+def test_results_of_calls_are_put_in_the_order_of_the_calls() -> None:
+    request = read(ASK, calls("a", "b"), result("b", "2"), result("a", "1"))
+    assert [message["content"] for message in request.messages] == ["Look it up.", "", "1", "2"]
+    assert request.messages[1]["tool_calls"] == (Call("look_up", {"word": "a"}), Call("look_up", {"word": "b"}))
+
+
+def test_text_may_come_in_parts_and_a_developer_is_the_system() -> None:
+    parts = [{"type": "text", "text": "one "}, {"type": "text", "text": "two"}]
+    request = read({"role": "developer", "content": "Be brief."}, {"role": "user", "content": parts})
+    assert request.messages == ({"role": "system", "content": "Be brief."}, {"role": "user", "content": "one two"})
+
+
+def test_what_changes_nothing_passes() -> None:
+    request = read(
+        ASK,
+        model="gpt-4o",
+        temperature=0.2,
+        seed=3,
+        n=1,
+        top_p=1.0,
+        presence_penalty=0,
+        frequency_penalty=0.0,
+        logit_bias=None,
+        response_format={"type": "text"},
+        tool_choice="auto",
+        parallel_tool_calls=False,
+        user="me",
+        store=False,
+        max_tokens=9,
+        max_completion_tokens=7,
+        stop="END",
+        stream=True,
+        stream_options={"include_usage": True},
+    )
+    assert (request.max_tokens, request.stop, request.stream, request.usage) == (7, ("END",), True, True)
+
+
+@pytest.mark.parametrize(
+    ("fields", "field"),
+    [
+        ({"n": 2}, "n"),
+        ({"top_p": 0.9}, "top_p"),
+        ({"top_k": 5}, "top_k"),
+        ({"logit_bias": {"5": 1}}, "logit_bias"),
+        ({"response_format": {"type": "json_object"}}, "response_format"),
+        ({"tool_choice": "required"}, "tool_choice"),
+        ({"top_logprobs": 3}, "top_logprobs"),
+        ({"reasoning_effort": "low"}, "reasoning_effort"),
+        ({"max_tokens": 0}, "max_tokens"),
+        ({"max_tokens": True}, "max_tokens"),
+        ({"stop": ["a", ""]}, "stop"),
+        ({"stop": list("abcde")}, "stop"),
+        ({"stream": "yes"}, "stream"),
+        ({"stream_options": 1}, "stream_options"),
+        ({"tools": [{"type": "web_search"}]}, r"tools\[0\]"),
+        ({"tools": [{"type": "function", "function": {"name": "a b"}}]}, r"tools\[0\].function"),
+        ({"tools": [{"type": "function", "function": {"name": "f"}}] * 2}, "tools"),
+    ],
+)
+def test_a_field_that_is_wrong_or_would_change_replies_is_named(fields: dict[str, Any], field: str) -> None:
+    with pytest.raises(BadRequest, match=rf"^{field}: "):
+        read(ASK, **fields)
+
+
+@pytest.mark.parametrize(
+    ("messages", "field"),
+    [
+        ([], "messages"),
+        ([{"role": "critic", "content": "x"}], r"messages\[0\]"),
+        ([{"role": "user", "content": [{"type": "image_url"}]}], r"messages\[0\].content"),
+        ([ASK, {"role": "assistant", "content": "b2"}], "messages"),
+        ([ASK, result("a", "1")], r"messages\[1\].tool_call_id"),
+        ([ASK, calls("a")], "messages"),
+        ([ASK, calls("a"), ASK], r"messages\[2\]"),
+        ([ASK, calls("a", "a"), result("a", "1")], r"messages\[1\].tool_calls"),
+        ([ASK, {"role": "assistant", "tool_calls": [{"id": "a", "function": {"name": "f"}}]}], r"messages\[1\].tool"),
+        (
+            [ASK, {"role": "assistant", "tool_calls": [{"id": "a", "function": {"name": "f", "arguments": "{"}}]}],
+            r"messages\[1\].tool_calls\[0\].function.arguments",
+        ),
+    ],
+)
+def test_messages_that_make_no_conversation_are_refused(messages: list[Any], field: str) -> None:
+    with pytest.raises(BadRequest, match=rf"^{field}"):
+        read(*messages)
+
+
+@pytest.mark.parametrize("body", [None, [], "x", {}])
+def test_a_body_without_messages_is_refused(body: Any) -> None:
+    with pytest.raises(BadRequest):
+        CompletionRequest.read(body)
