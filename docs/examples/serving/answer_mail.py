@@ -5,14 +5,13 @@ python answer_mail.py [STEPS] [ADDRESS]
 
 import sys
 
-from openai import OpenAI
+from openai import BadRequestError, OpenAI
 from openai.types.chat import ChatCompletionMessageParam
 
 import gymposium
 from gymposium.client import URL, Server, Session
 from gymposium.prompt import prompt_for
 from gymposium.reading import READERS
-from gymposium.rewards.protocol import Reward
 from gymposium.trajectories import Trajectory
 
 GAME = "mail(kinds=look_up+absent,mails=20,max_calls=3)"
@@ -20,7 +19,7 @@ MODEL = OpenAI(api_key="none", base_url=URL)
 REWARD = gymposium.make_reward("weighted(accuracy=1,report.read=0.3)")
 
 
-def agent(session: Session[Server]) -> dict[str, float | dict[str, float]]:
+def agent(session: Session[Server]) -> dict[str, float | bool]:
     """Answer one question, in a conversation that grows: the rules are in its first message only."""
     model, game = MODEL.with_options(base_url=session.base_url), gymposium.load_game(GAME)
     table = gymposium.Table(game, seed=session.seed, on_illegal="penalty(0.5,3)", prompt="compact")
@@ -29,12 +28,16 @@ def agent(session: Session[Server]) -> dict[str, float | dict[str, float]]:
         ask = table.asked[0].ask
         text = prompt(ask.observe("compact"), ask.reason, rules=not messages)
         messages.append({"role": "user", "content": text})
-        said = model.chat.completions.create(model="any", messages=messages).choices[0].message.content or ""
+        try:
+            said = model.chat.completions.create(model="any", messages=messages).choices[0].message.content or ""
+        except BadRequestError as error:
+            if error.code != "context_length_exceeded":
+                raise
+            return {"reward": 0.0, "truncated": True}
         messages.append({"role": "assistant", "content": said})
         table.answer(0, said)
     assert table.played is not None, "nothing is asked any more"
-    reward: Reward = REWARD([Trajectory.of(table.played, 0)])[0]
-    return {"reward": reward.total, "parts": dict(reward.parts)}
+    return {"reward": REWARD([Trajectory.of(table.played, 0)])[0].total}
 
 
 if __name__ == "__main__":
