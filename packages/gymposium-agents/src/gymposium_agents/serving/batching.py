@@ -12,9 +12,12 @@ from dataclasses import dataclass
 from gymposium_agents.engines.protocol import ConcurrentTokenEngine, TokenEngine
 from gymposium_agents.tokens import Completion, Sampling, TokenRequest
 
-LEAST_GAP, MOST_GAP = 0.01, 0.05
-"""Bounds of the number of seconds after a request for which a batch waits for the next one, while some are expected.
-Between them it is half of what the last batch took, since a larger batch hardly takes longer."""
+MOST_OF = 0.75
+"""Share of the requests that are expected for which a batch waits."""
+LONGEST = 0.06
+"""Maximum number of seconds for which a batch waits for them."""
+GAP = 0.005
+"""Number of seconds after a request for which a batch that has them waits for the next one."""
 MOST = 256
 """The largest number of requests in a batch."""
 
@@ -33,13 +36,12 @@ class Batches:
     the requests that wait are a batch, which is answered in a thread of its own."""
 
     def __init__(self, engine: TokenEngine, expected: Callable[[], int] = lambda: 0) -> None:
-        """`expected` returns the number of clients that may ask soon: a batch is complete without a wait if it has as
-        many requests."""
+        """`expected` returns the number of clients that may ask soon, the waiting ones included. A large batch hardly
+        takes longer than a small one, so a batch waits for a moment until most of them have asked."""
         self._engine, self._expected = engine, expected
         self._waiting: deque[_Waiting] = deque()
         self._changed = threading.Condition()
         self._ended = False
-        self._gap = LEAST_GAP
         self.batches = 0
         """Number of batches so far."""
         self.requests = 0
@@ -71,14 +73,12 @@ class Batches:
 
     def _work(self) -> None:
         while batch := self._next():
-            began = time.monotonic()
             try:
                 done = self._engine.generate([one.request for one in batch], batch[0].sampling)
             except BaseException as error:  # noqa: BLE001 - every error is passed on to those that asked
                 for one in batch:
                     one.answer.set_exception(error)
                 continue
-            self._gap = min(MOST_GAP, max(LEAST_GAP, (time.monotonic() - began) / 2.0))
             self.batches += 1
             self.requests += len(batch)
             for one, completion in zip(batch, done, strict=True):
@@ -91,11 +91,21 @@ class Batches:
                 if self._ended:
                     return []
                 self._changed.wait()
-            while not self._ended and len(self._waiting) < min(MOST, self._expected()):
-                if not self._changed.wait(self._gap):
-                    break
+            self._gather()
             sampling = self._waiting[0].sampling if self._waiting else None
             batch = [one for one in self._waiting if one.sampling == sampling][:MOST]
             taken = {id(one) for one in batch}
             self._waiting = deque(one for one in self._waiting if id(one) not in taken)
             return [one for one in batch if one.answer.set_running_or_notify_cancel()] or self._next()
+
+    def _gather(self) -> None:
+        """Wait for further requests, while some are expected."""
+
+        def lacks(share: float) -> bool:
+            return not self._ended and len(self._waiting) < min(MOST, share * self._expected())
+
+        until = time.monotonic() + LONGEST
+        while lacks(MOST_OF) and (left := until - time.monotonic()) > 0:
+            self._changed.wait(left)
+        while lacks(1.0) and self._changed.wait(GAP):
+            pass

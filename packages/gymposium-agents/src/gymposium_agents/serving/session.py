@@ -47,6 +47,8 @@ class Session:
         of the replies. `model` is the name of the model for clients, by default that of the policy. `keep` is called
         with each turn before it is answered. `counts` counts requests: by how their prompts begin, and those that were
         `answered again`. `turns` are those that an earlier process kept."""
+        self.asked_at = time.monotonic()
+        """The time of the newest request; before the first one, that of the beginning."""
         self.turns: list[ServedTurn] = []
         """The turns so far, in the order in which replies were complete."""
         self.chat = player.chat
@@ -80,7 +82,7 @@ class Session:
 
         The reply is sampled and kept to its end even if the caller is cancelled. Raises `BadRequest` if the chat
         template refuses the messages or the tools, `ContextFull` if they are too long, and what the engine raises."""
-        key = _key(request)
+        self.asked_at, key = time.monotonic(), _key(request)
         if again:
             before = next((turn for turn in reversed(self.turns) if turn.key == key), None)
             self._counts["answered again"] += key in self._under_way or before is not None

@@ -32,6 +32,8 @@ from gymposium_train.serving.trajectories import as_row, turns_of
 
 TOO_OLD = "its policy is too old"
 """Why sessions and groups are dropped whose policy is more than `engine.staleness` steps behind."""
+ACTIVE = 2.0
+"""Number of seconds after a request for which a session is expected to ask again soon."""
 LINGER = 10.0
 """Number of seconds for which the server answers after the end of a run, while clients were not told of their jobs."""
 LOOK = 0.2
@@ -306,8 +308,9 @@ class Service:
         return self._batches[id(engine)]
 
     def _expected(self) -> int:
-        """The number of sessions that may ask soon."""
-        return len(self._open)
+        """The number of sessions that may ask soon: those that asked a short time ago."""
+        since = time.monotonic() - ACTIVE
+        return sum(opened.session.asked_at > since for opened in [*self._open.values()])
 
     def _newest(self) -> LanguageModelPlayer:
         if self.step is None:
