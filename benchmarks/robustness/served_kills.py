@@ -12,7 +12,6 @@ import hashlib
 import os
 import random
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -26,6 +25,7 @@ from tempfile import TemporaryDirectory
 from openai import OpenAI
 
 from benchmarks.robustness.row import Row
+from benchmarks.serving.running import free_port
 from gymposium.client import Server
 from gymposium.errors import BadRecord
 from gymposium.runs.sessions import SessionsFile
@@ -106,7 +106,7 @@ def moment(folder: Path, rng: random.Random, phase: str) -> tuple[Callable[[Sess
 
 def killed(model: Path, folder: Path, rng: random.Random, phase: str) -> str:
     """Play a run whose server is killed once. What went wrong, else nothing."""
-    served = Served(model, folder, _free_port())
+    served = Served(model, folder, free_port())
     served.start()
     reached, delay = moment(folder, rng, phase)
     client = threading.Thread(target=play, args=[served.port], daemon=True)
@@ -159,7 +159,7 @@ def rows(seed: int, tries: int = 20) -> Iterator[Row]:
             model, texts, seed=1, size=SmallModel(hidden=32, layers=1, heads=2), moves=["a1", "b2", "pass"]
         )
         PlayerSettings(max_tokens=8).save(model)
-        served = Served(model, Path(home, "whole"), _free_port())
+        served = Served(model, Path(home, "whole"), free_port())
         served.start()
         play(served.port)
         served.wait()
@@ -174,9 +174,3 @@ def rows(seed: int, tries: int = 20) -> Iterator[Row]:
                 failures.append(f"try {number}: {said}")
             print(number, phase, said or "equal", file=sys.stderr, flush=True)
     yield Row("kills", "`serve`, in a request, in a step, after a publish", tries, tuple(failures))
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

@@ -86,6 +86,11 @@ class LanguageModelPlayer:
         """Whether replies are greedy, so that nothing is drawn."""
         return self.sampling.temperature == 0
 
+    @property
+    def current_policy(self) -> Policy:
+        """The policy that answers: the player's own, else the engine's current one."""
+        return self.policy or self.engine.policy
+
     def identity(self) -> Identity:
         """The digests of the player's files, and the settings of its sampling."""
         decoding: dict[str, Fact] = {
@@ -95,7 +100,7 @@ class LanguageModelPlayer:
             "thinking": self.chat.thinking,
         }
         if self.origin is None:
-            return Identity(facts={"policy": str(self.policy or self.engine.policy)}, decoding=decoding)
+            return Identity(facts={"policy": str(self.current_policy)}, decoding=decoding)
         return Identity(self.origin.files(), self.origin.facts(), decoding)
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:

@@ -8,18 +8,16 @@ import random
 import weakref
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import Any, Protocol
 
 from gymposium.errors import BadRecord, CannotPlayOn, NoSampler, WorldBroke, WrongSeat
-from gymposium.games.protocol import CHANCE, Event, Game, Observation, Style
+from gymposium.games.protocol import CHANCE, Event, Observation, Style
 from gymposium.strict_json import strict_json
 from gymposium.visible import is_encodable
+from gymposium.worlds.one_seat import OneSeatMatch
 from gymposium.worlds.running import start
 from gymposium_openenv.actions import Actions, BadAction
 from gymposium_openenv.connection import Address, Connection
-
-if TYPE_CHECKING:
-    import numpy as np
 
 LONGEST = 20_000
 """Number of characters of an observation that are shown; the rest is cut off, and the text says so."""
@@ -46,11 +44,12 @@ class OfServer(Protocol):
     def load(self, events: Sequence[Event], seed: int | None = None) -> OpenEnvMatch: ...
 
 
-class OpenEnvMatch:
+class OpenEnvMatch(OneSeatMatch):
     """A match that is one episode. Its events are the first observation, with what the server says of itself, and then
     each reply and its answer. Each new match has a connection of its own; a loaded one has none."""
 
     def __init__(self, game: OfServer, seed: int | None, events: Sequence[Event] = ()) -> None:
+        super().__init__(game)
         self._game, self.seed = game, seed
         self.events: list[Event] = []
         self._text, self._return, self._over = "", 0.0, False
@@ -67,17 +66,8 @@ class OpenEnvMatch:
             self._note(start(self._opened(seed, about)).result())
 
     @property
-    def game(self) -> Game:
-        return cast(Game, self._game)
-
-    def to_move(self) -> tuple[int, ...]:
-        return () if self._over else (0,)
-
-    def legal_moves(self, seat: int) -> list[str] | None:
-        return None
-
-    def legal_actions(self, seat: int) -> list[int]:
-        return []
+    def is_over(self) -> bool:
+        return self._over
 
     def observe(self, seat: int, style: Style = "full") -> Observation:
         return Observation(seat, self._text, None)
@@ -85,20 +75,12 @@ class OpenEnvMatch:
     def view(self, seat: int) -> str:
         return self._text
 
-    def tensor(self, seat: int) -> np.ndarray:
-        raise ValueError(f"{self._game.name} has no tensor observation; use observation='text'.")
-
     def returns(self) -> tuple[float, ...]:
         return (self._return,)
 
     def report(self, seat: int) -> Mapping[str, float]:
         """The number of steps, and of replies that were no actions."""
         return {"steps": float(self._steps), "invalid_replies": float(self._invalid)}
-
-    def apply(self, moves: Mapping[int, str]) -> None:
-        done = self.begin_moves(moves)
-        done.exception()  # waits; `finish_moves` raises it
-        self.finish_moves(done)
 
     def begin_moves(self, moves: Mapping[int, str]) -> Future[tuple[Event, Event]]:
         if self._over or set(moves) != {0}:

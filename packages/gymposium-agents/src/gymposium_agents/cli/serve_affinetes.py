@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from gymposium.cli.listening import HostOption, NamesOption, PortOption
 from gymposium.cli.resume import OutOption
 from gymposium.cli.text import note
 from gymposium.extras import needs_extra
@@ -29,14 +30,9 @@ def command(
         list[str] | None,
         typer.Option(metavar="PLAYER", help="An opponent that clients may choose; mcts and random by default."),
     ] = None,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 takes any free port.")] = PORT,
-    host: Annotated[
-        str, typer.Option(help="The address to listen on. All but loopback addresses need a token.")
-    ] = "127.0.0.1",
-    name: Annotated[
-        list[str] | None,
-        typer.Option(metavar="HOST", help="A name by which other machines reach the server; may be given again."),
-    ] = None,
+    port: PortOption = PORT,
+    host: HostOption = "127.0.0.1",
+    name: NamesOption = None,
     out_dir: OutOption = None,
 ) -> None:
     """Answer affinetes' calls over HTTP.

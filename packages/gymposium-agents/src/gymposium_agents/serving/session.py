@@ -52,9 +52,9 @@ class Session:
         self.turns: list[ServedTurn] = []
         """The turns so far, in the order in which replies were complete."""
         self.chat = player.chat
-        self.model = model or str(player.policy or player.engine.policy)
+        self._policy = player.current_policy
+        self.model = model or str(self._policy)
         """The name of the model for clients."""
-        self._policy = player.policy or player.engine.policy
         self._context, self._sampling = player.engine.context, player.sampling
         self._submit, self._seed, self._keep = submit, seed, keep
         self._counts = Counter() if counts is None else counts

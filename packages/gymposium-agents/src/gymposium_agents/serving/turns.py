@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gymposium.runs.sessions import rows_of_turns
 from gymposium.tools import Call, Tool
 from gymposium_agents.serving.memory import Beginning
 from gymposium_agents.serving.replies import ParsedReply
@@ -43,20 +44,9 @@ def conversation(turns: Sequence[ServedTurn], number: int) -> tuple[Message, ...
 
 
 def in_rows(turns: Sequence[ServedTurn]) -> list[ServedTurn]:
-    """The turns of a session in the order of its rows: each turn is followed by the first of those that begin with its
-    tokens. The others, which branch off there, begin rows of their own later."""
-    following: dict[int | None, list[ServedTurn]] = {}
-    for turn in turns:
-        following.setdefault(turn.parent, []).append(turn)
-    ordered: list[ServedTurn] = []
-    begins = list(reversed(following.get(None, [])))
-    while begins:
-        row: list[ServedTurn] = [begins.pop()]
-        while row[-1].number in following:
-            row.append(following[row[-1].number][0])
-        begins += (other for turn in reversed(row) for other in reversed(following.get(turn.number, [])[1:]))
-        ordered += row
-    return ordered
+    """The turns of a session in the order of its rows (`rows_of_turns`)."""
+    rows = rows_of_turns({turn.number: turn.parent for turn in turns})
+    return [turns[number] for row in rows for number in row]
 
 
 def as_data(messages: Iterable[Message]) -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from gymposium.cli.json_output import JsonOption
+from gymposium.cli.listening import NamesOption
 from gymposium.cli.resume import OutOption, ResumeOption, refuse_beside_resume
 from gymposium.errors import BadOption
 from gymposium.extras import needs_extra
@@ -88,10 +89,7 @@ def command(
     port: Annotated[
         int | None, typer.Option(help="The port to listen on, 8750 by default; 0 takes any free port.")
     ] = None,
-    name: Annotated[
-        list[str] | None,
-        typer.Option(metavar="HOST", help="A name by which other machines reach the server; may be given again."),
-    ] = None,
+    name: NamesOption = None,
     out_dir: OutOption = None,
     resume: ResumeOption = None,
     dry_run: Annotated[

@@ -73,13 +73,19 @@ def promote(directory: RunDirectory, config: TrainConfig, step: int) -> Path:
         raise GymposiumError(f"There is no checkpoint of step {step}. A run keeps its newest ones.")
     loaded = trainable(config, taught(directory, config))
     copy_weights(saved, loaded.model)
+    save_trained(config, loaded, target)
+    return target
+
+
+def save_trained(config: TrainConfig, loaded: LoadedModel, target: Path) -> None:
+    """Write what reinforcement learning trained: a model, or the adapter if a LoRA is trained; with the settings of its
+    player."""
     with written_whole(target) as staging:
         if config.model.tune == "lora":
             save_lora(loaded.model, staging)
         else:
             loaded.save(staging)
         config.prompting.player_settings().save(staging)
-    return target
 
 
 def player_from(

@@ -13,7 +13,6 @@ from gymposium.durable import remove_directory
 from gymposium.errors import GymposiumError
 from gymposium.rewards.grammar import make_reward
 from gymposium.runs.curves import TRAIN
-from gymposium_agents.lora.saving import save_lora
 from gymposium_train.ahead import Ahead, Taken
 from gymposium_train.checkpoints import (
     complete_checkpoints,
@@ -24,7 +23,7 @@ from gymposium_train.checkpoints import (
 )
 from gymposium_train.config.schedules import Pace, growth
 from gymposium_train.credit.make import make_credit
-from gymposium_train.directory import is_whole, written_whole
+from gymposium_train.directory import is_whole
 from gymposium_train.live import StageBar
 from gymposium_train.loop import Training
 from gymposium_train.progress import say
@@ -34,7 +33,7 @@ from gymposium_train.run.best import Best
 from gymposium_train.run.cold_start import auxiliary_sft
 from gymposium_train.run.health import FAILED_LIMIT, MOST_SETBACKS, Health, failed_replies, failed_share, some_replies
 from gymposium_train.run.measures import curve_point, returns_before
-from gymposium_train.run.models import taught, trained
+from gymposium_train.run.models import save_trained, taught, trained
 from gymposium_train.run.together import learning
 from gymposium_train.run.under_way import UnderWay
 from gymposium_train.samples_file import SamplesFile
@@ -97,15 +96,12 @@ def reinforce(run: UnderWay) -> None:
         steps.take()
         for remark in training.reward.remarks():
             say(remark, style="yellow")
-    with learner.in_float32(), written_whole(result) as staging:
-        if adapter is None:
-            loaded.save(staging)
-        else:
-            save_lora(loaded.model, staging)
-        config.prompting.player_settings().save(staging)
+    with learner.in_float32():
+        # before the result is whole, after which a resumed run does nothing here
         directory.add_results(
             train_cpu_seconds=steps.cpu, steps=steps.done, kept_step=steps.kept, setbacks=steps.health.setbacks
         )
+        save_trained(config, loaded, result)
 
 
 class _Steps:

@@ -142,8 +142,7 @@ class Api:
         return JSONResponse(self._service.status())
 
     async def _events(self, request: Request) -> Response:
-        events = status_events(self._service)
-        return StreamingResponse(events, media_type="text/event-stream", headers={"Cache-Control": "no-cache"})
+        return _event_stream(status_events(self._service))
 
 
 async def status_events(service: Service) -> AsyncGenerator[str, None]:
@@ -181,7 +180,7 @@ async def completed(session: Session, asked: CompletionRequest, request: Request
             return
         yield "data: [DONE]\n\n"
 
-    return StreamingResponse(events(), media_type="text/event-stream", headers={"Cache-Control": "no-cache"})
+    return _event_stream(events())
 
 
 def listed_models(name: str) -> Response:
@@ -229,6 +228,10 @@ def _group(row: GroupRow) -> dict[str, Any]:
 
 def _job(row: JobRow) -> dict[str, Any]:
     return {"id": row.id, "state": row.state, "step": row.step, "metrics": dict(row.metrics)}
+
+
+def _event_stream(events: AsyncIterator[str]) -> Response:
+    return StreamingResponse(events, media_type="text/event-stream", headers={"Cache-Control": "no-cache"})
 
 
 def _event(data: Any) -> str:

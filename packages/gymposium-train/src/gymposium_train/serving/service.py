@@ -121,7 +121,7 @@ class Service:
             own = stream(self.seed, "session", key, member, asked.seed or 0).getrandbits(48)
             task = stream(self.seed, "task", key).getrandbits(31) if asked.seed is None else asked.seed
             secret, now = secrets.token_urlsafe(24), time.time()
-            policy = player.policy or player.engine.policy
+            policy = player.current_policy
             row = SessionRow(
                 id=f"s-{secrets.token_hex(8)}",
                 secret=_digest(secret),
@@ -150,37 +150,56 @@ class Service:
     def _member(self, group: GroupRow | None, key: str, asked: Begin) -> int:
         """The number of a new session in its group."""
         if group is None:
-            size, taken = self.group_size, set[int]()
+            size, taken = self.group_size, dict[int, SessionRow]()
         else:
             if group.state != "open":
                 raise Conflict(f"The group {key!r} is {group.state}, so no session can be added. Name another group.")
             if group.split != asked.split:
                 raise Conflict(f"The group {key!r} is of the split {group.split!r}, not {asked.split!r}.")
-            rows = self.file.sessions(group=key)
-            size, taken = group.size, {row.member for row in rows if row.state in ("open", "ended")}
+            rows = self.file.sessions(key)
+            size, taken = group.size, {row.member: row for row in rows if row.state in ("open", "ended")}
         member = next(n for n in range(size + 1) if n not in taken) if asked.member is None else asked.member
         if member >= size:
             raise Conflict(f"The group {key!r} has {size} members, and all have begun. Name another group.")
-        for row in [] if group is None else self.file.sessions(group=key):
-            if row.member != member or row.state not in ("open", "ended"):
-                continue
-            if row.state == "ended" or self.file.turns(row.id):
+        if (row := taken.get(member)) is not None:
+            if row.state == "ended" or self.file.count_turns(row.id):
                 raise Conflict(f"Member {member} of the group {key!r} is the session {row.id}, which is {row.state}.")
             self.file.set_session(row.id, "dropped", why="it was begun again")  # its client did not get the answer
             self._open.pop(row.secret, None)
         return member
 
     def answering(self, secret: str, client: str) -> Session:
-        """The open session with this secret, which answers the client's requests. Raises `NotFound`, `Gone` and
-        `NotReady`."""
-        opened = self._opened(secret)
-        self.clients[client] = time.time()
-        try:
-            self.policies.recent(Policy(opened.row.policy, opened.row.version))
-        except GymposiumError:
-            self._leave_out(opened.row, "dropped", TOO_OLD)
-            raise Gone("The policy of this session is too old to be learned from. Begin another.") from None
+        """The open session with this secret, which answers the client's requests. Raises `NotFound`, `Gone`, and
+        `NotReady` if its policy is not there yet, as after a restart."""
+        with self._changed:
+            digest = _digest(secret)
+            opened = self._open.get(digest)
+            row = self._open_row(digest) if opened is None else opened.row
+            self.clients[client] = time.time()
+            player = self._player_of(row)
+            if opened is None:
+                opened = self._open[digest] = self._reopened(row, player)
         return opened.session
+
+    def _open_row(self, digest: str) -> SessionRow:
+        """The open session whose secret has this digest."""
+        row = self.file.with_secret(digest)
+        if row is None:
+            raise NotFound("There is no such session. POST /v1/sessions begins one.")
+        if row.state != "open":
+            raise Gone(f"This session is {row.state}{f': {row.why}' if row.why else ''}. Begin another.")
+        return row
+
+    def _player_of(self, row: SessionRow) -> LanguageModelPlayer:
+        """The player of the policy with which a session began. The session is dropped if that is too old."""
+        newest, policy = self._newest(), Policy(row.policy, row.version)
+        try:
+            return self.policies.recent(policy)
+        except GymposiumError:
+            if policy.version > newest.current_policy.version:
+                raise NotReady("The run learns this session's policy again, after a restart.") from None
+            self._leave_out(row, "dropped", TOO_OLD)
+            raise Gone("The policy of this session is too old to be learned from. Begin another.") from None
 
     def end(self, name: str, asked: End) -> SessionRow:
         """End a session with its reward. The same end again changes nothing. Raises `Conflict` for another one, and
@@ -197,10 +216,10 @@ class Service:
             opened = self._open.get(row.secret)
             if opened is not None and opened.session.busy:
                 raise Conflict("A reply of this session is being sampled. Wait for it, then end the session.")
-            turns = len(self.file.turns(name)) if opened is None else len(opened.session.turns)
+            turns = self.file.count_turns(name)
             if asked.turn_rewards is not None and len(asked.turn_rewards) != turns:
                 raise Conflict(f"turn_rewards: give {turns} numbers, one for each reply, in the order of the replies.")
-            others = (other.ending for other in self.file.sessions(group=row.group) if other.ending is not None)
+            others = (other.ending for other in self.file.sessions(row.group) if other.ending is not None)
             if (first := next(others, None)) is not None and first["parts"].keys() != asked.parts.keys():
                 names = ", ".join(sorted(first["parts"])) or "none"
                 raise Conflict(f"parts: all sessions of a group have the same names, and the first has {names}.")
@@ -233,10 +252,9 @@ class Service:
 
     def _expire(self) -> None:
         """Expire open sessions that are silent for too long."""
-        oldest = time.time() - self.settings.expires
-        for row in self.file.sessions(state="open"):
+        for row in self.file.silent(time.time() - self.settings.expires):
             opened = self._open.get(row.secret)
-            if row.seen < oldest and not (opened is not None and opened.session.busy):
+            if opened is None or not opened.session.busy:
                 self._leave_out(row, "expired", f"there was no request for {self.settings.expires:g} seconds")
 
     def _settle(self, key: str) -> None:
@@ -244,7 +262,7 @@ class Service:
         larger group teach nothing."""
         group = self.file.group(key)
         assert group is not None, "each session has a group"
-        rows = self.file.sessions(group=key)
+        rows = self.file.sessions(key)
         begun = {row.member for row in rows if row.state != "open"}
         if group.state != "open" or len(begun) < group.size or any(row.state == "open" for row in rows):
             return
@@ -263,30 +281,6 @@ class Service:
         if row is None:
             raise NotFound("There is no such session.")
         return row
-
-    def _opened(self, secret: str) -> _Open:
-        """The open session with this secret, with its turns. Raises `NotFound`, `Gone`, and `NotReady` if its policy is
-        not there yet, as after a restart."""
-        with self._changed:
-            digest = _digest(secret)
-            if (opened := self._open.get(digest)) is not None:
-                return opened
-            row = self.file.with_secret(digest)
-            if row is None:
-                raise NotFound("There is no such session. POST /v1/sessions begins one.")
-            if row.state != "open":
-                raise Gone(f"This session is {row.state}{f': {row.why}' if row.why else ''}. Begin another.")
-            newest = self._newest()
-            policy = Policy(row.policy, row.version)
-            try:
-                player = self.policies.recent(policy)
-            except GymposiumError:
-                if policy.version > (newest.policy or newest.engine.policy).version:
-                    raise NotReady("The run learns this session's policy again, after a restart.") from None
-                self._leave_out(row, "dropped", TOO_OLD)
-                raise Gone("The policy of this session is too old to be learned from. Begin another.") from None
-            opened = self._open[digest] = self._reopened(row, player)
-            return opened
 
     def _reopened(self, row: SessionRow, player: LanguageModelPlayer) -> _Open:
         """A session in memory, with the turns that are on disk."""
@@ -374,7 +368,7 @@ class Service:
         """Raise `Conflict` for a group that cannot be learned from; its open sessions are dropped."""
         if group.state not in ("open", "complete") or group.split != TRAIN:
             raise Conflict(f"The group {group.key!r} is {group.state}, so it cannot be learned from.")
-        rows = self.file.sessions(group=group.key)
+        rows = self.file.sessions(group.key)
         ended = sum(row.state == "ended" for row in rows)
         if ended < min(2, group.size):
             raise Conflict(f"Of the group {group.key!r} {ended} sessions have ended: at least 2 are needed.")
@@ -431,8 +425,7 @@ class Service:
         return self.job(job.id)
 
     def _begin_step(self, step: int) -> None:
-        newest = self.policies.newest()
-        self._steps[newest.policy or newest.engine.policy] = step
+        self._steps[self.policies.newest().current_policy] = step
         self.step, self.state = step, "waiting"
         self.tell()
 
@@ -453,13 +446,12 @@ class Service:
         job = waiting[0]
         with self.file.change():
             for group in self.file.groups(job=job.id):
-                ended = [row for row in self.file.sessions(group=group.key) if row.state == "ended"]
+                ended = self.file.sessions(group.key, state="ended")
                 if min(row.step for row in ended) < step - self.policies.staleness:
                     self.file.set_group(group.key, "dropped", why=TOO_OLD, job=job.id)
             if not any(group.state == "taken" for group in self.file.groups(job=job.id)):
                 self.file.set_job(job.id, "done", step=None, metrics={"rollout/groups": 0})
                 return None
-            self.file.set_job(job.id, "learning", step=step)
         return job
 
     def learned(self, step: int, metrics: Mapping[str, Any]) -> None:
@@ -495,18 +487,14 @@ class Service:
 
     def status(self) -> dict[str, Any]:
         """What the service does, as plain data."""
-        counts = self.file.counts()
-        newest = None
-        if self.step is not None:
-            player = self.policies.newest()
-            newest = player.policy or player.engine.policy
+        newest = None if self.step is None else self.policies.newest().current_policy
         batches = sum(one.batches for one in self._batches.values())
         asked = sum(one.requests for one in self._batches.values())
         return {
             "state": self.state,
             "step": self.step,
             "policy": None if newest is None else {"name": newest.name, "version": newest.version},
-            **counts,
+            **self.file.counts(),
             "requests": dict(self.counts),
             "differences": dict(self.differences.most_common(10)),
             "requests_per_batch": asked / batches if batches else None,

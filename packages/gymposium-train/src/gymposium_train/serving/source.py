@@ -45,7 +45,7 @@ class SessionSource:
         service, job = self.service, self.service.take(step, each)
         taken = [group.key for group in service.file.groups(job=job.id) if group.state != "dropped"]
         groups = [group_of(service.file, key) for key in taken]
-        rows = [row for key in taken for row in service.file.sessions(group=key)]
+        rows = [row for key in taken for row in service.file.sessions(key)]
         states = Counter(row.state for row in rows)
         lengths = [len(one.turns) for group in groups for one in group.trajectories]
         metrics = {

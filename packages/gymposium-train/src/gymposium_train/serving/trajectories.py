@@ -79,7 +79,7 @@ def posted_reward() -> Callable[[Sequence[SessionTrajectory]], list[Reward]]:
 
 def group_of(file: SessionsFile, key: str) -> SessionGroup:
     """The ended sessions of a group, by member."""
-    ended = [row for row in file.sessions(group=key) if row.state == "ended"]
+    ended = file.sessions(key, state="ended")
     return SessionGroup(key, [found for row in ended if (found := _trajectory(file, row)) is not None])
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from gymposium.cli.listening import HostOption, NamesOption, PortOption
 from gymposium.cli.matches import PolicyOption
 from gymposium.cli.resume import OutOption
 from gymposium.cli.text import note
@@ -34,14 +35,9 @@ def command(
     idle: Annotated[
         float, typer.Option(min=1, metavar="SECONDS", help="Time without a message after which a session ends.")
     ] = 900.0,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 takes any free port.")] = PORT,
-    host: Annotated[
-        str, typer.Option(help="The address to listen on. All but loopback addresses need a token.")
-    ] = "127.0.0.1",
-    name: Annotated[
-        list[str] | None,
-        typer.Option(metavar="HOST", help="A name by which other machines reach the server; may be given again."),
-    ] = None,
+    port: PortOption = PORT,
+    host: HostOption = "127.0.0.1",
+    name: NamesOption = None,
     out_dir: OutOption = None,
     dockerfile: Annotated[
         bool, typer.Option("--dockerfile", help="Print a Dockerfile for this server instead of serving.")

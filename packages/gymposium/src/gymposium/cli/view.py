@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from gymposium.cli.listening import NamesOption, PortOption
 from gymposium.cli.text import note
 from gymposium.extras import needs_extra
 from gymposium.writable import check_writable
@@ -23,15 +24,12 @@ def command(
     directory: Annotated[
         Path, typer.Argument(metavar="DIR", exists=True, readable=True, help="A folder, or one record file (JSONL).")
     ],
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 takes any free port.")] = PORT,
+    port: PortOption = PORT,
     host: Annotated[
         str,
         typer.Option(help="The address to listen on. All but loopback addresses need a token, which is printed."),
     ] = "127.0.0.1",
-    name: Annotated[
-        list[str] | None,
-        typer.Option(metavar="HOST", help="A name by which other machines reach the server; may be given again."),
-    ] = None,
+    name: NamesOption = None,
     export: Annotated[
         Path | None,
         typer.Option(metavar="OUT", help="Write the pages into this folder instead of serving them."),

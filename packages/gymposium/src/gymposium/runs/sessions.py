@@ -120,6 +120,23 @@ class JobRow:
     metrics: Mapping[str, Any]
 
 
+def rows_of_turns(parents: Mapping[int, int | None]) -> list[list[int]]:
+    """The rows of tokens of a session, by the parent of each of its turns, in order: each turn is followed by the first
+    of those that begin with its tokens. The others, which branch off there, begin the next rows."""
+    following: dict[int | None, list[int]] = {}
+    for number, parent in parents.items():
+        following.setdefault(parent, []).append(number)
+    rows: list[list[int]] = []
+    begins = list(reversed(following.get(None, [])))
+    while begins:
+        row = [begins.pop()]
+        while row[-1] in following:
+            row.append(following[row[-1]][0])
+        begins += (other for turn in reversed(row) for other in reversed(following.get(turn, [])[1:]))
+        rows.append(row)
+    return rows
+
+
 class SessionsFile:
     """The file of sessions, open for reading and, unless `read_only`, for writing. It may be used in any thread.
 
@@ -188,13 +205,21 @@ class SessionsFile:
         """The session whose secret has this digest; None if there is none."""
         return next(iter(self._sessions("WHERE secret = ?", secret)), None)
 
-    def sessions(self, *, group: str | None = None, state: SessionState | None = None) -> list[SessionRow]:
-        """The sessions of a group by member, or those in a state by time; all without arguments."""
-        if group is not None:
-            return self._sessions('WHERE "group" = ? ORDER BY member, began, id', group)
-        if state is not None:
-            return self._sessions("WHERE state = ? ORDER BY began, id", state)
-        return self._sessions("ORDER BY began, id")
+    def sessions(self, group: str | None = None, *, state: SessionState | None = None) -> list[SessionRow]:
+        """The sessions of a group by member, else all by time; with a state only those in it."""
+        wanted = {'"group"': group, "state": state}
+        given = {name: value for name, value in wanted.items() if value is not None}
+        where = " AND ".join(f"{name} = ?" for name in given) or "TRUE"
+        order = "began, id" if group is None else "member, began, id"
+        return self._sessions(f"WHERE {where} ORDER BY {order}", *given.values())
+
+    def silent(self, since: float) -> list[SessionRow]:
+        """The open sessions without a request since this time."""
+        return self._sessions("WHERE state = 'open' AND seen < ? ORDER BY began, id", since)
+
+    def count_turns(self, session: str) -> int:
+        """The number of turns of a session."""
+        return int(self._all("SELECT count(*) AS number FROM turns WHERE session = ?", [session])[0]["number"])
 
     def turns(self, session: str) -> list[TurnRow]:
         """The turns of a session, in order."""

@@ -68,10 +68,6 @@ class SessionsReader(SessionsFile):
         found = self._all(f"SELECT count(*) AS number FROM sessions WHERE {where}", values)
         return [ListedSession(row, self.count_turns(row.id)) for row in rows], found[0]["number"]
 
-    def count_turns(self, session: str) -> int:
-        """The number of turns of a session."""
-        return int(self._all("SELECT count(*) AS number FROM turns WHERE session = ?", [session])[0]["number"])
-
     def clients(self, most: int) -> list[Client]:
         """At most `most` clients, the one that was seen last first."""
         query = """SELECT client AS name, count(*) AS sessions, sum(state = 'open') AS open, max(seen) AS seen

@@ -8,19 +8,16 @@ import weakref
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Protocol, cast, get_args
+from typing import Any, Protocol, get_args
 
 from gymposium.errors import BadRecord, CannotPlayOn, IllegalMove, NoSampler, WorldBroke, WrongSeat
-from gymposium.games.protocol import CHANCE, Event, Game, Observation, Style, ToolText
+from gymposium.games.protocol import CHANCE, Event, Observation, Style, ToolText
 from gymposium.strict_json import strict_json
 from gymposium.tools import Call, Tool, calls_of
 from gymposium.visible import is_encodable
+from gymposium.worlds.one_seat import OneSeatMatch
 from gymposium.worlds.protocol import Result, Tasks, World
 from gymposium.worlds.running import limited, start
-
-if TYPE_CHECKING:
-    import numpy as np
-
 
 LONGEST = 20_000
 """Number of characters of a result that are shown; the rest is cut off, and the text says so."""
@@ -46,14 +43,14 @@ class OfTasks(Protocol):
     def load(self, events: Sequence[Event], seed: int | None = None) -> ToolMatch: ...
 
 
-class ToolMatch:
+class ToolMatch(OneSeatMatch):
     """A match that is one task. Its events are the task with its opening, and then each move and what its calls
     returned; if the world is not pure, the first one also holds the tools. A world is opened for new matches, and for
     loaded ones when they are played on."""
 
     def __init__(self, game: OfTasks, seed: int | None, events: Sequence[Event] = ()) -> None:
-        self._game = game
-        self.seed = seed
+        super().__init__(game)
+        self._game, self.seed = game, seed
         self.events: list[Event] = []
         self._used, self._invalid = 0, 0
         self._steps: list[tuple[str, tuple[ToolText, ...], Mapping[str, Any]]] = []
@@ -73,19 +70,6 @@ class ToolMatch:
 
     # -- what it shows
 
-    @property
-    def game(self) -> Game:
-        return cast(Game, self._game)
-
-    def to_move(self) -> tuple[int, ...]:
-        return () if self._over else (0,)
-
-    def legal_moves(self, seat: int) -> list[str] | None:
-        return None
-
-    def legal_actions(self, seat: int) -> list[int]:
-        return []
-
     def observe(self, seat: int, style: Style = "full") -> Observation:
         if not self._steps:
             return Observation(seat, self._opening[style], None)
@@ -95,9 +79,6 @@ class ToolMatch:
     def view(self, seat: int) -> str:
         shown = [[move, [result.text for result in results]] for move, results, _ in self._steps]
         return _json([self._opening["full"], shown])
-
-    def tensor(self, seat: int) -> np.ndarray:
-        raise ValueError(f"{self._game.name} has no tensor observation; use observation='text'.")
 
     def returns(self) -> tuple[float, ...]:
         return (float(self._steps[-1][2]["score"]) if self._steps else 0.0,)
@@ -109,13 +90,8 @@ class ToolMatch:
 
     # -- moves
 
-    def apply(self, moves: Mapping[int, str]) -> None:
-        done = self.begin_moves(moves)
-        done.exception()  # waits; `finish_moves` raises it
-        self.finish_moves(done)
-
     def begin_moves(self, moves: Mapping[int, str]) -> Future[tuple[Event, Event]]:
-        if self._over or set(moves) != {0}:
+        if self.is_over or set(moves) != {0}:
             raise WrongSeat(moves, self.to_move())
         try:
             calls = calls_of(moves[0])
@@ -204,7 +180,7 @@ class ToolMatch:
     # -- events
 
     @property
-    def _over(self) -> bool:
+    def is_over(self) -> bool:
         return bool(self._steps) and bool(self._steps[-1][2]["over"])
 
     def _begin(self, event: Event) -> None:
@@ -232,7 +208,7 @@ class ToolMatch:
         self._begin(Event(*events[0]))
         for number in range(1, len(events), 2):
             move, outcome = Event(*events[number]), Event(*events[number + 1])
-            if move.seat != 0 or outcome.seat != CHANCE or self._over:
+            if move.seat != 0 or outcome.seat != CHANCE or self.is_over:
                 raise BadRecord(f"Event {number} ({move.move[:80]!r}) is of seat {move.seat}, which is not to move.")
             try:
                 self._note(move, outcome)

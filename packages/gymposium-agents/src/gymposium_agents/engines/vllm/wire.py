@@ -62,11 +62,12 @@ def completion_of(answer: Mapping[str, Any], policy: Policy, stops: frozenset[in
 
 def watched(completion: Completion, watch: Callable[[int], bool] | None) -> Completion:
     """The completion up to the token at which `TokenRequest.watch` ends it. The server has sampled it to its end."""
-    for number, token in enumerate(completion.ids if watch is not None else ()):
-        if watch is not None and watch(token):
-            ids, logprobs = completion.ids[: number + 1], completion.logprobs[: number + 1]
-            return Completion(ids, logprobs, "stop", completion.policy)
-    return completion
+    if watch is None:
+        return completion
+    length = next((n for n, token in enumerate(completion.ids, start=1) if watch(token)), None)
+    if length is None:
+        return completion
+    return Completion(completion.ids[:length], completion.logprobs[:length], "stop", completion.policy)
 
 
 def score_body(prompt: Tokens, completion: Tokens) -> dict[str, Any]:

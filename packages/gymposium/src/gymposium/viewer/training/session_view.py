@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from gymposium.runs.sessions import SessionRow, TurnRow
+from gymposium.runs.sessions import SessionRow, TurnRow, rows_of_turns
 from gymposium.runs.sessions_reader import SessionsReader
 from gymposium.viewer.training.tokens import Token, sampled_tokens
 
@@ -165,15 +165,7 @@ def _sibling(row: SessionRow) -> Sibling:
 def _rows(turns: Sequence[TurnRow]) -> list[TokenRow]:
     """The rows of tokens of a session, in the order of their first turns. The first turn that begins with the tokens of
     another goes on with its row; the others branch off."""
-    rows: list[list[int]] = []
-    of: dict[int, list[int]] = {}
-    for turn in turns:
-        parent = turn.data["parent"]
-        row = of.get(parent)
-        if row is None or row[-1] != parent:
-            rows.append(row := [])
-        row.append(turn.number)
-        of[turn.number] = row
+    rows = sorted(rows_of_turns({turn.number: turn.data["parent"] for turn in turns}))
     by_number = {turn.number: turn for turn in turns}
     first = [by_number[row[0]] for row in rows]
     return [

@@ -1,0 +1,60 @@
+"""What matches of one seat and free text share whose moves wait for something outside."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Protocol, cast
+
+from gymposium.games.protocol import Event, Game
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+class Named(Protocol):
+    """What such a match reads of its game."""
+
+    name: str
+
+
+class OneSeatMatch(ABC):
+    """Base class of matches of one seat, which answers in free text until the match is over."""
+
+    def __init__(self, game: Named) -> None:
+        self._owner = game
+
+    @property
+    @abstractmethod
+    def is_over(self) -> bool:
+        """True if nothing is asked any more."""
+
+    @abstractmethod
+    def begin_moves(self, moves: Mapping[int, str]) -> Future[tuple[Event, Event]]:
+        """Start to play the move of the seat. The future has the move and what came of it."""
+
+    @abstractmethod
+    def finish_moves(self, done: Future[tuple[Event, Event]]) -> None:
+        """Add what came of a move."""
+
+    @property
+    def game(self) -> Game:
+        return cast(Game, self._owner)
+
+    def to_move(self) -> tuple[int, ...]:
+        return () if self.is_over else (0,)
+
+    def legal_moves(self, seat: int) -> list[str] | None:
+        return None
+
+    def legal_actions(self, seat: int) -> list[int]:
+        return []
+
+    def tensor(self, seat: int) -> np.ndarray:
+        raise ValueError(f"{self._owner.name} has no tensor observation; use observation='text'.")
+
+    def apply(self, moves: Mapping[int, str]) -> None:
+        done = self.begin_moves(moves)
+        done.exception()  # waits; `finish_moves` raises it
+        self.finish_moves(done)
