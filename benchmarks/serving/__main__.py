@@ -3,6 +3,7 @@
 Parts:
   exact     50 matches and 50 mail tasks by the real openai client, against the learner's log-probabilities
   cost      CPU time beside the engine, sizes of batches, 200 sessions at once, the first token of a stream
+  vllm      the first token of a stream that a vLLM server samples; for an environment such as `tox run -e vllm` makes
   learning  an agent in a process of its own, beside `gymposium train` with as many matches and steps
 
 The models are directories, such as the cold start of a run: `gymposium train --game tic_tac_toe` and
@@ -29,7 +30,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.serving", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("parts", nargs="+", choices=["exact", "cost", "learning"], metavar="PART")
+    parser.add_argument("parts", nargs="+", choices=["exact", "cost", "vllm", "learning"], metavar="PART")
     parser.add_argument("--game-model", type=Path, required=True, help="a model that plays tic-tac-toe")
     parser.add_argument("--mail-model", type=Path, required=True, help="a model that answers questions of mail")
     parser.add_argument("--work", type=Path, default=Path("runs/serving"), help="folder for runs (runs/serving)")
@@ -54,6 +55,9 @@ def main() -> None:
         found["cost"] = [cost.measured(models["tic_tac_toe"], sessions, at_once) for sessions, at_once in sizes]
         found["streams"] = cost.first_tokens(models["tic_tac_toe"])
         keep()
+    if "vllm" in given.parts:
+        found["streams of vLLM"] = cost.first_tokens_of_vllm(models["mail"])
+        keep()
     if "learning" in given.parts:
         rows = found.setdefault("learning", [])
         given.work.mkdir(parents=True, exist_ok=True)
@@ -76,9 +80,10 @@ def text_of(found: dict[str, Any]) -> str:
         for row in found.get(part, ()):
             text += f"## {title}: {row.get('game') or row['sessions']}\n\n"
             text += table(["figure", "value"], [[name, _shown(value)] for name, value in row.items()]) + "\n"
-    if "streams" in found:
-        text += "## First token of a stream, behind the engine's\n\n"
-        text += table(["figure", "value"], [[name, _shown(value)] for name, value in found["streams"].items()]) + "\n"
+    for part, title in (("streams", "First token of a stream, behind the engine's"), ("streams of vLLM",) * 2):
+        if part in found:
+            text += f"## {title[0].upper()}{title[1:]}\n\n"
+            text += table(["figure", "value"], [[name, _shown(value)] for name, value in found[part].items()]) + "\n"
     if rows := found.get("learning"):
         text += "## Learning\n\n"
         lines = [

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import subprocess
 import sys
 import time
@@ -19,13 +20,19 @@ from tempfile import TemporaryDirectory
 from threading import enumerate as threads_of_process
 from typing import Any
 
+import httpx
 from openai import OpenAI
 
 from benchmarks.serving.running import ENVIRONMENT, free_port
 from benchmarks.serving.talking import TURNS
 from gymposium.client import Server
 from gymposium.runs.sessions import SessionsFile
-from gymposium_agents.loading import load_model
+from gymposium_agents.chat import Chat
+from gymposium_agents.engines.vllm.engine import VllmEngine
+from gymposium_agents.engines.vllm.server import running_server
+from gymposium_agents.engines.vllm.settings import SERVED_NAME, ServerSettings
+from gymposium_agents.engines.vllm.wire import completion_body
+from gymposium_agents.loading import load_chat, load_model
 from gymposium_agents.player import over
 from gymposium_agents.settings import PlayerSettings
 from gymposium_agents.tokens import Completion, Sampling, TokenRequest
@@ -69,24 +76,23 @@ class Timed:
 
 
 @contextmanager
-def serving(model: Path, max_tokens: int) -> Iterator[tuple[str, Service, Timed]]:
-    """A server of a model in this process, for sessions that nothing learns from."""
-    loaded = load_model(model)
-    engine = Timed(loaded.engine())
-    player = over("lm:m", engine, loaded.chat, PlayerSettings(temperature=1.0, max_tokens=max_tokens))
+def serving(chat: Chat, engine: Any, max_tokens: int) -> Iterator[tuple[str, Service]]:
+    """A server in this process, for sessions that nothing learns from."""
+    player = over("lm:m", engine, chat, PlayerSettings(temperature=1.0, max_tokens=max_tokens))
     settings = SessionSettings(port=free_port())
     with TemporaryDirectory() as home:
         policies = Policies(lambda: player, lambda policy: player)
         service = Service(SessionsFile(Path(home, "sessions.sqlite")), policies, settings, 0, 2)
         service.step = 0
         with serve(service, settings, Path(home), TrainConfig(games=("tic_tac_toe",)), None) as address:
-            yield address, service, engine
+            yield address, service
         service.close()
 
 
 def measured(model: Path, sessions: int, at_once: int) -> dict[str, Any]:
     """The figures of this many sessions, so many at once."""
-    with serving(model, 12) as (address, service, _):
+    loaded = load_model(model)
+    with serving(loaded.chat, loaded.engine(), 12) as (address, service):
         with Server(address) as server:  # so that the engine's thread is there
             OpenAI(base_url=server.session().base_url, api_key="none").chat.completions.create(
                 model="m", messages=[{"role": "user", "content": "Hello"}]
@@ -112,20 +118,64 @@ def measured(model: Path, sessions: int, at_once: int) -> dict[str, Any]:
 
 def first_tokens(model: Path) -> dict[str, Any]:
     """The time from the engine's first token to the client, of streams one after the other."""
-    with serving(model, 40) as (address, _, engine), Server(address) as server:
+    loaded = load_model(model)
+    engine = Timed(loaded.engine())
+    late = []
+    with serving(loaded.chat, engine, 40) as (address, _), Server(address) as server:
         client = OpenAI(base_url=address, api_key="none")
-        late = []
-        for _ in range(FIRST):
-            session = server.session()
-            one = client.with_options(base_url=session.base_url)
-            messages: list[Any] = [{"role": "user", "content": "Turn 1: x . o . x . o . ."}]
-            for chunk in one.chat.completions.create(model="m", messages=messages, stream=True):
-                if chunk.choices and chunk.choices[0].delta.content:
-                    late.append(time.perf_counter() - engine.first)
-                    break
+        for number in range(FIRST):
+            _, at = _first_content(server, client, number)
+            late.append(at - engine.first)
+    return {"streams": len(late), "median ms": 1e3 * median(late), "worst ms": 1e3 * max(late)}
+
+
+def first_tokens_of_vllm(model: Path) -> dict[str, Any]:
+    """The time from a request to the first token: of a vLLM server asked directly, and of a session that it answers,
+    by turns."""
+    chat = load_chat(model)
+    direct, session = [], []
+    with (
+        running_server(ServerSettings(str(model), kv_cache_gib=1)) as vllm,
+        VllmEngine(vllm.url, model=str(model), stops=chat.stops, server=vllm) as engine,
+        serving(chat, engine, 40) as (address, _),
+        Server(address) as server,
+        httpx.Client(base_url=vllm.url, trust_env=False) as http,
+    ):
+        client = OpenAI(base_url=address, api_key="none")
+        for number in range(2 * FIRST):
+            if number % 2:
+                begun, at = _first_content(server, client, number)
+                session.append(at - begun)
+            else:
+                begun = time.perf_counter()
+                request = TokenRequest(chat.conversation(_messages(number)), random.Random(number))
+                body = completion_body(request, Sampling(max_tokens=40), max_tokens=40, stops=chat.stops)
+                with http.stream("POST", "/v1/completions", json={**body, "model": SERVED_NAME, "stream": True}) as got:
+                    next(line for line in got.iter_lines() if line.startswith("data: "))
+                    direct.append(time.perf_counter() - begun)
+    found = {
+        "streams": len(session),
+        "vLLM, median ms": 1e3 * median(direct),
+        "session, median ms": 1e3 * median(session),
+    }
+    return {**found, "difference ms": 1e3 * (median(session) - median(direct))}
+
+
+def _first_content(server: Server, client: OpenAI, number: int) -> tuple[float, float]:
+    """Ask for a stream in a new session: the times of the request and of its first content."""
+    session = server.session()
+    one = client.with_options(base_url=session.base_url)
+    begun = time.perf_counter()
+    for chunk in one.chat.completions.create(model="m", messages=_messages(number), stream=True):
+        if chunk.choices and chunk.choices[0].delta.content:
+            at = time.perf_counter()
             session.drop()
-        late.sort()
-        return {"streams": len(late), "median ms": 1e3 * median(late), "worst ms": 1e3 * late[-1]}
+            return begun, at
+    raise RuntimeError("a stream without content")
+
+
+def _messages(number: int) -> list[Any]:
+    return [{"role": "user", "content": f"Turn {number % 10}: x . o . x . o . ."}]
 
 
 def _engine_seconds() -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,32 @@ def test_a_seed_says_it_all(
     with VllmEngine(server.url, model=str(model_directory), stops=engine.stops, at_once=2) as narrow:  # two at a time
         again = narrow.generate([request_of(i, BASE) for i in range(8)], warm)
     assert [c.ids for c in again] == [c.ids for c in engine.generate([request_of(i, BASE) for i in range(8)], warm)]
+
+
+def test_a_completion_that_is_watched_is_the_same_up_to_its_end(
+    engine: VllmEngine, request_of: MakeRequest, warm: Sampling, alone: dict[tuple[int, Policy], Completion]
+) -> None:
+    seen: dict[int, list[int]] = {number: [] for number in range(6)}
+
+    def watching(number: int, most: int = 1_000) -> TokenRequest:
+        def watch(token: int) -> bool:
+            seen[number].append(token)
+            return len(seen[number]) == most
+
+        return replace(request_of(number, BASE), watch=watch)
+
+    for number, completion in enumerate(engine.generate([watching(number) for number in seen], warm)):
+        expected = alone[number, BASE]
+        assert (*seen[number],) == completion.ids == expected.ids
+        assert completion.finish_reason == expected.finish_reason
+        assert completion.logprobs == pytest.approx(expected.logprobs, abs=1e-5)
+
+    longest = max(seen, key=lambda number: len(seen[number]))
+    expected = alone[longest, BASE]
+    seen[longest].clear()
+    [cut] = engine.generate([watching(longest, most=5)], warm)
+    assert (*seen[longest],) == cut.ids == expected.ids[:5]
+    assert cut.finish_reason == "stop"
 
 
 def test_whoever_is_asked_is_settled_when_the_request_is_made(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import threading
 from pathlib import Path
@@ -19,23 +20,24 @@ from gymposium_train.serving.trajectories import group_of
 from .conftest import RANK
 
 
-def ask(session: Session[Client], messages: list[Any], **more: Any) -> Any:
+def ask(session: Session[Client], messages: list[Any], **more: Any) -> str:
     url = f"{session.base_url}/chat/completions"
-    answer = httpx.post(url, json={"messages": messages, **more}, timeout=60, trust_env=False)
-    return answer.raise_for_status().json()["choices"][0]
+    answer = httpx.post(url, json={"messages": messages, **more}, timeout=60, trust_env=False).raise_for_status()
+    if not more.get("stream"):
+        return str(answer.json()["choices"][0]["message"]["content"])
+    events = [line.removeprefix("data: ") for line in answer.text.splitlines() if line.startswith("data: {")]
+    return "".join(json.loads(event)["choices"][0]["delta"].get("content", "") for event in events)
 
 
 def agent(session: Session[Client]) -> float:
-    """Three turns of a conversation that grows; the last reply ends at a stop text if it has one."""
+    """Three turns of a conversation that grows; the second one is streamed, and the last one ends at a stop text if it
+    has one."""
     messages: list[Any] = []
-    length = 0
-    for turn in range(3):
-        messages.append({"role": "user", "content": f"turn {turn}"})
-        choice = ask(session, messages, **({"stop": ["a", "e"]} if turn == 2 else {}))
-        messages.append({"role": "assistant", "content": choice["message"]["content"]})
-        length += len(choice["message"]["content"])
+    for more in ({}, {"stream": True}, {"stop": ["a", "e"]}):
+        messages.append({"role": "user", "content": f"turn {len(messages)}"})
+        messages.append({"role": "assistant", "content": ask(session, messages, **more)})
     assert not {"a", "e"} & {*messages[-1]["content"]}
-    return float(length + session.member)  # replies may have one length
+    return float(sum(len(message["content"]) for message in messages) + session.member)  # replies may have one length
 
 
 def test_a_run_learns_from_sessions_that_a_server_answers(
@@ -59,12 +61,12 @@ def test_a_run_learns_from_sessions_that_a_server_answers(
     run = threading.Thread(target=train, args=[config], kwargs={"out": tmp_path / "run"})
     run.start()
     with Client(f"http://127.0.0.1:{port}") as client:
-        for _ in range(2):
+        for step in (1, 2):
             client.play(agent, groups=2, size=3)
+            assert client.status()["requests"] == {"fresh": 6 * step, "grown": 12 * step}
             metrics = client.train()
             assert metrics["train/rows"] == 6, "one row for each session"
             assert metrics["train/mismatch_kl"] < 1e-6
-        assert client.status()["requests"] == {"fresh": 12, "grown": 24}
     run.join(120)
     assert not run.is_alive()
     file = SessionsFile(tmp_path / "run" / "sessions.sqlite", read_only=True)

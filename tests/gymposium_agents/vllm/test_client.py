@@ -49,6 +49,14 @@ class Faltering(ThreadingHTTPServer):
         self.fails: list[int] = []
         self.garbled, self.garbled_status = b"", 200
         """The body to send instead of completions."""
+        self.breaks: list[int] = []
+        """For each stream the number of its parts after which the connection is closed."""
+        self.endless = False
+        """Whether streams go on without an end."""
+        self.shift = 0
+        """A number that is added to the tokens of streams."""
+        self.told = threading.Event()
+        """Set when a client closed the connection of an endless stream."""
         self.loras: dict[str, str] = {}
         self.asked: list[dict[str, Any]] = []
         self.keys: set[str | None] = set()
@@ -119,8 +127,33 @@ class Handler(BaseHTTPRequestHandler):
             return
         self.work()
         token = body["seed"] % 50 + 10
+        if body.get("stream"):
+            self.stream(token)
+            return
         choice = {"token_ids": [token, 4], "logprobs": {"token_logprobs": [-1.0, -2.0]}, "finish_reason": "stop"}
         self.give(200, {"choices": [choice]})
+
+    def stream(self, token: int) -> None:
+        """Send `token` and its two successors, each as one part, and the end of turn with the last one."""
+        self.close_connection = True
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.end_headers()
+        first = token + self.server.shift
+        parts: list[tuple[list[int], str | None]] = [([first], None), ([first + 1], None), ([first + 2, 4], "stop")]
+        if self.server.breaks:
+            parts = parts[: self.server.breaks.pop(0)]
+        for ids, finish in parts:
+            self.part(ids, finish)
+        try:
+            while self.server.endless:
+                self.part([9], None)
+        except OSError:
+            self.server.told.set()
+
+    def part(self, ids: list[int], finish: str | None) -> None:
+        choice = {"token_ids": ids, "logprobs": {"token_logprobs": [-1.0] * len(ids)}, "finish_reason": finish}
+        self.wfile.write(b"data: " + json.dumps({"choices": [choice]}).encode() + b"\n\n")
 
     def work(self) -> None:
         server = self.server
@@ -210,6 +243,96 @@ def test_a_key_that_the_server_repeats_is_in_no_error(
         engine.generate([request()], Sampling())
     engine.close()
     assert "canary" not in "".join(traceback.format_exception(caught.value))
+
+
+def watching(ends: Callable[[list[int]], bool] = lambda seen: False) -> tuple[TokenRequest, list[int]]:
+    """A request that is watched, and the list of the tokens that its watch gets; it ends where `ends` is true."""
+    seen: list[int] = []
+
+    def watch(token: int) -> bool:
+        seen.append(token)
+        return ends(seen)
+
+    return TokenRequest((5, 6, 7), random.Random(0), watch=watch), seen
+
+
+FIRST = random.Random(0).getrandbits(63) % 50 + 10
+"""The first token of the reply to the request with the random numbers 0."""
+
+
+@pytest.mark.parametrize("breaks", [[], [0], [1], [2, 1, 0]], ids=str)
+def test_each_token_of_a_stream_is_watched_once_whatever_breaks(
+    server: Faltering, engine: VllmEngine, breaks: list[int]
+) -> None:
+    server.breaks += breaks
+    watched, seen = watching()
+    [completion] = engine.generate([watched], Sampling())
+    assert completion.ids == (FIRST, FIRST + 1, FIRST + 2, 4) == (*seen,)
+    assert (completion.logprobs, completion.finish_reason) == ((-1.0,) * 4, "stop")
+    assert len(server.asked) == len(breaks) + 1
+    assert all(body == server.asked[0] for body in server.asked)
+
+
+def test_a_watch_ends_the_completion_and_the_work_of_the_server(server: Faltering, engine: VllmEngine) -> None:
+    server.endless, server.breaks = True, [2]
+    watched, seen = watching(lambda seen: len(seen) == 10)
+    [completion] = engine.generate([watched], Sampling())
+    assert completion.ids == (FIRST, FIRST + 1, *[9] * 8) == (*seen,)
+    assert completion.finish_reason == "stop"
+    assert server.told.wait(60)
+
+
+def test_a_stream_without_an_end_has_a_time_limit(server: Faltering) -> None:
+    server.endless, server.breaks = True, [2]
+    with VllmEngine(server.url, model="model", stops=STOPS, patience=Patience(request=0.02, token=0.001)) as engine:
+        watched, _ = watching()
+        with pytest.raises(GymposiumError, match=r"did not answer a request for up to 10 tokens within 0.03 seconds"):
+            engine.generate([watched], Sampling(max_tokens=10))
+    assert len(server.asked) == 1
+
+
+def test_a_stream_that_goes_on_otherwise_after_a_failure_is_an_error(server: Faltering, engine: VllmEngine) -> None:
+    server.breaks = [2]
+
+    def differ(seen: list[int]) -> bool:
+        server.shift = 1
+        return False
+
+    watched, seen = watching(differ)
+    with pytest.raises(GymposiumError, match="sampled another one when the request was sent again"):
+        engine.generate([watched], Sampling())
+    assert seen == [FIRST, FIRST + 1]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"\n",
+        b"data: [DONE]\n\n",
+        b'data: {"error": {"message": "the engine is dead"}}\n\n',
+        b"data: " + choice([5, 4], [-1.0]) + b"\n\n",
+        b"event: " + choice([5, 4], [-1.0, -1.0]) + b"\n\n",
+        b"data: " + choice([5, 4], [-1.0, -1.0]).replace(b"stop", b"abort") + b"\n\n",
+        b"data: " + choice([], []) + b"\n\n",
+        b"data: \xff\n\n",
+        b" " * 6 * 2**20,
+    ],
+    ids=range(9),
+)
+def test_a_stream_that_is_none_is_a_failure_of_the_server(server: Faltering, engine: VllmEngine, body: bytes) -> None:
+    server.garbled = body
+    watched, _ = watching()
+    with pytest.raises(GymposiumError, match=f"failed {ATTEMPTS} times: (Garbled|BadBody)"):
+        engine.generate([watched], Sampling())
+    assert len(server.asked) == ATTEMPTS
+
+
+def test_a_stream_that_is_refused_is_not_asked_for_again(server: Faltering, engine: VllmEngine) -> None:
+    server.fails += [400]
+    watched, _ = watching()
+    with pytest.raises(GymposiumError, match="refused a request: status 400 on demand"):
+        engine.generate([watched], Sampling())
+    assert len(server.asked) == 1
 
 
 def test_a_server_that_always_fails_is_given_up(server: Faltering, engine: VllmEngine) -> None:

@@ -13,6 +13,7 @@ import logging
 import os
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,13 +24,13 @@ from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt
 from gymposium.errors import GymposiumError
 from gymposium.strict_json import strict_json
 from gymposium.visible import visible
-from gymposium_agents.engines.bodies import MAX_BODY, read_body
+from gymposium_agents.engines.bodies import MAX_BODY, read_body, read_lines
 from gymposium_agents.engines.secrets import without_secret
 from gymposium_agents.engines.vllm.server import PROBE_SECONDS, Server
 from gymposium_agents.engines.vllm.settings import KEY_VARIABLE, Patience
 from gymposium_agents.engines.vllm.versions import remark_on
-from gymposium_agents.engines.vllm.wire import Garbled, count_of, likeliest_of, message_of, probe_body
-from gymposium_agents.tokens import Policy
+from gymposium_agents.engines.vllm.wire import Arriving, Garbled, count_of, likeliest_of, message_of, probe_body
+from gymposium_agents.tokens import Completion, Policy
 
 ATTEMPTS = 4
 """Number of times that a request is sent before its failure is raised."""
@@ -141,6 +142,34 @@ class Connection:
         """Send `body` to the completions endpoint in the name of `policy`, and return the answer as parsed by `read`.
 
         Raises `GymposiumError` if a healthy server does not answer within the time limit."""
+
+        async def send(named: dict[str, Any], limit: float) -> T:
+            return read(await self._send("/v1/completions", named, limit))
+
+        return await self._complete(body, policy, send)
+
+    async def follow(self, body: dict[str, Any], policy: Policy, arriving: Arriving) -> Completion:
+        """Send `body` as `ask` does, and take the answer in parts as it is sampled. If `arriving` ends it before the
+        server does, the server is told by the end of the connection."""
+
+        async def send(named: dict[str, Any], limit: float) -> Completion:
+            arriving.begin()
+            async with asyncio.timeout(limit), self._posted("/v1/completions", named, limit) as answer:
+                if not answer.is_success:
+                    self._read(answer, await read_body(answer))
+                async with aclosing(read_lines(answer, _longest_answer(named))) as lines:
+                    async for line in lines:
+                        completion = arriving.take(_event(line)) if line else None
+                        if completion is not None:
+                            return completion
+            raise Garbled("the end of a stream in the middle of a completion")
+
+        return await self._complete(body | {"stream": True}, policy, send)
+
+    async def _complete(
+        self, body: dict[str, Any], policy: Policy, send: Callable[[dict[str, Any], float], Awaitable[T]]
+    ) -> T:
+        """Send a request for a completion in the name of `policy` with `send`, which gets the body and a time limit."""
         limit, max_tokens = self._wait.limit(body["max_tokens"]), body["max_tokens"]
 
         async def once() -> T:
@@ -148,8 +177,8 @@ class Connection:
             if policy in self.held:
                 named = body | {"model": str(policy), "cache_salt": self.held[policy].salt}
             try:
-                return read(await self._send("/v1/completions", named, limit))
-            except httpx.ReadTimeout as error:
+                return await send(named, limit)
+            except (httpx.ReadTimeout, TimeoutError) as error:
                 raise _Late(
                     f"The vLLM server at {self.url} is healthy, but did not answer a request for up to {max_tokens} "
                     f"tokens within {limit:g} seconds ({self._wait.request:g} and {self._wait.token:g} a token). Raise "
@@ -330,10 +359,14 @@ class Connection:
 
     async def _send(self, path: str, body: dict[str, Any], limit: float | None = None) -> dict[str, Any]:
         """POST `body` and return the parsed answer; `limit` replaces the time limit of a request without tokens."""
+        async with self._posted(path, body, limit) as answer:
+            return self._read(answer, await read_body(answer, _longest_answer(body)))
+
+    def _posted(
+        self, path: str, body: dict[str, Any], limit: float | None
+    ) -> AbstractAsyncContextManager[httpx.Response]:
         seconds = httpx.Timeout(limit or self._wait.request, connect=self._wait.connect, pool=None)
-        tokens = len(body.get("prompt", ())) + body.get("max_tokens", 0)
-        async with self._http.stream("POST", path, json=body, timeout=seconds) as answer:
-            return self._read(answer, await read_body(answer, MAX_BODY + TOKEN_BYTES * tokens))
+        return self._http.stream("POST", path, json=body, timeout=seconds)
 
     def _read(self, answer: httpx.Response, body: bytes) -> dict[str, Any]:
         """Parse the server's answer; an answer that is not a JSON object gives `{}`. Raises `Refused` if the server
@@ -363,6 +396,24 @@ class Connection:
 
     def _see_log(self) -> str:
         return f". Its log: {self.server.log}" if self.server else " (gymposium engine status names its log)"
+
+
+def _longest_answer(body: dict[str, Any]) -> int:
+    """The maximum number of bytes of the answer to a request."""
+    tokens: int = len(body.get("prompt", ())) + body.get("max_tokens", 0)
+    return MAX_BODY + TOKEN_BYTES * tokens
+
+
+def _event(line: bytes) -> dict[str, Any]:
+    """The object in a line of a stream of server-sent events. Raises `Garbled` for any other line."""
+    field, _, value = line.partition(b":")
+    try:
+        parsed = strict_json(value.decode())
+    except ValueError:
+        parsed = None
+    if field != b"data" or not isinstance(parsed, dict):
+        raise Garbled(f"a line of a stream that is not an object: {line[:_LONGEST]!r}")
+    return parsed
 
 
 def _same_model(expected: str, card: dict[str, Any]) -> bool:

@@ -18,7 +18,7 @@ from gymposium_agents.engines.vllm.client import Connection, Held, Refused
 from gymposium_agents.engines.vllm.fits import check_fits
 from gymposium_agents.engines.vllm.server import Server
 from gymposium_agents.engines.vllm.settings import Patience
-from gymposium_agents.engines.vllm.wire import completion_body, completion_of, score_body, scores_of, watched
+from gymposium_agents.engines.vllm.wire import Arriving, completion_body, completion_of, score_body, scores_of
 from gymposium_agents.futures import results
 from gymposium_agents.lora.files import WEIGHTS, read_adapter
 from gymposium_agents.tokens import BASE, Completion, Policy, Sampling, TokenRequest, Tokens
@@ -99,9 +99,9 @@ class VllmEngine:
                 f"--logprobs-mode processed_logprobs, as gymposium engine start does, or play at temperature 0 or 1."
             )
         body = completion_body(request, sampling, max_tokens=min(sampling.max_tokens, room), stops=self.stops)
-        return self._connection.ask(
-            body, policy, lambda answer: watched(completion_of(answer, policy, self.stops), request.watch)
-        )
+        if request.watch is not None:
+            return self._connection.follow(body, policy, Arriving(policy, self.stops, request.watch))
+        return self._connection.ask(body, policy, lambda answer: completion_of(answer, policy, self.stops))
 
     def generate(self, requests: Sequence[TokenRequest], sampling: Sampling) -> list[Completion]:
         return results([self.submit(request, sampling) for request in requests])

@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gymposium_agents.tokens import Completion, Policy, Sampling, TokenRequest, Tokens
+from gymposium.errors import GymposiumError
+from gymposium_agents.tokens import Completion, FinishReason, Policy, Sampling, TokenRequest, Tokens
 
 SEED_BITS = 63
 """Number of bits of a seed; vLLM requires a signed integer of 64 bits."""
@@ -15,6 +16,8 @@ MOST = 2**31 - 1
 """Largest token id and largest count that a server may report."""
 _ROUNDING = 1e-3
 """Largest log-probability that a server may report, above 0 by rounding."""
+_ENDS = ("stop", "length")
+"""Reasons for the end of a completion that was not aborted."""
 
 
 class Garbled(Exception):
@@ -48,26 +51,75 @@ def completion_body(
 def completion_of(answer: Mapping[str, Any], policy: Policy, stops: frozenset[int]) -> Completion:
     """Return the sampled tokens, including the one that ended the reply. Raises `Garbled` if the answer has no tokens,
     because the server aborted the request."""
+    ids, logprobs, finish = _part(answer)
+    if finish not in _ENDS or not ids:
+        raise Garbled(f"a completion that was aborted: {finish!r}")
+    return Completion(ids, logprobs, "stop" if ids[-1] in stops else "length", policy)
+
+
+class Arriving:
+    """A completion that arrives in parts. Each token is passed to `TokenRequest.watch` as it arrives, and only once,
+    also if the server goes away and the request is sent again."""
+
+    def __init__(self, policy: Policy, stops: frozenset[int], watch: Callable[[int], bool]) -> None:
+        self._policy, self._stops, self._watch = policy, stops, watch
+        self._seen: list[int] = []
+        """The tokens that `watch` has got."""
+        self._ids: list[int] = []
+        self._logprobs: list[float] = []
+
+    def begin(self) -> None:
+        """Forget the parts of an earlier attempt, before the request is sent."""
+        self._ids.clear()
+        self._logprobs.clear()
+
+    def take(self, part: Mapping[str, Any]) -> Completion | None:
+        """Add a part of the answer. Returns the completion if it ends with this part.
+
+        Raises `Garbled` if the part has another form or the server aborted the request, and `GymposiumError` if the
+        server sampled other tokens than before it went away, because those cannot be taken back."""
+        ids, logprobs, finish = _part(part)
+        for token, logprob in zip(ids, logprobs, strict=True):
+            self._ids.append(token)
+            self._logprobs.append(logprob)
+            if self._ends(token):
+                return self._completion("stop")
+        if finish is None:
+            return None
+        if finish not in _ENDS or not self._ids:
+            raise Garbled(f"a completion that was aborted: {finish!r}")
+        return self._completion("stop" if self._ids[-1] in self._stops else "length")
+
+    def _ends(self, token: int) -> bool:
+        """Whether `watch` ends the completion with this token, the newest one."""
+        place = len(self._ids) - 1
+        if place == len(self._seen):
+            self._seen.append(token)
+            return self._watch(token)
+        if self._seen[place] != token:
+            raise GymposiumError(
+                "The vLLM server went away in the middle of a reply, and sampled another one when the request was sent "
+                "again. A part of the first one has been shown already; send the request once more."
+            )
+        return False
+
+    def _completion(self, finish: FinishReason) -> Completion:
+        return Completion(tuple(self._ids), tuple(self._logprobs), finish, self._policy)
+
+
+def _part(answer: Mapping[str, Any]) -> tuple[Tokens, tuple[float, ...], Any]:
+    """The tokens of an answer or of a part of it, their log-probabilities and the reason for its end; None if it goes
+    on. Raises `Garbled` if it does not have them."""
     try:
         choice = answer["choices"][0]
         ids = tuple(map(_token, choice["token_ids"]))
         logprobs = tuple(map(_logprob, choice["logprobs"]["token_logprobs"]))
-        broke_off = choice["finish_reason"] not in ("stop", "length")
+        finish = choice["finish_reason"]
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise Garbled(f"an answer without token ids and log-probabilities: {answer}") from error
-    if broke_off or not ids or len(ids) != len(logprobs):
-        raise Garbled(f"a completion that was aborted: {choice['finish_reason']!r}")
-    return Completion(ids, logprobs, "stop" if ids[-1] in stops else "length", policy)
-
-
-def watched(completion: Completion, watch: Callable[[int], bool] | None) -> Completion:
-    """The completion up to the token at which `TokenRequest.watch` ends it. The server has sampled it to its end."""
-    if watch is None:
-        return completion
-    length = next((n for n, token in enumerate(completion.ids, start=1) if watch(token)), None)
-    if length is None:
-        return completion
-    return Completion(completion.ids[:length], completion.logprobs[:length], "stop", completion.policy)
+    if len(ids) != len(logprobs):
+        raise Garbled(f"{len(ids)} tokens with {len(logprobs)} log-probabilities")
+    return ids, logprobs, finish
 
 
 def score_body(prompt: Tokens, completion: Tokens) -> dict[str, Any]:
