@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 from benchmarks.cpu_time import cpu_seconds
@@ -22,6 +23,7 @@ from gymposium.arena.results.file import results_of, write_results
 from gymposium.arena.suite import parse_suite
 from gymposium.arena.tournament import run_tournament
 from gymposium.arena.verify import verify_board
+from gymposium.executors.local import LocalExecutor
 
 LEAST = 0.7
 """Least speed of verification, as a share of that of play."""
@@ -49,10 +51,12 @@ def main() -> None:
     suite = parse_suite(f'name = "speed"\ngroups = {groups}\nplayers = [{names}]\n{games}')
     with tempfile.TemporaryDirectory() as folder:
         board = Board.begin(Path(folder) / "board", suite)
-        play = timed(lambda: run_tournament(board, given.jobs))
+        with closing(LocalExecutor(given.jobs)) as executor:
+            play = timed(lambda: run_tournament(board, executor))
         write_results(board, results_of(board))
         found = []
-        check = timed(lambda: found.append(verify_board(board, workers=given.jobs)))
+        with closing(LocalExecutor(given.jobs)) as executor:
+            check = timed(lambda: found.append(verify_board(board, executor=executor)))
     [verified] = found
     if verified.findings or verified.matches != verified.planned:
         sys.exit(f"The board does not verify: {verified.findings[:3]}")

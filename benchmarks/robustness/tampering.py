@@ -11,6 +11,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from gymposium.arena.tournament import run_tournament
 from gymposium.arena.verify import verify_board
 from gymposium.ending import Ending
 from gymposium.errors import GymposiumError
+from gymposium.executors.local import LocalExecutor
 
 Way = Callable[[Path], object]
 
@@ -50,7 +52,9 @@ def make_board(path: Path, seed: int) -> None:
     """A board of two own players and a submission, with results and measured figures."""
     board = Board.begin(path, parse_suite(SUITE.format(seed=seed)))
     board.add("mcts-2", seed, label="A submission", by="Somebody", made="2026-01-02")
-    if not run_tournament(board, 1).complete:
+    with closing(LocalExecutor(1)) as executor:
+        complete = run_tournament(board, executor).complete
+    if not complete:
         raise GymposiumError("The board to tamper with could not be played.")
     write_exact(board, board.entries()[0])
     write_results(board, results_of(board))

@@ -14,7 +14,6 @@ from gymposium.allowed import VARIABLE, allow, is_allowed
 from gymposium.arena.board import Board
 from gymposium.arena.entries import make_entrant, own_entry
 from gymposium.arena.suite import parse_suite
-from gymposium.arena.tournament import run_tournament
 from gymposium.driver import MatchJob, play
 from gymposium.errors import GymposiumError, NotAllowed
 from gymposium.games.registry import check_named_game, load_named_game
@@ -22,6 +21,8 @@ from gymposium.isolated import CallFailed, isolated
 from gymposium.players.grammar import check_named_player, make_player
 from gymposium.records import Record, RecordWriter, verify_file
 from gymposium.viewer.replays.story import build_story
+
+from .arena.playing import play_board
 
 CRASHES = "openspiel:universal_poker(numPlayers=9999)"
 READS = "openspiel:efg_game(filename=/etc/hostname)"
@@ -202,7 +203,7 @@ def test_an_entry_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         make_entrant(told)
     monkeypatch.setattr(Board, "entries", lambda self: [theirs, told])
     with pytest.raises(NotAllowed, match="--allow sb3:a"):
-        run_tournament(board, 1)
+        play_board(board, 1)
     assert not list(board.path.glob("entries/*/matches/*"))
     allow("sb3:*")
     with pytest.raises(GymposiumError, match="There is no file"):

@@ -184,6 +184,19 @@ def test_the_same_command_plays_the_same_matches(run: Any, tmp_path: Path) -> No
     assert {i: r.events for i, r in one.items()} == {i: r.events for i, r in three.items()}
 
 
+def test_workers_play_the_same_matches(run: Any, tmp_path: Path) -> None:
+    """The games and opponents are played one after the other, each by all workers."""
+    common = ("eval", "fails", "--game", "tic_tac_toe", "--game", "kuhn_poker", "--opponents", "random,mcts-5")
+    here = run(*common, "-n", "20", "--json", "--out", "here")
+    workers = run(*common, "-n", "20", "--json", "--out", "workers", "--jobs", "2")
+    assert workers.returncode == 0, workers.stderr
+    assert {**json.loads(here.stdout), "record": ""} == {**json.loads(workers.stdout), "record": ""}
+    assert (tmp_path / "here/matches.jsonl").read_bytes() == (tmp_path / "workers/matches.jsonl").read_bytes()
+    served = run(*common, "--jobs", "2", "--start-server")
+    assert served.returncode == 2
+    assert "workers do not share that server" in " ".join(served.stderr.split())
+
+
 def test_a_preset_says_all_of_itself_and_what_was_changed(run: Any) -> None:
     done = run("eval", "random", "--preset", "ludic", "-n", "10", "--opponents", "mcts-2")
     assert done.returncode == 0, done.stderr

@@ -152,6 +152,15 @@ def test_a_run_that_was_stopped_goes_on_and_ends_in_the_same_bytes(tmp_path: Pat
         assert (tmp_path / "stopped" / "k" / name).read_bytes() == (tmp_path / "whole" / "k" / name).read_bytes(), name
 
 
+def test_workers_make_the_same_data(tmp_path: Path) -> None:
+    common = ("synth", "--game", "tic_tac_toe", "--players", "mcts-5,random", "-n", "20", "--by", "1")
+    for where, how in (("here", ()), ("workers", ("--jobs", "2"))):
+        done = synth(tmp_path, *common, "--out", where, *how)
+        assert done.returncode == 0, done.stderr
+    for file in ("data.jsonl", "matches.jsonl", "manifest.json"):
+        assert (tmp_path / "here" / file).read_bytes() == (tmp_path / "workers" / file).read_bytes()
+
+
 def made(*arguments: str | Path) -> None:
     """The command in this process; raises what it raises."""
     app = typer.Typer()

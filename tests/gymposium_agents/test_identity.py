@@ -21,7 +21,7 @@ from gymposium.driver import Guard, play
 from gymposium.players.grammar import make_player
 from gymposium.players.identity import file_digest
 from gymposium.players.protocol import repeats_of
-from gymposium.records import Record
+from gymposium.records import RecordLine
 from gymposium_agents.loading import LoadedModel
 from gymposium_agents.player import over
 from gymposium_agents.settings import PlayerSettings
@@ -56,8 +56,8 @@ def board(model_directory: Path, adapter_directory: Path, folder: Path) -> Board
         planned = jobs(lineup, [make_entrant(entries[player]) for player in lineup.players])
         places = {job.id: place for place, job in enumerate(planned)}
         played = sorted(play(planned, guard=Guard()), key=lambda one: places[one.job.id])
-        with MatchesFile(found.matches_file(lineup)) as file:
-            file.append(map(Record.of, played))
+        with MatchesFile(found, lineup) as file:
+            file.append([*map(RecordLine.of, played)])
     return found
 
 

@@ -14,9 +14,10 @@ from gymposium.arena.exact_file import exact_path, write_exact
 from gymposium.arena.results.file import read_results, results_of, results_text, write_results
 from gymposium.arena.results.model import GameResult, Results
 from gymposium.arena.suite import parse_suite
-from gymposium.arena.tournament import run_tournament
 from gymposium.ending import Ending
 from gymposium.errors import BadRecord
+
+from .playing import play_board
 
 BROKE_OFF = Ending("broke off", detail="OSError: gone")
 
@@ -56,7 +57,7 @@ groups = 1
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     board = Board.begin(tmp_path_factory.mktemp("boards") / "small", parse_suite(SUITE))
-    assert run_tournament(board, workers=1).complete
+    assert play_board(board, workers=1).complete
     return board.path
 
 

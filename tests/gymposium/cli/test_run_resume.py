@@ -148,3 +148,45 @@ def test_a_folder_may_name_no_module_that_the_user_does_not_allow(gymposium: Run
     assert refused.returncode == 2
     assert "--allow stops" in refused.stderr
     assert gymposium(*plugin, "--allow", "stops", "run", "--resume", "run").returncode == 0
+
+
+@pytest.mark.parametrize("how", [("--jobs", "2"), ("--executor", "local")], ids=" ".join)
+def test_workers_play_what_this_process_plays(gymposium: Run, tmp_path: Path, how: tuple[str, ...]) -> None:
+    arguments = ("run", "goofspiel(num_cards=4)", "--players", "mcts-5,random", "-n", "40", "--seed", "9", "--json")
+    here = gymposium(*arguments, "--out", "here")
+    workers = gymposium(*arguments, *how, "--out", "workers")
+    assert workers.returncode == 0, workers.stderr
+    assert {**json.loads(here.stdout), "record": ""} == {**json.loads(workers.stdout), "record": ""}
+    for file in ("matches.jsonl", "matches.manifest.json"):
+        assert (tmp_path / "here" / file).read_bytes() == (tmp_path / "workers" / file).read_bytes()
+
+
+def test_a_run_may_go_on_in_workers(gymposium: Run, tmp_path: Path) -> None:
+    arguments = ("run", "tic_tac_toe", "--players", "mcts-5,random", "-n", "30")
+    whole = gymposium(*arguments, "--out", "whole")
+    assert whole.returncode == 0, whole.stderr
+    assert gymposium(*arguments, "--out", "torn").returncode == 0
+    file = tmp_path / "torn/matches.jsonl"
+    lines = file.read_bytes().splitlines(keepends=True)
+    file.write_bytes(b"".join(lines[20:] + lines[:7]))
+    again = gymposium("run", "--resume", "torn", "--jobs", "2")
+    assert again.returncode == 0, again.stderr
+    assert file.read_bytes() == (tmp_path / "whole/matches.jsonl").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        (("--address", "10.0.0.1:6379"), "--address 10.0.0.1:6379 is for a cluster: add --executor ray"),
+        (("--executor", "rays"), "rays"),
+        (("--jobs", "2", "--schedule", "streaming"), "workers play in rounds"),
+    ],
+    ids=str,
+)
+def test_what_executors_cannot_do_is_refused_before_anything_is_played(
+    gymposium: Run, tmp_path: Path, how: tuple[str, ...], said: str
+) -> None:
+    refused = gymposium("run", "tic_tac_toe", "--players", "random,random", *how)
+    assert refused.returncode == 2
+    assert said in refused.stderr
+    assert list(tmp_path.iterdir()) == []

@@ -18,7 +18,7 @@ from gymposium.games import (
     tricks,
 )
 from gymposium.plugins.hookspecs import hookimpl
-from gymposium.plugins.specs import CommandSpec, GameSpec, OpponentSpec, RewardSpec
+from gymposium.plugins.specs import CommandSpec, ExecutorSpec, GameSpec, OpponentSpec, RewardSpec
 
 
 @hookimpl
@@ -63,6 +63,16 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
         entry_point="gymposium.players.mcts:MctsPlayer",
         placeholders="with N from 1 to 999999999",
         examples=("mcts-5",),
+    )
+    yield OpponentSpec(
+        name="remote",
+        form="remote:PLAYER?OPTIONS",
+        pattern=r"remote:(?P<player>[^?]+)(?:\?(?P<options>.+))?",
+        summary="Another player, asked in other processes or on a cluster: for search that takes long.",
+        entry_point="gymposium.executors.remote_player:make_remote",
+        placeholders="with options executor=local or ray, workers=N and address=HOST:PORT",
+        examples=("remote:mcts-5",),
+        opens="processes",
     )
     yield OpponentSpec(
         name="exact",
@@ -146,6 +156,13 @@ def gymposium_rewards() -> Iterable[RewardSpec]:
         summary="A weighted sum of criteria: accuracy, efficiency, completeness, your own MODULE:FUNCTION.",
         entry_point="gymposium.rewards.weighted:Weighted",
         examples=("weighted(accuracy=1,efficiency=0.5,completeness=0.1)",),
+    )
+
+
+@hookimpl
+def gymposium_executors() -> Iterable[ExecutorSpec]:
+    yield ExecutorSpec(
+        name="local", summary="Processes of this machine.", entry_point="gymposium.executors.local:make_local"
     )
 
 

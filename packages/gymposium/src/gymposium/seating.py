@@ -29,20 +29,32 @@ def seated_jobs(
     deal. The players' own streams differ from match to match. Ids begin with `tag`; `first` is the number of the first
     match in the plan of the run."""
     for number in range(matches):
-        order = seats_of(number, game.seats, swap=swap)
-        match_seed, player_seed = seeds_of(number, game.seats, seed=seed, swap=swap)
-        yield (
-            MatchJob(
-                id=f"{tag}-{number}",
-                game=game,
-                players=[players[index] for index in order],
-                seed=match_seed,
-                player_seed=player_seed,
-                on_illegal=on_illegal,
-                number=first + number,
-            ),
-            order,
-        )
+        job = seated_job(game, players, number, seed=seed, swap=swap, tag=tag, on_illegal=on_illegal, first=first)
+        yield job, seats_of(number, game.seats, swap=swap)
+
+
+def seated_job(
+    game: Game,
+    players: Sequence[Player],
+    number: int,
+    *,
+    seed: int,
+    swap: bool,
+    tag: str,
+    on_illegal: FailurePolicy,
+    first: int = 0,
+) -> MatchJob:
+    """The job of one match of a series, as `seated_jobs` plans it."""
+    match_seed, player_seed = seeds_of(number, game.seats, seed=seed, swap=swap)
+    return MatchJob(
+        id=f"{tag}-{number}",
+        game=game,
+        players=[players[index] for index in seats_of(number, game.seats, swap=swap)],
+        seed=match_seed,
+        player_seed=player_seed,
+        on_illegal=on_illegal,
+        number=first + number,
+    )
 
 
 def seats_of(number: int, seats: int, *, swap: bool) -> list[int]:

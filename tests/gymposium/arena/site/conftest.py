@@ -13,9 +13,9 @@ from gymposium.arena.board import Board
 from gymposium.arena.results.file import results_of, write_results
 from gymposium.arena.site.build import build
 from gymposium.arena.suite import parse_suite
-from gymposium.arena.tournament import run_tournament
 from gymposium.plugins.host import host
 
+from ..playing import play_board
 from .hostile_players import HOSTILE
 
 PLUGIN = Path(__file__).with_name("hostile_players.py")
@@ -56,7 +56,7 @@ def rated(plugin: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The board with its results. One submitted player has a label."""
     board = Board.begin(tmp_path_factory.mktemp("rated") / "board", parse_suite(SUITE))
     board.add("mcts-10", 9, ["tic_tac_toe"], label="Searcher <i>Ten</i>", by="Somebody", made="2026-01-02")
-    assert run_tournament(board, 1, [plugin]).complete
+    assert play_board(board, 1, [plugin]).complete
     write_results(board, results_of(board, samples=50))
     return board.path
 

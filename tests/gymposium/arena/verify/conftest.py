@@ -11,9 +11,9 @@ import pytest
 from gymposium.arena.board import Board
 from gymposium.arena.results.file import results_of, write_results
 from gymposium.arena.suite import parse_suite
-from gymposium.arena.tournament import run_tournament
 from gymposium.plugins.host import host
 
+from ..playing import play_board
 from .copies import Copy
 
 PLUGIN = Path(__file__).with_name("checked_players.py")
@@ -48,7 +48,7 @@ def played(plugin: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     board = Board.begin(folder / "board", parse_suite(SUITE))
     board.add(f"weighted:{folder / 'weights.json'}", 11, label="By weights", by="Somebody", made="2026-01-02")
     board.add("secret", None, ["tic_tac_toe"])
-    assert run_tournament(board, 1, [plugin]).complete
+    assert play_board(board, 1, [plugin]).complete
     write_results(board, results_of(board))
     return board.path
 

@@ -14,13 +14,13 @@ from gymposium.arena.board import Board
 from gymposium.arena.results.file import results_of, write_results
 from gymposium.arena.schedule import jobs
 from gymposium.arena.suite import parse_suite
-from gymposium.arena.tournament import run_tournament
 from gymposium.driver import Answer, Guard, PlayerFailure, play
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Ask, Player, Reply
 from gymposium.records import Record, first_difference
 from gymposium.watchdog import Watchdog
 
+from ..playing import play_board
 from .copies import Copy
 
 
@@ -141,7 +141,7 @@ def test_failures_that_were_real_are_confirmed(plugin: Path, tmp_path: Path) -> 
     names = [f"failing-{how}" for how in ("raises", "hangs", "dies")]
     head = f'name = "failing"\ngroups = 2\nwatchdog = 1.0\nplayers = {json.dumps(names)}\n'
     board = Board.begin(tmp_path / "board", parse_suite(f'{head}[[games]]\nname = "blackjack"\n'))
-    tournament = run_tournament(board, 2, [plugin])
+    tournament = play_board(board, 2, [plugin])
     assert tournament.complete
     assert tournament.faults["failing-hangs", "did not answer in time"] > 0
     verified = Copy(board.path).verify(sample=1, plugins=[plugin])

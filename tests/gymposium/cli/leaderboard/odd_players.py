@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Sequence
+from multiprocessing import parent_process
 from typing import Any
 
 from gymposium import hookimpl, make_player
@@ -23,6 +24,8 @@ class Odd:
 
     def __init__(self, what: str) -> None:
         self.name = f"odd-{what}"
+        if what == "stillborn" and parent_process() is not None:
+            os._exit(5)
 
     def act(self, asks: Sequence[Ask]) -> list[Any]:
         return [self._act(ask, *RANDOM.act([ask])) for ask in asks]
@@ -57,7 +60,7 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
     yield OpponentSpec(
         name="odd",
         form="odd-WHAT",
-        pattern="odd-(?P<what>waits|raises|hangs|dies|illegal|malformed|unreachable)",
+        pattern="odd-(?P<what>waits|raises|hangs|dies|illegal|malformed|unreachable|stillborn)",
         summary="Odd.",
         entry_point="odd_players:Odd",
     )

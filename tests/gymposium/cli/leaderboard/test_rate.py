@@ -11,8 +11,8 @@ import pytest
 from gymposium.arena.board import Board
 from gymposium.arena.results.file import read_results
 from gymposium.arena.suite import parse_suite
-from gymposium.arena.tournament import run_tournament
 
+from ...arena.playing import play_board
 from ..conftest import Run
 
 SUITE = """
@@ -33,7 +33,7 @@ name = "blackjack"
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = Board.begin(tmp_path_factory.mktemp("boards") / "tiny", parse_suite(SUITE))
-    assert run_tournament(made, workers=1).complete
+    assert play_board(made, workers=1).complete
     return made.path
 
 

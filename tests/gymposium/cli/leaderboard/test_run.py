@@ -95,6 +95,14 @@ def test_players_that_misbehave_forfeit_what_they_spoilt_and_the_rest_goes_on(
     assert "forfeits that match" in run.stderr
 
 
+def test_a_worker_that_ends_while_no_player_is_asked_is_replaced_a_few_times(gymposium: Any, tmp_path: Path) -> None:
+    suite = write_suite(tmp_path, "random", "odd-stillborn")
+    run = gymposium("--plugin", ODD, "leaderboard", "run", suite, "--out", "board", "--jobs", "1")
+    assert run.returncode == 1
+    assert run.stdout.count("its process ended 3 times while no player was asked, at last with exit code 5") == 2
+    assert matches(tmp_path / "board") == {}
+
+
 def test_what_cannot_be_reached_is_nobody_s_loss_and_is_played_when_it_is_back(gymposium: Any, tmp_path: Path) -> None:
     suite = write_suite(tmp_path, "random", "odd-unreachable")
     command = ("--plugin", ODD, "leaderboard", "run", suite, "--out", "board", "--jobs", "1")
@@ -124,9 +132,10 @@ def test_killed_at_any_moment_and_run_again_the_files_are_the_same(gymposium: An
         "from gymposium.arena.board import Board\n"
         "from gymposium.arena.suite import read_suite\n"
         "from gymposium.arena.tournament import run_tournament\n"
+        "from gymposium.executors.local import LocalExecutor\n"
         "if __name__ == '__main__':\n"
         f"    board = Board.begin(Path('killed'), read_suite(Path({suite!r})))\n"
-        "    run_tournament(board, 2, watch=lambda state: print(state.played, flush=True))\n"
+        "    run_tournament(board, LocalExecutor(2), watch=lambda state: print(state.played, flush=True))\n"
     )
     script = tmp_path / "script.py"
     script.write_text(code)

@@ -12,8 +12,8 @@ from gymposium.arena.board import Board
 from gymposium.arena.entries import Entry
 from gymposium.arena.results.file import results_of, write_results
 from gymposium.arena.suite import parse_suite
-from gymposium.arena.tournament import run_tournament
 
+from ...arena.playing import play_board
 from ..conftest import Run
 
 SCHEMA = Path(__file__).parents[4] / "docs" / "reference" / "entry.schema.json"
@@ -32,7 +32,7 @@ name = "goofspiel(num_cards=3)"
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     board = Board.begin(tmp_path_factory.mktemp("boards") / "tiny", parse_suite(SUITE))
-    assert run_tournament(board, workers=1).complete
+    assert play_board(board, workers=1).complete
     write_results(board, results_of(board))
     return board.path
 

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
 
+from gymposium.cli.executors import (
+    EXECUTOR_OPTIONS,
+    AddressOption,
+    ExecutorOption,
+    JobsOption,
+    executor_if_chosen,
+    play_series,
+)
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.matches import (
     ScheduleOption,
@@ -28,6 +37,8 @@ from gymposium.cli.run import names_of
 from gymposium.cli.text import note, out
 from gymposium.driver import play
 from gymposium.errors import BadOption
+from gymposium.executors.protocol import Executor
+from gymposium.executors.series import SeriesMatches
 from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
@@ -129,6 +140,9 @@ def command(
         ),
     ] = False,
     server_option: ServerOptions = None,
+    executor: ExecutorOption = None,
+    jobs: JobsOption = None,
+    address: AddressOption = None,
     out_dir: OutOption = None,
     resume: ResumeOption = None,
     as_json: JsonOption = False,
@@ -136,7 +150,8 @@ def command(
     """Evaluate one player against others, seats swapped, with 95 % intervals.
 
     Wins, draws and losses are shares of matches; illegal, unparsable and cut-off are shares of the player's replies.
-    Every match is in the run's folder as soon as it is over, and --resume continues a run that was stopped. A language
+    Every match is in the run's folder as soon as it is over, and --resume continues a run that was stopped. With --jobs
+    or --executor, matches are played in worker processes, where a player that crashes forfeits its match. A language
     model is written lm:MODEL, where MODEL is a directory or a hub name, or lm:MODEL@ADAPTER with a LoRA on top; options
     follow a question mark. Without options it gets the prompts and settings with which it was trained here, or else the
     full prompt, which asks for a move in tags and leaves room for thoughts.
@@ -153,7 +168,7 @@ def command(
     """
     folder = None
     if resume is not None:
-        refuse_beside_resume(ctx)
+        refuse_beside_resume(ctx, EXECUTOR_OPTIONS)
         folder = RunFolder.open(resume, "eval")
         settings: EvalSettings = read_settings(f"{resume}/settings.json", EvalSettings, folder.settings)
         check_settings(settings.game, [settings.player, *(names_of(settings.opponents) if settings.opponents else ())])
@@ -166,14 +181,19 @@ def command(
     protocol = None if settings.preset is None else find_preset(settings.preset)
     plan = make_plan(settings, protocol)
     session = _Session(plan, settings)
-    with seated_players(plan.players, settings.server_option, start_server=settings.start_server) as players:
+    with (
+        executor_if_chosen(
+            executor, jobs, address, schedule=settings.schedule, start_server=settings.start_server
+        ) as chosen,
+        seated_players(plan.players, settings.server_option, start_server=settings.start_server) as players,
+    ):
         if settings.exact:
             from gymposium_agents.cli.exact import ExactFigures  # imports a game engine
 
             session.exact = ExactFigures.of(plan.games, players[plan.player], plan.seed)
         folder = folder or RunFolder.create(out_dir, "eval", asdict(settings))
         with folder.removed_on_error():
-            session.play(players, folder)
+            session.play(players, folder, chosen)
         note_remarks(players.values())
     if as_json:
         played = _played_settings(plan, protocol, settings.schedule)
@@ -245,28 +265,43 @@ class _Session:
         self.results = [(game, opponent, Evaluation.of(game)) for game, opponent in plan.pairings]
         self.exact: ExactFigures | None = None
 
-    def play(self, players: dict[str, Player], folder: RunFolder) -> None:
-        """Play the matches that the folder does not hold yet, one pairing after the other, and count all matches."""
+    def play(self, players: dict[str, Player], folder: RunFolder, executor: Executor | None) -> None:
+        """Play the matches that the folder does not hold yet, one pairing after the other, in this process without an
+        executor, and count all matches."""
         plan = self.plan
-        matches = MatchPlan(tuple(self._series(players, game, opponent) for game, opponent in plan.pairings))
+        series = [self._series(players, game, opponent) for game, opponent in plan.pairings]
+        matches = MatchPlan(tuple(series))
         numbers = matches.numbers()
         with matches_of(folder, matches, self._allow) as (log, bar):
             for pairing, (game, opponent) in enumerate(plan.pairings):
-                jobs = contest(
-                    players[plan.player],
-                    players.get(opponent),
-                    game,
-                    plan.matches,
-                    seed=plan.seed,
-                    tag=plan.tag(game, opponent),
-                    on_illegal=plan.on_illegal,
-                    first=pairing * plan.matches,
-                )
-                missing = [job for job in jobs if job.id not in log.finished]
+                first = pairing * plan.matches
+                finished = sum(first <= numbers[match_id] < first + plan.matches for match_id in log.finished)
                 title = f"{game.name} {ALONE if opponent == ALONE else f'against {opponent}'}"
-                task = bar.add_task(title, total=plan.matches, completed=plan.matches - len(missing))
-                for _ in recorded(play(missing, at_once=self._at_once, schedule=self._schedule), log.write):
-                    bar.advance(task)
+                task = bar.add_task(title, total=plan.matches, completed=finished)
+                if executor is None:
+                    jobs = contest(
+                        players[plan.player],
+                        players.get(opponent),
+                        game,
+                        plan.matches,
+                        seed=plan.seed,
+                        tag=plan.tag(game, opponent),
+                        on_illegal=plan.on_illegal,
+                        first=first,
+                    )
+                    missing = (job for job in jobs if job.id not in log.finished)
+                    for _ in recorded(play(missing, at_once=self._at_once, schedule=self._schedule), log.write):
+                        bar.advance(task)
+                else:
+                    names = (plan.player, *[opponent] * (game.seats - 1))
+                    play_series(
+                        executor,
+                        SeriesMatches(series[pairing], names, first),
+                        [players[name] for name in dict.fromkeys(names)],
+                        log,
+                        at_once=self._at_once,
+                        advance=partial(bar.advance, task),
+                    )
             for record in log.in_order():
                 pairing, number = divmod(numbers[record.id], plan.matches)
                 game, _, evaluation = self.results[pairing]

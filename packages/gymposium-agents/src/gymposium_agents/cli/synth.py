@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
+from functools import partial
 from hashlib import blake2b, sha256
 from importlib.metadata import version
 from pathlib import Path
@@ -13,6 +14,14 @@ from typing import Annotated, Any
 
 import typer
 
+from gymposium.cli.executors import (
+    EXECUTOR_OPTIONS,
+    AddressOption,
+    ExecutorOption,
+    JobsOption,
+    executor_if_chosen,
+    play_series,
+)
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.matches import (
     ScheduleOption,
@@ -33,6 +42,8 @@ from gymposium.cli.text import note, out
 from gymposium.driver import FORFEIT, play
 from gymposium.durable import replace_text
 from gymposium.errors import BadOption, GymposiumError
+from gymposium.executors.protocol import Executor
+from gymposium.executors.series import SeriesMatches
 from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
 from gymposium.players.protocol import Player
@@ -139,6 +150,9 @@ def command(
         ),
     ] = False,
     server_option: ServerOptions = None,
+    executor: ExecutorOption = None,
+    jobs: JobsOption = None,
+    address: AddressOption = None,
     out_dir: OutOption = None,
     resume: Annotated[
         Path | None,
@@ -169,7 +183,7 @@ def command(
     gymposium synth --resume moves -n 1000
     """
     if resume is not None:
-        refuse_beside_resume(ctx, _NAMES.difference(_FIXED))
+        refuse_beside_resume(ctx, {*_NAMES.difference(_FIXED), *EXECUTOR_OPTIONS})
         folder = RunFolder.open(resume, "synth")
         stored: SynthSettings = read_settings(f"{resume}/settings.json", SynthSettings, folder.settings)
         check_settings([stored.game], names_of(stored.players))
@@ -192,14 +206,19 @@ def command(
         settings = SynthSettings(game, players, matches, *how, start_server, tuple(server_option or ()))
         check_new(out_dir)
     session = _Session(settings)
-    with seated_players(session.texts, settings.server_option, start_server=settings.start_server) as seated:
+    with (
+        executor_if_chosen(
+            executor, jobs, address, schedule=settings.schedule, start_server=settings.start_server
+        ) as chosen,
+        seated_players(session.texts, settings.server_option, start_server=settings.start_server) as seated,
+    ):
         if resume is None:
             folder = RunFolder.create(out_dir, "synth", asdict(settings))
         else:
             folder = RunFolder(resume, "synth", asdict(settings))
             folder.write_settings()
         with folder.removed_on_error():
-            made = session.play(seated, folder)
+            made = session.play(seated, folder, chosen)
         note_remarks(seated.values())
     if as_json:
         print_json(made)
@@ -238,15 +257,25 @@ class _Session:
         self._tag = f"synth-{blake2b(inputs.encode(), digest_size=4).hexdigest()}"
         self.counts = Gathered()
 
-    def play(self, players: Mapping[str, Player], folder: RunFolder) -> dict[str, Any]:
-        """Play the matches that the folder does not hold yet, and write the data and the manifest. Returns the
-        manifest."""
+    def play(self, players: Mapping[str, Player], folder: RunFolder, executor: Executor | None) -> dict[str, Any]:
+        """Play the matches that the folder does not hold yet, in this process without an executor, and write the data
+        and the manifest. Returns the manifest."""
         settings, game = self.settings, self.game
         seated = [players[text] for text in self.texts]
         names = tuple(player.name for player in seated)
         series = Series(self._tag, game.name, names, settings.matches, settings.seed, settings.swap, str(FORFEIT))
         with matches_of(folder, MatchPlan((series,)), self._allow) as (log, bar):
             task = bar.add_task(game.name, total=settings.matches, completed=len(log.finished))
+            if executor is not None:
+                play_series(
+                    executor,
+                    SeriesMatches(series, tuple(self.texts)),
+                    seated,
+                    log,
+                    at_once=settings.at_once,
+                    advance=partial(bar.advance, task),
+                )
+                return self._write(players, folder, log)
             jobs = seated_jobs(
                 game,
                 seated,

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Collection, Sequence
 from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 
+from gymposium.cli.executors import AddressOption, chosen_executor
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.resume import OutOption, ResumeOption, refuse_beside_resume
 from gymposium.cli.text import note, out
+from gymposium.errors import BadOption
+from gymposium.executors.protocol import RunsCommands
 from gymposium.runs.folder import check_new
 from gymposium_train.api import train
 from gymposium_train.cli.running import config_of, do_run, option_name, show_plan
@@ -55,6 +60,16 @@ def command(
         bool, typer.Option("--dry-run", help="Print all settings, as a config file, and what the run would do.")
     ] = False,
     presets: Annotated[bool, typer.Option("--presets", help="List the presets.")] = False,
+    executor: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ray", help="Learn in several processes on a Ray cluster (gymposium-ray). On one machine: torchrun."
+        ),
+    ] = None,
+    processes: Annotated[
+        int | None, typer.Option(min=1, help="Number of processes that learn together, for --executor; 1 by default.")
+    ] = None,
+    address: AddressOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Train a language model to play games: cold start, reinforcement learning, measures, a report.
@@ -76,10 +91,15 @@ def command(
     gymposium train --preset openspiel-ppo-curriculum --dry-run > mine.toml
     gymposium train mine.toml optimizer.learning_rate=1e-5 stages.0.promote=0.8
     gymposium train --resume runs/kuhn
+    gymposium train mine.toml --executor ray --processes 4
     """
+    if executor is None and (processes is not None or address is not None):
+        raise BadOption("--processes and --address are for a cluster: add --executor ray.")
     if presets:
         _list_presets(as_json=as_json)
         return
+    if executor is not None and not dry_run:
+        raise typer.Exit(_run_together(executor, processes or 1, address))
     if helps():  # torchrun started this process beside the one that does the run
         try:
             train()
@@ -105,6 +125,30 @@ def command(
     else:
         check_new(out_dir)
         do_run(config, out_dir, as_json=as_json)
+
+
+def _run_together(name: str, processes: int, address: str | None) -> int:
+    """Run this command, without the options of executors, in several processes of an executor."""
+    arguments = without_options(sys.argv[1:], ("--executor", "--processes", "--address"))
+    with chosen_executor(name, processes, address) as executor:
+        if not isinstance(executor, RunsCommands):
+            raise BadOption(
+                f"--executor {name} cannot train: on one machine start several processes with torchrun, on a cluster "
+                f"with --executor ray."
+            )
+        return executor.run_command(arguments, processes)
+
+
+def without_options(arguments: Sequence[str], options: Collection[str]) -> list[str]:
+    """Arguments of a command without these options and their values."""
+    kept: list[str] = []
+    skip = False
+    for argument in arguments:
+        name = argument.partition("=")[0]
+        if not skip and name not in options:
+            kept.append(argument)
+        skip = not skip and argument in options
+    return kept
 
 
 def _list_presets(*, as_json: bool) -> None:

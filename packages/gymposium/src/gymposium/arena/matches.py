@@ -1,39 +1,43 @@
-"""The record file of a lineup, to which a tournament appends matches in their planned order."""
+"""The record file of a lineup, to which a tournament appends matches as they end."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
-from gymposium.lines import LineWriter
-from gymposium.records import FORMAT, Record
+from gymposium.arena.board import Board
+from gymposium.arena.schedule import Lineup
+from gymposium.records import FORMAT, OrderedWriter
 
 
-class MatchesFile(LineWriter):
-    """The record file of one lineup, open for one worker; other workers wait until it is closed.
+class MatchesFile(OrderedWriter):
+    """The record file of one lineup, open for a tournament.
 
-    Opening it removes an incomplete last line, which a killed worker leaves behind, so that its match is played
+    Opening it removes an incomplete last line, which a killed tournament leaves behind, so that its match is played
     again."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path, wait=True)  # a worker of a killed tournament may still be writing
-        self.finished = set(_finished(path))
-        """Ids of the matches that have a result; those that broke off have none."""
+    def __init__(self, board: Board, lineup: Lineup) -> None:
+        numbers = {lineup.match_id(number): number for number in range(lineup.matches)}
+        super().__init__(board.matches_file(lineup), numbers, wait=True)  # a killed tournament may still be writing
+        self._read()
 
-    def append(self, records: Iterable[Record]) -> None:
-        """Append all of these records in one write."""
-        self.append_lines(*(record.line() for record in records))
+    @property
+    def missing(self) -> list[int]:
+        """The numbers of the matches without a result, in order; those that broke off have none."""
+        return [number for match_id, number in self._numbers.items() if match_id not in self.finished]
 
-
-def _finished(path: Path) -> Iterable[str]:
-    with open(path, "rb") as file:
-        for line in file:
-            match _parsed(line):
-                case {"format": format, "id": str(match_id), "ending": {"kind": kind}} if format == FORMAT:
-                    if kind != "broke off":
-                        yield match_id
+    def _read(self) -> None:
+        start, number = 0, -1
+        with open(self.path, "rb") as file:
+            for line in file:
+                match _parsed(line):
+                    case {"format": format, "id": str(match_id), "ending": {"kind": kind}} if format == FORMAT:
+                        if kind != "broke off":
+                            self.finished.add(match_id)
+                        number = self._numbers.get(match_id, number)
+                # any other line stays behind the one before it
+                self._note(number, start, len(line))
+                start += len(line)
 
 
 def _parsed(line: bytes) -> Any:

@@ -8,7 +8,7 @@ new entry adds lineups with entries of smaller number and changes no lineup that
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -47,6 +47,11 @@ class Lineup:
     def matches(self) -> int:
         """Number of matches."""
         return self.game.groups * self.rotations
+
+    def match_id(self, number: int) -> str:
+        """The id of the match of this number, from 0: the lineup's id, the group and the rotation of the seats."""
+        group, rotation = divmod(number, self.rotations)
+        return f"{self.id}/{group}-{rotation}"
 
 
 def lineups(suite: Suite, entries: Sequence[Entry]) -> list[Lineup]:
@@ -101,8 +106,9 @@ def _fresh(
     )
 
 
-def jobs(lineup: Lineup, players: Sequence[Player]) -> list[MatchJob]:
-    """The matches of a lineup, group by group. `players` are the lineup's players, in order."""
+def jobs(lineup: Lineup, players: Sequence[Player], numbers: Iterable[int] | None = None) -> list[MatchJob]:
+    """The matches of a lineup with these numbers, by default all of them, group by group. `players` are the lineup's
+    players, in order."""
     game = lineup.game.load()
     for text, player in zip(lineup.players, players, strict=True):
         if player.name != text:
@@ -113,17 +119,17 @@ def jobs(lineup: Lineup, players: Sequence[Player]) -> list[MatchJob]:
     def seed(name: str, *key: str | int) -> int:
         return stream(lineup.seed, name, lineup.game.name, *key).getrandbits(48)
 
-    return [
-        MatchJob(
-            id=f"{lineup.id}/{group}-{rotation}",
+    def job(number: int) -> MatchJob:
+        group, rotation = divmod(number, lineup.rotations)
+        return MatchJob(
+            id=lineup.match_id(number),
             game=game,
             players=[players[(seat - rotation) % len(players)] for seat in range(game.seats)],
             seed=seed("deal", group),
             player_seed=seed("players", *lineup.players, group, rotation),
             on_illegal=policy,
             opening=opening,
-            number=group * lineup.rotations + rotation,
+            number=number,
         )
-        for group in range(lineup.game.groups)
-        for rotation in range(lineup.rotations)
-    ]
+
+    return [job(number) for number in (range(lineup.matches) if numbers is None else numbers)]

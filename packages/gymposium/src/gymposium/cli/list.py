@@ -12,7 +12,7 @@ from gymposium.plugins.host import host
 def command(
     as_json: JsonOption = False,
 ) -> None:
-    """List the games, players, rewards, loggers and engines, built in or from plugins.
+    """List the games, players, rewards, loggers, engines and executors, built in or from plugins.
 
     A game is named as in this list; its parameters, if it has some, follow in brackets: goofspiel(num_cards=5). The id
     is for gymnasium.make and pettingzoo.make. Further OpenSpiel games are named openspiel:NAME, and have the plain text
@@ -24,7 +24,7 @@ def command(
         gymposium list --json
     """
     games, players, rewards = host().games.values(), host().opponents.values(), host().rewards.values()
-    loggers, engines = host().loggers.values(), host().engines.values()
+    loggers, engines, executors = host().loggers.values(), host().engines.values(), host().executors.values()
     if as_json:
         print_json(
             {
@@ -48,6 +48,7 @@ def command(
                 "rewards": [{"form": spec.form, "name": spec.name, "summary": spec.summary} for spec in rewards],
                 "loggers": [{"name": spec.name, "summary": spec.summary} for spec in loggers],
                 "engines": [{"name": spec.name, "summary": spec.summary} for spec in engines],
+                "executors": [{"name": spec.name, "summary": spec.summary} for spec in executors],
             }
         )
         return
@@ -64,6 +65,7 @@ def command(
         ("reward", "what it pays", [(spec.form, spec.summary) for spec in rewards]),
         ("logger", "where a run's metrics go", [(spec.name, spec.summary) for spec in loggers]),
         ("engine", "what samples a language model's replies", [(spec.name, spec.summary) for spec in engines]),
+        ("executor", "where matches are played", [(spec.name, spec.summary) for spec in executors]),
     ):
         if rows:  # the core alone has no loggers and no engines
             console.print()

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from hashlib import blake2b
 from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 
+from gymposium.cli.executors import (
+    EXECUTOR_OPTIONS,
+    AddressOption,
+    ExecutorOption,
+    JobsOption,
+    executor_if_chosen,
+    play_series,
+)
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.matches import (
     PolicyOption,
@@ -33,18 +42,22 @@ from gymposium.cli.text import note, out, with_interval
 from gymposium.driver import play
 from gymposium.ending import FAILURES
 from gymposium.errors import BadOption
+from gymposium.executors.protocol import Executor
+from gymposium.executors.series import SeriesMatches
 from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Player
 from gymposium.records import recorded
-from gymposium.runs.folder import RunFolder, check_new
+from gymposium.runs.folder import RunFolder, RunMatches, check_new
 from gymposium.scores import Score
 from gymposium.seating import MatchPlan, Series, seated_jobs, seats_of
 from gymposium.settings import read_settings
 from gymposium.watchdog import Watchdog
 
+AT_ONCE = 64
+"""Number of matches that a worker plays side by side."""
 _RESULTS = ("win", "draw", "loss")
 _FAILURES = ("illegal", "unparsable", "cut off")
 
@@ -82,6 +95,9 @@ def command(
         typer.Option(metavar="SECONDS", help="Wall-clock limit for each answer; a player that is late forfeits."),
     ] = None,
     schedule: ScheduleOption = "rounds",
+    executor: ExecutorOption = None,
+    jobs: JobsOption = None,
+    address: AddressOption = None,
     out_dir: OutOption = None,
     resume: ResumeOption = None,
     as_json: JsonOption = False,
@@ -93,18 +109,20 @@ def command(
     shares of a player's replies. Each match is recorded in the run's folder as soon as it is over: gymposium replay
     shows it, gymposium verify plays it again.
 
-    A run that was stopped goes on with --resume. Recorded matches are not played again.
+    A run that was stopped goes on with --resume. Recorded matches are not played again. With --jobs or --executor,
+    matches are played in worker processes, where a player that crashes or hangs forfeits its match.
 
     Examples:
 
         gymposium run tic_tac_toe --players mcts-100,random -n 200 --seed 1
         gymposium run "goofspiel(num_cards=5)" --players random,random --no-swap --out goofspiel
         gymposium run kuhn_poker --players mcts-50,random --json > score.json
+        gymposium run hex --players mcts-1000,mcts-100 -n 1000 --jobs 8
         gymposium run --resume goofspiel
     """
     folder = None
     if resume is not None:
-        refuse_beside_resume(ctx)
+        refuse_beside_resume(ctx, EXECUTOR_OPTIONS)
         folder = RunFolder.open(resume, "run")
         settings: Settings = read_settings(f"{resume}/settings.json", Settings, folder.settings)
         check_settings([settings.game], names_of(settings.players))
@@ -116,9 +134,10 @@ def command(
         settings = Settings(game, players, matches, seed, swap, on_illegal, watchdog, schedule)
         check_new(out_dir)
     session = _Session(settings)
-    folder = folder or RunFolder.create(out_dir, "run", asdict(settings))
-    with folder.removed_on_error():
-        session.play(folder)
+    with executor_if_chosen(executor, jobs, address, schedule=settings.schedule) as chosen:
+        folder = folder or RunFolder.create(out_dir, "run", asdict(settings))
+        with folder.removed_on_error():
+            session.play(folder, chosen)
     if as_json:
         print_json({**session.as_data(), "record": str(folder.matches)})
     else:
@@ -148,23 +167,48 @@ class _Session:
         inputs = f"{self.game.name} {settings.players} {settings.seed} {settings.swap} {self.policy}"
         self._tag = f"run-{blake2b(inputs.encode(), digest_size=4).hexdigest()}"
 
-    def play(self, folder: RunFolder) -> None:
-        """Plays the matches that are missing in the folder, and adds up the scores of all matches."""
+    def play(self, folder: RunFolder, executor: Executor | None) -> None:
+        """Plays the matches that are missing in the folder, in this process without an executor, and adds up the scores
+        of all matches."""
         total, seed, swap = self.settings.matches, self.settings.seed, self.settings.swap
         names = tuple(player.name for player in self.players)
-        plan = MatchPlan((Series(self._tag, self.game.name, names, total, seed, swap, str(self.policy)),))
-        jobs = seated_jobs(self.game, self.players, total, seed=seed, swap=swap, tag=self._tag, on_illegal=self.policy)
+        series = Series(self._tag, self.game.name, names, total, seed, swap, str(self.policy))
+        plan = MatchPlan((series,))
         with matches_of(folder, plan, self._allow) as (log, bar):
             task = bar.add_task(self.game.name, total=total, completed=len(log.finished))
-            missing = (job for job, _ in jobs if job.id not in log.finished)
-            for played in recorded(play(missing, watchdog=self._watchdog, schedule=self._schedule), log.write):
-                bar.advance(task)
-                if played.ending.broke_off:
-                    self.broken[played.ending.detail] += 1
+            if executor is None:
+                self._play_here(log, lambda: bar.advance(task))
+            else:
+                self.broken = play_series(
+                    executor,
+                    SeriesMatches(series, tuple(names_of(self.settings.players))),
+                    self.players,
+                    log,
+                    at_once=AT_ONCE,
+                    watchdog=self.settings.watchdog,
+                    advance=partial(bar.advance, task),
+                )
             numbers = plan.numbers()
             for record in log.in_order():
                 for seat, index in enumerate(seats_of(numbers[record.id], self.game.seats, swap=swap)):
                     self.scores[index].add_record(record, self.game, seat)
+
+    def _play_here(self, log: RunMatches, advance: Callable[[], object]) -> None:
+        settings = self.settings
+        jobs = seated_jobs(
+            self.game,
+            self.players,
+            settings.matches,
+            seed=settings.seed,
+            swap=settings.swap,
+            tag=self._tag,
+            on_illegal=self.policy,
+        )
+        missing = (job for job, _ in jobs if job.id not in log.finished)
+        for played in recorded(play(missing, watchdog=self._watchdog, schedule=self._schedule), log.write):
+            advance()
+            if played.ending.broke_off:
+                self.broken[played.ending.detail] += 1
 
     def print(self) -> None:
         """Prints the scores as a table."""

@@ -7,7 +7,9 @@ from typing import Literal
 
 from gymposium.errors import MissingExtra
 
-FIRST_PARTY: Mapping[Literal["command", "logger", "player"], Mapping[str, str]] = {
+FirstPartyKind = Literal["command", "executor", "logger", "player"]
+
+FIRST_PARTY: Mapping[FirstPartyKind, Mapping[str, str]] = {
     "command": {
         "eval": "gymposium-agents",
         "lora": "gymposium-agents",
@@ -16,6 +18,7 @@ FIRST_PARTY: Mapping[Literal["command", "logger", "player"], Mapping[str, str]] 
         "synth": "gymposium-agents",
         "train": "gymposium-train",
     },
+    "executor": {"ray": "gymposium-ray"},
     "logger": {
         name: f'"gymposium-loggers[{name}]"' for name in ("langfuse", "mlflow", "tensorboard", "trackio", "wandb")
     },
@@ -24,7 +27,7 @@ FIRST_PARTY: Mapping[Literal["command", "logger", "player"], Mapping[str, str]] 
 """The argument of `pip install` by kind and name; for a player, by the text with which its form begins."""
 
 
-def check_first_party(kind: Literal["command", "logger", "player"], name: str) -> None:
+def check_first_party(kind: FirstPartyKind, name: str) -> None:
     """Raise `MissingExtra` for a name that no installed plugin adds but another distribution of gymposium would."""
     if name in FIRST_PARTY[kind]:
         raise MissingExtra(f"The {kind} {name!r}", FIRST_PARTY[kind][name])

@@ -24,6 +24,7 @@ from gymposium.plugins.specs import (
     CommandSpec,
     CreditSpec,
     EngineSpec,
+    ExecutorSpec,
     GameSpec,
     LoggerSpec,
     ObjectiveSpec,
@@ -123,6 +124,15 @@ def gymposium_sources() -> Iterable[SourceSpec]:
 
 
 @hookspec
+def gymposium_executors() -> Iterable[ExecutorSpec]:
+    """Offer executors, which play the matches of runs, each by the name that `--executor` gives.
+
+    Example: `yield ExecutorSpec(name="slurm", summary="Jobs of a Slurm cluster.", entry_point="my_package.slurm:make")`
+    """
+    raise NotImplementedError
+
+
+@hookspec
 def gymposium_commands() -> Iterable[CommandSpec]:
     """Offer commands of `gymposium`, each by its name on the command line.
 
@@ -140,6 +150,7 @@ HOOKS: dict[str, type[Spec]] = {
     "gymposium_credits": CreditSpec,
     "gymposium_objectives": ObjectiveSpec,
     "gymposium_sources": SourceSpec,
+    "gymposium_executors": ExecutorSpec,
     "gymposium_commands": CommandSpec,
 }
 """Every hook and the spec class that it yields."""

@@ -34,6 +34,7 @@ from gymposium.plugins.specs import (
     ConfiguredSpec,
     CreditSpec,
     EngineSpec,
+    ExecutorSpec,
     FormSpec,
     GameSpec,
     LoggerSpec,
@@ -98,6 +99,7 @@ class Host:
         self.credits: dict[str, CreditSpec] = self._specs[CreditSpec]
         self.objectives: dict[str, ObjectiveSpec] = self._specs[ObjectiveSpec]
         self.sources: dict[str, SourceSpec] = self._specs[SourceSpec]
+        self.executors: dict[str, ExecutorSpec] = self._specs[ExecutorSpec]
         self.commands: dict[str, CommandSpec] = self._specs[CommandSpec]
         self._claims: dict[_Claim, str] = {}
         """The owner of each name and environment id."""

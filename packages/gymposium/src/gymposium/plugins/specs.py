@@ -342,6 +342,14 @@ class EngineSpec(ConfiguredSpec):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class ExecutorSpec(Spec):
+    """A place where the matches of runs are played: `--executor NAME`. `entry_point` resolves to a callable that takes
+    a `gymposium.executors.protocol.ExecutorStart` and returns a `gymposium.executors.protocol.Executor`."""
+
+    kind = "executor"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class CommandSpec(Spec):
     """A command of `gymposium` that a plugin offers. `entry_point` resolves to a Typer app or a plain function."""
 

@@ -4,7 +4,16 @@ A line holds the game's full name, the seeds, the players, every event (chance i
 and the returns. `gymposium replay` shows records, `gymposium verify` plays them again.
 """
 
-from gymposium.records.files import Problem, RecordWriter, no_records, read_records, recorded
+from gymposium.records.files import (
+    OrderedWriter,
+    Problem,
+    RecordLine,
+    RecordWriter,
+    no_records,
+    parse_records,
+    read_records,
+    recorded,
+)
 from gymposium.records.record import FORMAT, Record
 from gymposium.records.replay import Script, ScriptedPlayer, Scripts, difference, silences
 from gymposium.records.verify import FileVerification, first_difference, match_files, verify_file
@@ -14,8 +23,10 @@ __all__ = [
     "FORMAT",
     "Decision",
     "FileVerification",
+    "OrderedWriter",
     "Problem",
     "Record",
+    "RecordLine",
     "RecordWriter",
     "RecordedReply",
     "Script",
@@ -25,6 +36,7 @@ __all__ = [
     "first_difference",
     "match_files",
     "no_records",
+    "parse_records",
     "read_records",
     "recorded",
     "silences",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from gymposium.driver import EngineError, MatchResult
+from gymposium.durable import replaced
 from gymposium.errors import BadRecord
 from gymposium.lines import LineWriter
 from gymposium.records.record import Record
@@ -21,6 +23,60 @@ class RecordWriter(LineWriter):
         record = Record.of(played)
         self.append_lines(record.line())
         return record
+
+
+class RecordLine(NamedTuple):
+    """The record of a match as a line, without its end."""
+
+    id: str
+    finished: bool
+    """False if the match broke off."""
+    text: str
+
+    @classmethod
+    def of(cls, played: MatchResult) -> RecordLine:
+        """The line of a match that the driver played."""
+        return cls(played.job.id, not played.ending.broke_off, Record.of(played).line())
+
+
+class OrderedWriter(LineWriter):
+    """Appends records to a file as their matches end, and puts them in the order of their numbers at last.
+
+    A match that broke off stays in the file and is played again."""
+
+    def __init__(self, path: Path, numbers: Mapping[str, int], *, wait: bool = False) -> None:
+        """`numbers` are the numbers of the planned matches, by id. `wait`: wait for another writer to close the
+        file."""
+        super().__init__(path, wait=wait)
+        self._numbers = numbers
+        self._lines: list[tuple[int, int, int]] = []
+        """For each line: the number of its match, its byte offset, and its length in bytes."""
+        self.finished: set[str] = set()
+        """Ids of the matches that did not break off."""
+
+    def append(self, lines: Sequence[RecordLine]) -> None:
+        """Append the lines of planned matches in one write."""
+        start = self.size
+        self.append_lines(*(line.text for line in lines))
+        for line in lines:
+            self._note(self._numbers[line.id], start, len(line.text) + 1)
+            start += len(line.text) + 1
+            if line.finished:
+                self.finished.add(line.id)
+
+    def _note(self, number: int, start: int, length: int) -> None:
+        self._lines.append((number, start, length))
+
+    def sort(self) -> None:
+        """Write the file anew if its lines are out of order. Nothing can be written after that. A process that is
+        killed meanwhile leaves the file unchanged."""
+        ordered = sorted(self._lines)
+        if ordered == self._lines:
+            return
+        with replaced(self.path) as staging, open(self.path, "rb") as old, open(staging, "wb") as new:
+            for _, start, length in ordered:
+                old.seek(start)
+                new.write(old.read(length))
 
 
 def recorded(matches: Iterator[MatchResult], write: Callable[[MatchResult], object]) -> Iterator[MatchResult]:
@@ -50,12 +106,17 @@ def read_records(path: str | Path) -> Iterator[tuple[int, Record | Problem]]:
     """Each line of a file with its number, as a record or as the problem with the line. Empty lines are left out; an
     incomplete last line is a `Problem`."""
     with open(path, encoding="utf-8", errors="replace") as file:
-        for number, line in enumerate(file, start=1):
-            if line.strip():
-                try:
-                    yield number, Record.parse(line)
-                except BadRecord as error:
-                    yield number, Problem(f"{path}:{number}", str(error))
+        yield from parse_records(file, path)
+
+
+def parse_records(lines: Iterable[str], path: str | Path) -> Iterator[tuple[int, Record | Problem]]:
+    """As `read_records`, with the lines of the file at `path`."""
+    for number, line in enumerate(lines, start=1):
+        if line.strip():
+            try:
+                yield number, Record.parse(line)
+            except BadRecord as error:
+                yield number, Problem(f"{path}:{number}", str(error))
 
 
 def no_records(path: str | Path, problems: Sequence[Problem]) -> Problem:

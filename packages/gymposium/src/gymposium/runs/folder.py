@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from gymposium.driver import MatchResult
-from gymposium.durable import replace_text, replaced
+from gymposium.durable import replace_text
 from gymposium.errors import BadOption, BadRecord, GymposiumError
-from gymposium.records import Record, RecordWriter
+from gymposium.records import OrderedWriter, Record, RecordLine
 from gymposium.records.manifest import Manifest, digest_of, manifest_of
 from gymposium.seating import MatchPlan
 from gymposium.writable import check_writable
@@ -129,7 +129,7 @@ class RunFolder:
             raise
 
 
-class RunMatches(RecordWriter):
+class RunMatches(OrderedWriter):
     """The file of a run's matches: each is appended as soon as it is over, and in the end the file is put in the order
     of the plan. A match that broke off stays in the file and is played again."""
 
@@ -137,12 +137,8 @@ class RunMatches(RecordWriter):
         """Opens the file and writes its manifest, which holds `plan`.
 
         Raises `BadOption` if the file holds anything but matches of the plan, or another process is writing it."""
-        super().__init__(file)
-        self._plan, self._planned = plan, plan.numbers()
-        self._lines: list[tuple[int, int, int]] = []
-        """For each line: the number of its match in the plan, its byte offset, and its length in bytes."""
-        self.finished: set[str] = set()
-        """Ids of the matches that did not break off."""
+        super().__init__(file, plan.numbers())
+        self._plan = plan
         try:
             self._read()
             Manifest(plan).write(file)
@@ -161,46 +157,30 @@ class RunMatches(RecordWriter):
                         f"{self.path}:{number} is no record of this run ({error}). Remove that line, and its match is "
                         f"played again."
                     ) from error
-                if record.id not in self._planned:
+                if record.id not in self._numbers:
                     raise BadOption(f"{self.path}:{number} is a match of another run, {record.id}. Remove that line.")
-                self._add(record, start, len(line))
+                self._note(self._numbers[record.id], start, len(line))
                 start += len(line)
+                if not record.ending.broke_off:
+                    self.finished.add(record.id)
 
-    def _add(self, record: Record, start: int, length: int) -> None:
-        self._lines.append((self._planned[record.id], start, length))
-        if not record.ending.broke_off:
-            self.finished.add(record.id)
-
-    def write(self, played: MatchResult) -> Record:
-        """Append the record of a match that is over or broke off, and return it."""
-        start = self.size
-        record = super().write(played)
-        self._add(record, start, self.size - start)
-        return record
+    def write(self, played: MatchResult) -> None:
+        """Append the record of a match that is over or broke off."""
+        self.append([RecordLine.of(played)])
 
     def told(self, where: Path) -> str | None:
         """A sentence that says how many matches are recorded in `where`; None if none is."""
-        recorded = f"{len(self.finished)} of {len(self._planned)} matches are recorded in {where}."
+        recorded = f"{len(self.finished)} of {len(self._numbers)} matches are recorded in {where}."
         return recorded if self._lines else None
 
     def in_order(self) -> Iterator[Record]:
         """Put the file in the order of the plan, write its digest into the manifest if no match is missing, and yield
         the finished matches. Nothing can be written after that."""
-        self._sort()
-        if len(self.finished) == len(self._planned):
+        self.sort()
+        if len(self.finished) == len(self._numbers):
             Manifest(self._plan, digest_of(self.path)).write(self.path)
         with open(self.path, encoding="utf-8") as file:
             for line in file:
                 record = Record.parse(line)
                 if not record.ending.broke_off:
                     yield record
-
-    def _sort(self) -> None:
-        """Write the file anew if its lines are out of order. A process that is killed meanwhile leaves it unchanged."""
-        ordered = sorted(self._lines)
-        if ordered == self._lines:
-            return
-        with replaced(self.path) as staging, open(self.path, "rb") as old, open(staging, "wb") as new:
-            for _, start, length in ordered:
-                old.seek(start)
-                new.write(old.read(length))

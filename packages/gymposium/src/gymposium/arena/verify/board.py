@@ -1,11 +1,12 @@
-"""Verification of a whole board, in one or several processes."""
+"""Verification of a whole board, by an executor."""
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
+from dataclasses import replace
 from functools import cache, partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -14,7 +15,6 @@ from gymposium.arena.board import Board
 from gymposium.arena.entries import Entry
 from gymposium.arena.exact_file import exact_path
 from gymposium.arena.schedule import lineups
-from gymposium.arena.starting import ctrl_c_waits, receive_no_ctrl_c
 from gymposium.arena.verify.entries import check_entries
 from gymposium.arena.verify.exact import check_exact
 from gymposium.arena.verify.files import check_files
@@ -23,8 +23,9 @@ from gymposium.arena.verify.lineup import Checked, LineupCheck, check_lineup
 from gymposium.arena.verify.no_answer_claims import check_claim
 from gymposium.arena.verify.player_pool import PlayerPool
 from gymposium.arena.verify.results import check_results
-from gymposium.errors import GymposiumError, UnknownName
-from gymposium.plugins.host import host
+from gymposium.errors import UnknownName
+from gymposium.executors.protocol import Executor
+from gymposium.executors.starting import ctrl_c_waits, receive_no_ctrl_c
 from gymposium.streams import stream
 
 SAMPLE = 8
@@ -37,7 +38,7 @@ def verify_board(
     only: str | None = None,
     sample: int = SAMPLE,
     rerun: int = 0,
-    workers: int = 1,
+    executor: Executor | None = None,
     seed: int | None = None,
     plugins: Sequence[Path] = (),
     watch: Callable[[int, int], None] = lambda done, planned: None,
@@ -47,9 +48,9 @@ def verify_board(
     `only` is the slug of an entry; only its matches are checked then, and the results are not. Players that search are
     asked again in `sample` matches of each lineup, open-weight models in `rerun` matches. Claims that a player did not
     answer are checked in `sample` matches of each lineup. The matches are drawn from `seed`, by default from the
-    operating system, so the author of a board cannot know them. With one worker everything happens in this process.
-    `plugins` are one-file plugins that other processes load. `watch` is called with the numbers of checked and planned
-    matches."""
+    operating system, so the author of a board cannot know them. `executor` replays the lineups, by default this
+    process. `plugins` are one-file plugins that are loaded by the processes in which claims are checked. `watch` is
+    called with the numbers of checked and planned matches."""
     entries, findings = check_entries(board)
     if only is not None and only not in {entry.slug for entry in entries}:
         if not board.entry_file(only).exists():
@@ -59,8 +60,7 @@ def verify_board(
         LineupCheck(
             lineup,
             {entry.player: entry for entry in entries if entry.player in lineup.players},
-            board.path,
-            board.matches_file(lineup),
+            str(board.matches_file(lineup).relative_to(board.path)),
             {"slowly": sample, "up_to_rounding": rerun},
             secrets.randbits(48) if seed is None else seed,
         )
@@ -69,23 +69,19 @@ def verify_board(
     ]
     verification = BoardVerification(planned=sum(check.lineup.matches for check in checks))
     verification.add(findings)
-    workforce = _Workforce(workers, plugins)
-    try:
-        results = workforce.begin_results(board) if only is None else None
-        checked: dict[int, Checked] = {}
-        for number, one in workforce.check(checks):
+    checked: dict[int, Checked] = {}
+    with ExitStack() as stack:
+        results: Callable[[], tuple[ResultsState, list[Finding]]] = partial(check_results, board)
+        if executor is not None and only is None:
+            beside = stack.enter_context(ProcessPoolExecutor(1, get_context("spawn"), receive_no_ctrl_c))
+            with ctrl_c_waits():
+                results = beside.submit(check_results, board).result
+        for number, one in _checked(board, checks, executor):
             checked[number] = one
             watch(sum(done.matches for done in checked.values()), verification.planned)
-        if results is not None:
+        if only is None:
             verification.results, differing = results()
             verification.add(differing)
-    except BrokenProcessPool as error:
-        raise GymposiumError(
-            "A process of the verification ended: a player that was asked again ended it. Run with --jobs 1 to see "
-            "where."
-        ) from error
-    finally:
-        workforce.end()
     total = Checked()
     for number, check in enumerate(checks):
         total.add(checked[number])
@@ -94,7 +90,7 @@ def verify_board(
         chosen = stream(check.seed, "claims", check.lineup.id).sample(claims, min(sample, len(claims)))
         total.on_its_word.update(player for match, seat, player in claims if (match, seat, player) not in chosen)
         for match, seat, _ in chosen:
-            if how := check_claim(check, match, seat, plugins):
+            if how := check_claim(_read(board, check), match, seat, plugins):
                 verification.add([Finding("reply", f"{check.where} (match {match})", how)])
     verification.matches, verification.broken = total.matches, total.broken
     verification.players = [
@@ -118,49 +114,28 @@ def verify_board(
     ]
     affected = [entry for entry in entries if only in (None, entry.slug)]
     verification.add(_attested(affected))
-    verification.add(check_files(board, entries, {check.file for check in checks}, only))
+    verification.add(check_files(board, entries, {board.path / check.where for check in checks}, only))
     _check_exact(verification, board, affected, rerun)
     return verification
 
 
-class _Workforce:
-    """The processes that verify lineups: a pool of workers, or this process."""
-
-    def __init__(self, workers: int, plugins: Sequence[Path]) -> None:
-        self._pool: ProcessPoolExecutor | None = None
-        if workers > 1:
-            context = get_context("spawn")  # forking a process with threads, or with torch, is not safe
-            self._pool = ProcessPoolExecutor(workers, context, _begin, ([*plugins],))
-
-    def begin_results(self, board: Board) -> Callable[[], tuple[ResultsState, list[Finding]]]:
-        """Start to check the results. The returned function waits until that is done."""
-        if self._pool is None:
-            return partial(check_results, board)
-        with ctrl_c_waits():
-            return self._pool.submit(check_results, board).result
-
-    def check(self, checks: Sequence[LineupCheck]) -> Iterator[tuple[int, Checked]]:
-        """Verify lineups and yield each result with the lineup's index as soon as it is there."""
-        if self._pool is None:
-            players = PlayerPool()
-            yield from ((number, check_lineup(check, players)) for number, check in enumerate(checks))
-            return
-        # players are usually listed from weak to strong: start the slowest lineups first
-        with ctrl_c_waits():
-            numbers = {self._pool.submit(_check, check): number for number, check in reversed([*enumerate(checks)])}
-        for done in as_completed(numbers):
-            yield numbers[done], done.result()
-
-    def end(self) -> None:
-        """Cancel all work that has not begun."""
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
+def _checked(board: Board, checks: Sequence[LineupCheck], executor: Executor | None) -> Iterator[tuple[int, Checked]]:
+    """Verify lineups, and yield each result with the lineup's index as soon as it is there."""
+    if executor is None:
+        players = PlayerPool()
+        yield from ((number, check_lineup(_read(board, check), players)) for number, check in enumerate(checks))
+        return
+    # players are usually listed from weak to strong: start the slowest lineups first
+    last = len(checks) - 1
+    for place, one in executor.map(_check, (_read(board, check) for check in reversed(checks))):
+        yield last - place, one
 
 
-def _begin(plugins: Sequence[Path]) -> None:
-    receive_no_ctrl_c()
-    for file in plugins:
-        host().load_file(file)
+def _read(board: Board, check: LineupCheck) -> LineupCheck:
+    """The check with the content of its file. There is none if a link leads to the file or to one of its folders."""
+    file = board.path / check.where
+    own = file.is_file() and file.resolve() == board.path.resolve() / check.where
+    return replace(check, content=file.read_bytes()) if own else check
 
 
 def _check(check: LineupCheck) -> Checked:
@@ -169,7 +144,7 @@ def _check(check: LineupCheck) -> Checked:
 
 @cache
 def _players() -> PlayerPool:
-    """The players of a worker process."""
+    """The players of this process."""
     return PlayerPool()
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import io
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from pathlib import Path
 
 from gymposium.arena.entries import Entry
 from gymposium.arena.schedule import Lineup, jobs
@@ -16,7 +16,7 @@ from gymposium.arena.verify.player_pool import PlayerPool
 from gymposium.arena.verify.replay import AskingScripts, RecordedPlayer, needs_a_process
 from gymposium.driver import MatchJob, play
 from gymposium.players.protocol import Repeats
-from gymposium.records import Problem, Record, Script, difference, read_records, silences
+from gymposium.records import Problem, Record, Script, difference, parse_records, silences
 from gymposium.streams import stream
 
 _NAMED = 3
@@ -30,19 +30,19 @@ class LineupCheck:
     lineup: Lineup
     entries: Mapping[str, Entry]
     """The entries of its players, by player."""
-    board: Path
-    """The directory of the board."""
-    file: Path
-    """The file of its matches."""
+    where: str
+    """The file of its matches, relative to the directory of the board."""
     samples: Mapping[Repeats, int]
     """Number of matches in which players are asked again that repeat `slowly` or `up_to_rounding`."""
     seed: int
     """The seed by which these matches are drawn."""
+    content: bytes = b""
+    """The content of the file; empty if there is none."""
 
-    @property
-    def where(self) -> str:
-        """The name of the file in findings."""
-        return str(self.file.relative_to(self.board))
+    def records(self) -> Iterator[tuple[int, Record | Problem]]:
+        """The lines of the file, as `read_records` reads them."""
+        text = io.TextIOWrapper(io.BytesIO(self.content), encoding="utf-8", errors="replace")
+        return parse_records(text, self.where)
 
 
 @dataclass(slots=True)
@@ -139,15 +139,13 @@ def _matches(check: LineupCheck, planned: Mapping[str, MatchJob], result: Checke
     lines: dict[str, int] = {}
     broken: set[str] = set()
     versions = check.entries[check.lineup.players[-1]].versions
-    # no link may lead to the file or to one of its folders
-    own = check.file.is_file() and check.file.resolve() == check.board.resolve() / check.where
-    raw = check.file.read_bytes().split(b"\n") if own else []
+    raw = check.content.split(b"\n") if check.content else []
     result.findings += [
         Finding("file", f"{check.where}:{number}", "the line is empty")
         for number, line in enumerate(raw[:-1], start=1)
         if not line.strip()
     ]
-    for number, record in read_records(check.file) if raw else ():
+    for number, record in check.records():
         where = f"{check.where}:{number}"
         if isinstance(record, Problem):
             torn = (

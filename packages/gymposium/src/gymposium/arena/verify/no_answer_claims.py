@@ -13,14 +13,14 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import cast
 
-from gymposium.arena.starting import ctrl_c_waits, receive_no_ctrl_c
 from gymposium.arena.verify.lineup import LineupCheck, planned_jobs
 from gymposium.arena.verify.player_pool import PlayerPool
 from gymposium.arena.verify.replay import AskingScripts, RecordedPlayer, difference
 from gymposium.driver import Answer, Guard, play
+from gymposium.executors.starting import ctrl_c_waits, receive_no_ctrl_c
 from gymposium.players.protocol import Ask, Player
 from gymposium.plugins.host import host
-from gymposium.records import Record, Script, read_records, silences
+from gymposium.records import Record, Script, silences
 from gymposium.watchdog import Watchdog
 
 _SPAWN = get_context("spawn")
@@ -59,7 +59,7 @@ def _ask(connection: Connection, check: LineupCheck, match: str, seat: int, plug
         host().load_file(file)
     pool = PlayerPool()
     [job] = [job for job in planned_jobs(check, pool) if job.id == match]
-    record = next(one for _, one in read_records(check.file) if isinstance(one, Record) and one.id == match)
+    record = next(one for _, one in check.records() if isinstance(one, Record) and one.id == match)
     seats = [pool.seat(check.entries[player.name], asked=number == seat) for number, player in enumerate(job.players)]
     guard = _ClaimGuard({match: Script(record)}, last=dict(silences(record))[seat], connection=connection)
     list(play([replace(job, players=seats)], guard=guard))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gymposium.allowed import allow
+from gymposium.cli.executors import AddressOption, ExecutorOption, JobsOption, chosen_executor
 from gymposium.cli.matches import match_bar
-from gymposium.cli.resume import plugin_files, resumable
+from gymposium.cli.resume import resumable
 from gymposium.cli.text import complain, note, out
 from gymposium.errors import BadOption
 from gymposium.extras import needs_extra
@@ -53,9 +53,9 @@ def run_suite(
         int | None,
         typer.Option(min=0, help="Seed of the added players; drawn from the operating system by default."),
     ] = None,
-    jobs: Annotated[
-        int | None, typer.Option("-j", "--jobs", min=1, help="Number of worker processes; one per core by default.")
-    ] = None,
+    executor: ExecutorOption = None,
+    jobs: JobsOption = None,
+    address: AddressOption = None,
 ) -> None:
     """Play a tournament: all matches of a suite that are not on the board yet.
 
@@ -79,6 +79,7 @@ def run_suite(
         gymposium leaderboard run --out runs/quick --add mcts-1000
         gymposium leaderboard run --out runs/quick --add exact --game tic_tac_toe --jobs 4
         gymposium --allow 'lm:runs/*' leaderboard run --out runs/quick
+        gymposium leaderboard run --out runs/quick --executor ray --address 10.0.0.1:6379
     """
     with needs_extra("Tournaments", "arena", "pydantic"):
         from gymposium.arena.board import Board
@@ -104,14 +105,13 @@ def run_suite(
     allow(*(add or ()))  # for the workers too, who read the names from the entries
     for player in add or ():
         opened.add(player, seed, game or (), label=label, by=by, made=datetime.now(UTC).date().isoformat())
-    workers = jobs or os.cpu_count() or 1
     last: Tournament | None = None
 
     def kept() -> str:
         return f"The matches ({0 if last is None else last.played} in this run) are in {opened.path}."
 
     go_on = ("leaderboard", "run", "--out", str(opened.path))
-    with resumable(kept, *go_on), match_bar() as bar:
+    with resumable(kept, *go_on), chosen_executor(executor, jobs, address) as chosen, match_bar() as bar:
         task = bar.add_task(opened.suite.name, total=None)
 
         def watch(state: Tournament) -> None:
@@ -119,7 +119,7 @@ def run_suite(
             last = state
             bar.update(task, total=state.planned, completed=state.finished)
 
-        end = run_tournament(opened, workers, plugin_files(), watch)
+        end = run_tournament(opened, chosen, watch)
     _print(end, opened.path)
     note(opened.suite.rules())
     if not end.complete:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
@@ -13,6 +12,7 @@ import typer
 from rich.table import Table
 
 from gymposium.arena.results import words
+from gymposium.cli.executors import AddressOption, ExecutorOption, JobsOption, chosen_executor
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.matches import match_bar
 from gymposium.cli.resume import plugin_files
@@ -57,9 +57,9 @@ def verify(
             min=0, metavar="N", help="Number of matches of each lineup in which open-weight models are asked again."
         ),
     ] = 0,
-    jobs: Annotated[
-        int | None, typer.Option("-j", "--jobs", min=1, help="Number of worker processes; one per core by default.")
-    ] = None,
+    executor: ExecutorOption = None,
+    jobs: JobsOption = None,
+    address: AddressOption = None,
     seed: Annotated[
         int | None,
         typer.Option(min=0, help="Seed of the samples; drawn from the operating system by default."),
@@ -100,14 +100,14 @@ def verify(
         from gymposium.arena.verify.board import SAMPLE
 
     opened = Board(board)
-    with match_bar() as bar:
+    with chosen_executor(executor, jobs, address) as chosen, match_bar() as bar:
         task = bar.add_task(opened.suite.name, total=None)
         verification = verify_board(
             opened,
             only=entry,
             sample=SAMPLE if sample is None else sample,
             rerun=rerun,
-            workers=jobs or os.cpu_count() or 1,
+            executor=chosen,
             seed=seed,
             plugins=plugin_files(),
             watch=lambda done, planned: bar.update(task, total=planned, completed=done),

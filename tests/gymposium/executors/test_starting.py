@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from gymposium.arena.starting import ctrl_c_waits
+from gymposium.executors.starting import ctrl_c_waits
 
 BLOCKED = "import signal; print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ()))"
 

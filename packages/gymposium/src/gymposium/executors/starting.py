@@ -1,4 +1,4 @@
-"""Ctrl-C while processes of the arena start. A terminal sends it to all of them, and only the first one handles it."""
+"""Ctrl-C while worker processes start. A terminal sends it to all of them, and only the first one handles it."""
 
 from __future__ import annotations
 

@@ -1,0 +1,68 @@
+"""The cutting of planned matches into parts that take some seconds each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gymposium.executors.protocol import PartDone, PlannedMatches, RunPart
+
+SECONDS = 10.0
+"""Time that a part should take. Shorter parts cost more to send, longer ones leave workers idle at the end."""
+FIRST = 8
+"""Number of matches in the first part, whose time is not known."""
+GROWTH = 8
+"""How many times larger than the last part that was measured a part may be."""
+
+
+class Cut:
+    """The missing matches of one plan, cut into parts as workers ask for them.
+
+    The time of a part decides the sizes of later ones, so they differ from run to run. Records do not, unless the
+    replies of a player depend on what it is asked beside: then parts end only where a batch ends."""
+
+    def __init__(
+        self,
+        matches: PlannedMatches,
+        missing: Sequence[int],
+        *,
+        at_once: int,
+        watchdog: float | None,
+        whole_batches: bool,
+    ) -> None:
+        """`missing` are the numbers of the matches to play, in order. `at_once` of them are played side by side. With
+        `whole_batches` no batch is divided."""
+        self.matches = matches
+        self._missing, self._next = tuple(missing), 0
+        self._at_once, self._watchdog, self._whole = at_once, watchdog, whole_batches
+        self._size = FIRST
+        self.out = 0
+        """Number of parts that are being played."""
+        self.stopped = False
+        """True if no further part is to be played."""
+
+    @property
+    def rest(self) -> int:
+        """Number of matches that are in no part yet."""
+        return 0 if self.stopped else len(self._missing) - self._next
+
+    def part(self) -> RunPart:
+        """The next part."""
+        end = min(self._next + self._size, len(self._missing))
+        if self._whole:
+            while end < len(self._missing) and self._batch(end) == self._batch(end - 1):
+                end += 1
+        numbers = self._missing[self._next : end]
+        self._next = end
+        self.out += 1
+        return RunPart(self.matches, numbers, self._at_once, self._watchdog)
+
+    def add(self, done: PartDone) -> None:
+        """Note that a part of these matches is done."""
+        self.out -= 1
+        self.stopped = self.stopped or done.stopped or done.error is not None
+        if done.lines and done.seconds > 0:
+            fitting = int(SECONDS * len(done.lines) / done.seconds)
+            self._size = max(1, min(fitting, GROWTH * len(done.lines)))
+
+    def _batch(self, place: int) -> int:
+        return self._missing[place] // self._at_once

@@ -1,0 +1,74 @@
+"""The executor `local`: processes of this machine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from itertools import islice
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TypeVar
+
+from gymposium.errors import GymposiumError
+from gymposium.executors.crew import Crew
+from gymposium.executors.protocol import ExecutorStart, PartDone, RunPart
+from gymposium.executors.starting import ctrl_c_waits, receive_no_ctrl_c
+from gymposium.plugins.host import host
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class LocalExecutor:
+    """Plays parts in processes of this machine, and calls functions in others."""
+
+    def __init__(self, workers: int, plugins: Sequence[Path] = ()) -> None:
+        """`workers` processes, which load these one-file plugins. With one worker, `map` calls in this process."""
+        self._workers, self._plugins = workers, tuple(plugins)
+        self._crew = Crew(workers, plugins)
+        self._pool: ProcessPoolExecutor | None = None
+
+    def run(self, parts: Iterable[RunPart]) -> Iterator[PartDone]:
+        return self._crew.run(parts)
+
+    def map(self, function: Callable[[T], R], items: Iterable[T]) -> Iterator[tuple[int, R]]:
+        if self._workers == 1:
+            yield from ((number, function(item)) for number, item in enumerate(items))
+            return
+        with ctrl_c_waits():
+            if self._pool is None:
+                # forking a process with threads, or with torch, is not safe
+                self._pool = ProcessPoolExecutor(self._workers, get_context("spawn"), _begin, (self._plugins,))
+        waiting = enumerate(items)
+        numbers: dict[Future[R], int] = {}
+        try:
+            while True:
+                with ctrl_c_waits():  # a process starts with the first items
+                    for number, item in islice(waiting, 2 * self._workers - len(numbers)):
+                        numbers[self._pool.submit(function, item)] = number
+                if not numbers:
+                    return
+                for done in wait(numbers, return_when=FIRST_COMPLETED).done:
+                    yield numbers.pop(done), done.result()
+        except BrokenProcessPool as error:
+            raise GymposiumError(
+                "A worker process ended: what it called ended it. Run with --jobs 1 to see where."
+            ) from error
+
+    def close(self) -> None:
+        self._crew.close()
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+
+
+def make_local(start: ExecutorStart) -> LocalExecutor:
+    """The executor of these workers, one for each core by default."""
+    return LocalExecutor(start.workers or os.cpu_count() or 1, start.plugins)
+
+
+def _begin(plugins: Sequence[Path]) -> None:
+    receive_no_ctrl_c()
+    for file in plugins:
+        host().load_file(file)
