@@ -1,0 +1,1 @@
+"""Boards that several executors play: equal whatever fails, and what they cost."""

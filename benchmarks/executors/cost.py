@@ -1,0 +1,114 @@
+"""What a Ray cluster costs beside processes of the same machine."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import psutil
+
+from benchmarks.executors.faults import Nodes, ray_executor
+from gymposium.arena.board import Board
+from gymposium.arena.matches import MatchesFile
+from gymposium.arena.schedule import lineups
+from gymposium.arena.suite import parse_suite
+from gymposium.arena.tournament import LineupMatches
+from gymposium.executors.local import LocalExecutor
+from gymposium.executors.protocol import Executor, RunPart
+
+WORKERS = 2
+LENGTHS = {1.0: 40, 10.0: 8}
+"""Number of parts that are played, by their length in seconds."""
+SIZE, PARTS = 64, 200
+"""Number of matches in a part and number of parts by which the driver is measured."""
+
+
+def measured(nodes: Nodes) -> list[dict[str, Any]]:
+    """CPU seconds of all processes for the same parts, played by each executor after it has started its workers."""
+    with TemporaryDirectory() as folder:
+        matches, _ = _lineup(Path(folder), "mcts-100")
+        speed = _speed(matches)
+        rows = []
+        for seconds, count in LENGTHS.items():
+            size = max(1, round(speed * seconds))
+            parts = [_part(matches, number * size, size) for number in range(count)]
+            local = _cpu_of(lambda: LocalExecutor(WORKERS), parts)
+            ray = _cpu_of(lambda: ray_executor(nodes.address), parts)
+            rows.append(
+                {
+                    "seconds a part": seconds,
+                    "parts": count,
+                    "matches a part": size,
+                    "CPU s local": local,
+                    "CPU s ray": ray,
+                    "ray / local": ray / local,
+                }
+            )
+        return rows
+
+
+def driver(nodes: Nodes) -> dict[str, Any]:
+    """CPU time of the driver for each match of random players, which are written to a file as in a tournament."""
+    with TemporaryDirectory() as folder, closing(ray_executor(nodes.address)) as executor:
+        matches, board = _lineup(Path(folder), "random")
+        parts = [_part(matches, number * SIZE, SIZE) for number in range(PARTS)]
+        _play(executor, parts[:4])
+        with MatchesFile(board, matches.lineup) as file:
+            before = time.process_time()
+            for done in executor.run(parts):
+                file.append(done.lines)
+            file.sort()
+            seconds = time.process_time() - before
+        return {
+            "parts": PARTS,
+            "matches a part": SIZE,
+            "ms a match": 1e3 * seconds / (PARTS * SIZE),
+            "ms a part": 1e3 * seconds / PARTS,
+        }
+
+
+def _lineup(folder: Path, player: str) -> tuple[LineupMatches, Board]:
+    """The only lineup of a board: a player against greedy play, in many deals."""
+    text = f'name = "cost"\ngroups = 100_000\nplayers = ["greedy", "{player}"]\n[[games]]\nname = "tic_tac_toe"'
+    board = Board.begin(folder / "board", parse_suite(text))
+    entries = board.entries()
+    [lineup] = lineups(board.suite, entries)
+    return LineupMatches(lineup, tuple(entries)), board
+
+
+def _part(matches: LineupMatches, first: int, size: int) -> RunPart:
+    return RunPart(matches, tuple(range(first, first + size)), SIZE, None)
+
+
+def _speed(matches: LineupMatches) -> float:
+    """Matches per second of one worker."""
+    with closing(LocalExecutor(1)) as executor:
+        _play(executor, [_part(matches, 0, 8)])
+        [done] = executor.run([_part(matches, 0, 64)])
+        return len(done.lines) / done.seconds
+
+
+def _play(executor: Executor, parts: Sequence[RunPart]) -> None:
+    for done in executor.run(parts):
+        if done.error is not None:
+            raise RuntimeError(done.error)
+
+
+def _cpu_of(make: Callable[[], Executor], parts: Sequence[RunPart]) -> float:
+    with closing(make()) as executor:
+        _play(executor, [parts[0]] * (2 * WORKERS))  # workers start and make their players
+        before = sum(_seconds())
+        _play(executor, parts)
+        return sum(_seconds()) - before
+
+
+def _seconds() -> Iterator[float]:
+    """CPU seconds of this process and of all that it started, those of the cluster included."""
+    here = psutil.Process()
+    for process in (here, *here.children(recursive=True)):
+        times = process.cpu_times()
+        yield times.user + times.system

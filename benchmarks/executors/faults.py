@@ -1,0 +1,171 @@
+"""Boards that are played while something fails, on a Ray cluster of two nodes on this machine."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from gymposium.arena.board import Board
+from gymposium.arena.suite import parse_suite
+from gymposium.arena.tournament import Tournament, run_tournament
+from gymposium.executors.local import LocalExecutor
+from gymposium.executors.protocol import Executor, ExecutorStart
+
+PLUGIN = Path(__file__).with_name("hanging.py")
+SUITE = """
+name = "executors"
+seed = {seed}
+groups = 20
+watchdog = 2.0
+players = [{players}]
+[[games]]
+name = "tic_tac_toe"
+[[games]]
+name = "goofspiel(num_cards=4)"
+"""
+DRIVER = """
+import sys
+from contextlib import closing
+from pathlib import Path
+from benchmarks.executors.faults import PLUGIN, ray_executor
+from gymposium.arena.board import Board
+from gymposium.arena.tournament import run_tournament
+from gymposium.plugins.host import host
+if __name__ == "__main__":
+    host().load_file(PLUGIN)
+    with closing(ray_executor(sys.argv[2])) as executor:
+        run_tournament(Board(Path(sys.argv[1])), executor, lambda state: print(state.played, flush=True))
+"""
+"""A program that plays a board on a cluster, and prints the number of matches after each part."""
+FAULTS = ("nothing", "a worker killed", "an actor killed", "a node removed", "a player hangs", "the driver killed")
+
+
+@dataclass(slots=True)
+class Nodes:
+    """A cluster of two nodes with one CPU each."""
+
+    cluster: Any
+    second: Any
+    """The node that can be removed."""
+
+    @property
+    def address(self) -> str:
+        return str(self.cluster.address)
+
+    def remove(self) -> None:
+        """Take the second node away at once."""
+        self.cluster.remove_node(self.second, allow_graceful=False)
+
+    def restore(self) -> None:
+        """Bring the second node back."""
+        self.second = self.cluster.add_node(num_cpus=1)
+
+
+@contextmanager
+def two_nodes() -> Iterator[Nodes]:
+    """Context with a cluster of two nodes."""
+    from ray.cluster_utils import Cluster
+
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    try:
+        yield Nodes(cluster, cluster.add_node(num_cpus=1))
+    finally:
+        cluster.shutdown()
+
+
+def new_board(path: Path, seed: int, fault: str) -> Board:
+    """A board without matches."""
+    players = ["random", "mcts-10", "hanging" if fault == "a player hangs" else "greedy"]
+    names = ", ".join(f'"{player}"' for player in players)
+    return Board.begin(path, parse_suite(SUITE.format(seed=seed, players=names)))
+
+
+def content(board: Board) -> dict[str, bytes]:
+    """All match files, by path."""
+    files = sorted(board.path.glob("entries/*/matches/*/*.jsonl"))
+    return {str(file.relative_to(board.path)): file.read_bytes() for file in files}
+
+
+def play_locally(board: Board, workers: int) -> Tournament:
+    """Play a board in processes of this machine."""
+    with closing(LocalExecutor(workers, [PLUGIN])) as executor:
+        return run_tournament(board, executor)
+
+
+def play_on_ray(board: Board, nodes: Nodes, fault: str, seed: int) -> Tournament:
+    """Play a board on a cluster while something fails, at a moment that `seed` decides."""
+    if fault == "the driver killed":
+        _kill_the_driver(board, nodes, seed)
+    act: Callable[[], object] = {
+        "a worker killed": lambda: _kill(workers()),
+        "an actor killed": lambda: _kill(actors()),
+        "a node removed": nodes.remove,
+    }.get(fault, lambda: None)
+    moment = random.Random(seed).randrange(1, 120)
+    done = False
+
+    def watch(state: Tournament) -> None:
+        nonlocal done
+        if not done and state.played >= moment:
+            done = True
+            act()
+
+    with closing(ray_executor(nodes.address)) as executor:
+        ended = run_tournament(board, executor, watch)
+    if fault == "a node removed":
+        nodes.restore()
+    return ended
+
+
+def ray_executor(address: str) -> Executor:
+    """The executor of a cluster."""
+    from gymposium_ray.executor import RayExecutor
+
+    return RayExecutor(ExecutorStart(plugins=(PLUGIN,), address=address))
+
+
+def actors() -> list[psutil.Process]:
+    """The processes of the actors."""
+    return [process for process in _mine() if _command(process).startswith("ray::Worker")]
+
+
+def workers() -> list[psutil.Process]:
+    """The worker processes of the actors."""
+    children = [child for actor in actors() for child in actor.children()]
+    return [child for child in children if "spawn_main" in _command(child)]
+
+
+def _mine() -> list[psutil.Process]:
+    return psutil.Process().children(recursive=True)
+
+
+def _command(process: psutil.Process) -> str:
+    try:
+        return " ".join(process.cmdline())
+    except psutil.Error:
+        return ""
+
+
+def _kill(processes: Sequence[psutil.Process]) -> None:
+    processes[0].kill()
+
+
+def _kill_the_driver(board: Board, nodes: Nodes, seed: int) -> None:
+    """Play a part of the board in another process, and kill that."""
+    arguments = [sys.executable, "-c", DRIVER, str(board.path), nodes.address]
+    root = Path(__file__).parents[2]
+    moment = random.Random(seed).randrange(1, 60)
+    with subprocess.Popen(arguments, cwd=root, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if int(line) >= moment:
+                process.kill()
+                break

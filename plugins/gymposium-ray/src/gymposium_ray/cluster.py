@@ -1,0 +1,73 @@
+"""The connection of this process to a Ray cluster."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import threading
+
+import ray
+import ray._private.worker
+
+from gymposium.errors import GymposiumError
+
+LOOPBACK = "127.0.0.1"
+SECONDS = 10.0
+"""Time limit for the first connection to a cluster, in seconds."""
+
+
+def connect(address: str | None) -> None:
+    """Connect to the cluster at `address`; without one, to that of RAY_ADDRESS or of this machine. If there is none, a
+    cluster of this machine alone is started, which ends with this process.
+
+    Raises `GymposiumError` if there is no cluster at the address."""
+    if ray.is_initialized():
+        return
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    main = threading.current_thread() is threading.main_thread()
+    before = signal.getsignal(signal.SIGTERM) if main else None
+    given = address or os.environ.get("RAY_ADDRESS") or _of_this_machine()
+    if given is not None:
+        _check_answers(given)
+    ray._private.worker._worker_logs_enabled = False  # Ray prints warnings to stdout, where results go
+    quiet = {"log_to_driver": False, "logging_level": "ERROR", "namespace": "gymposium"}
+    try:
+        if given is None:
+            ray.init(include_dashboard=False, _node_ip_address=LOOPBACK, **quiet)
+        else:
+            ray.init(given, **quiet)
+    except (ConnectionError, ValueError, RuntimeError, TimeoutError) as error:
+        raise _NoCluster(given, error) from error
+    finally:
+        if main:
+            signal.signal(signal.SIGTERM, before)  # Ray replaces the handler, which lets a run be resumed
+
+
+class _NoCluster(GymposiumError):
+    """Error for an address at which there is no cluster."""
+
+    def __init__(self, address: str | None, error: Exception) -> None:
+        super().__init__(
+            f"No Ray cluster answers at {address} ({' '.join(str(error).split())[:300]}). Start one with  ray start "
+            f"--head  on its first machine, and  ray start --address HOST:PORT  on the others."
+        )
+
+
+def _check_answers(address: str) -> None:
+    """Raise `_NoCluster` unless something listens at an address HOST:PORT, for which Ray itself waits for minutes."""
+    host, _, port = address.rpartition("://")[2].rpartition(":")
+    if not host or not port.isdecimal():
+        return  # a word such as `auto`
+    try:
+        socket.create_connection((host, int(port)), SECONDS).close()
+    except OSError as error:
+        raise _NoCluster(address, error) from error
+
+
+def _of_this_machine() -> str | None:
+    """The address of a cluster that `ray start` started on this machine; None if there is none."""
+    from ray._private.services import find_gcs_addresses
+
+    found = sorted(find_gcs_addresses())
+    return found[0] if found else None

@@ -1,0 +1,67 @@
+"""The executor `ray`, which plays parts on the nodes of a cluster."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import TypeVar
+
+import ray
+
+from gymposium.errors import GymposiumError
+from gymposium.executors.protocol import ExecutorStart, PartDone, RunPart
+from gymposium_ray.cluster import connect
+from gymposium_ray.surroundings import Setup
+from gymposium_ray.together import run_together
+from gymposium_ray.workers import Job, Team
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+MOST_DEATHS = 3
+"""Number of workers that may die in a part before it is divided, and in a match before it breaks off."""
+
+
+class RayExecutor:
+    """Plays parts on a Ray cluster. Nothing of a run is kept there."""
+
+    def __init__(self, start: ExecutorStart) -> None:
+        """Connects to the cluster. Raises `GymposiumError` if there is none."""
+        connect(start.address)
+        workers = start.workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
+        self._note = start.note
+        self._team = Team(workers, Setup.here(start.plugins), start.note)
+
+    def run(self, parts: Iterable[RunPart]) -> Iterator[PartDone]:
+        lost: list[PartDone] = []
+
+        def died(job: Job, how: str) -> list[Job]:
+            if job.deaths < MOST_DEATHS:
+                return [job]
+            [part] = job.arguments
+            if len(part.numbers) > 1:
+                return [Job("play", (replace(part, numbers=(number,)),)) for number in part.numbers]
+            lost.append(PartDone(part, broken=Counter([f"its worker died {MOST_DEATHS} times: {how}"])))
+            return []
+
+        for _, done in self._team.run((Job("play", (part,)) for part in parts), died):
+            yield done
+        yield from lost
+
+    def map(self, function: Callable[[T], R], items: Iterable[T]) -> Iterator[tuple[int, R]]:
+        def died(job: Job, how: str) -> list[Job]:
+            if job.deaths < MOST_DEATHS:
+                return [job]
+            raise GymposiumError(f"A worker of the Ray cluster died {MOST_DEATHS} times in the same work: {how}")
+
+        jobs = (Job("call", (function, number, item)) for number, item in enumerate(items))
+        for _, result in self._team.run(jobs, died):
+            yield result
+
+    def run_command(self, arguments: list[str], processes: int) -> int:
+        return run_together(arguments, processes, self._note)
+
+    def close(self) -> None:
+        self._team.close()
+        ray.shutdown()

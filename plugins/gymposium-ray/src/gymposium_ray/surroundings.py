@@ -1,0 +1,76 @@
+"""The surroundings of a worker: what must be equal on all nodes for matches to be equal."""
+
+from __future__ import annotations
+
+import os
+import platform
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Self
+
+from gymposium.allowed import VARIABLE
+from gymposium.plugins.host import host
+
+
+@dataclass(frozen=True, slots=True)
+class OneFilePlugin:
+    """A one-file plugin as it travels to other nodes."""
+
+    name: str
+    content: bytes
+
+    @classmethod
+    def read(cls, file: Path) -> Self:
+        """Read the file of a plugin."""
+        return cls(file.name, file.read_bytes())
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What a worker on another node needs before it plays."""
+
+    plugins: tuple[OneFilePlugin, ...]
+    allowed: str
+    """The names that the user allows, as in the environment variable GYMPOSIUM_ALLOW."""
+
+    @classmethod
+    def here(cls, plugins: Sequence[Path]) -> Self:
+        """The setup of this process with these one-file plugins."""
+        return cls(tuple(map(OneFilePlugin.read, plugins)), os.environ.get(VARIABLE, ""))
+
+    def apply(self) -> list[Path]:
+        """Set this process up. Returns the files of the plugins, which are written to a folder that only this user can
+        read."""
+        os.environ[VARIABLE] = self.allowed
+        folder = Path(tempfile.mkdtemp(prefix="gymposium-plugins-"))
+        files = []
+        for plugin in self.plugins:
+            file = folder / plugin.name
+            file.write_bytes(plugin.content)
+            host().load_file(file)
+            files.append(file)
+        return files
+
+
+def surroundings() -> dict[str, str]:
+    """Versions of Python and of all plugins, and the digests of one-file plugins, by name."""
+    found = {"python": platform.python_version()}
+    for plugin in host().plugins:
+        if plugin.source.endswith(".py"):
+            found[Path(plugin.source).name] = sha256(Path(plugin.source).read_bytes()).hexdigest()[:16]
+        elif plugin.distribution:
+            found[plugin.distribution] = plugin.version or "unknown"
+    return found
+
+
+def difference(here: dict[str, str], there: dict[str, str]) -> str | None:
+    """The differences between two surroundings as the end of a sentence; None if there is none."""
+    differing = [
+        f"{name} {there.get(name, 'is missing')} instead of {here.get(name, 'nothing')}"
+        for name in sorted(here.keys() | there.keys())
+        if here.get(name) != there.get(name)
+    ]
+    return ", ".join(differing) or None

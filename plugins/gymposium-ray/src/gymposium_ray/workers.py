@@ -1,0 +1,168 @@
+"""Actors on the nodes of a cluster: each has one worker process, which a crew supervises as on a single machine."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import ray
+from ray.exceptions import RayActorError, RayError
+
+from gymposium.errors import GymposiumError
+from gymposium.executors.crew import Crew
+from gymposium.executors.protocol import PartDone, RunPart
+from gymposium_ray.surroundings import Setup, difference, surroundings
+
+PATIENCE = 60.0
+"""Number of seconds without a free node after which the user is told."""
+
+MOST_FAILURES = 10
+"""Number of workers that may die before they have answered at all."""
+
+
+class Worker:
+    """The actor that plays parts in a process of its own, one after the other."""
+
+    def __init__(self, setup: Setup) -> None:
+        self._crew = Crew(1, setup.apply())
+
+    def about(self) -> tuple[str, dict[str, str]]:
+        """The address of the node, and what must be equal on all nodes."""
+        return ray.util.get_node_ip_address(), surroundings()
+
+    def play(self, part: RunPart) -> PartDone:
+        """Play a part."""
+        [done] = self._crew.run([part])
+        return done
+
+    def call(self, function: Callable[[Any], Any], number: int, item: Any) -> tuple[int, Any]:
+        """Call a function with the item of this number; returns the number, too."""
+        return number, function(item)
+
+
+ACTOR: Any = ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(Worker)
+"""The class of the actors. One that dies is not restarted by Ray, since its part may have to be divided."""
+
+
+@dataclass(slots=True)
+class Job:
+    """A call of a method of any worker."""
+
+    method: str
+    arguments: tuple[Any, ...]
+    deaths: int = 0
+    """Number of workers that died in it."""
+
+
+class Team:
+    """The workers of one executor. A worker that dies is replaced, wherever the cluster has room."""
+
+    def __init__(self, workers: int, setup: Setup, note: Callable[[str], object]) -> None:
+        """`note` is called with remarks for the user."""
+        self._most, self._setup, self._note = workers, setup, note
+        self._here = surroundings()
+        self._starting: dict[Any, Any] = {}
+        """Workers that have not answered yet, by the reference to their first answer."""
+        self._free: list[Any] = []
+        self._working: dict[Any, tuple[Any, Job]] = {}
+        """Workers with their jobs, by the reference to the result."""
+        self._failed = 0
+        """Number of workers that died before they answered."""
+        self._refused: dict[str, str] = {}
+        """The differences of nodes that are not used, by address."""
+
+    def run(self, jobs: Iterator[Job], died: Callable[[Job, str], Iterable[Job]]) -> Iterator[tuple[Job, Any]]:
+        """Do jobs as workers become free, and yield each with its result. `died` is called with a job in which a worker
+        died, and how; it returns the jobs to do instead.
+
+        Raises what a job raises, and `GymposiumError` if no node can be used or the cluster is gone."""
+        again, told = deque[Job](), False
+        for _ in range(self._most - len(self._free)):
+            self._start()
+        try:
+            while True:
+                while self._free and (job := again.popleft() if again else next(jobs, None)) is not None:
+                    worker = self._free.pop()
+                    self._working[getattr(worker, job.method).remote(*job.arguments)] = worker, job
+                if self._free and not self._working:
+                    return
+                ready = self._wait()
+                if not ready and not self._working and not told:
+                    told = True
+                    self._tell_of_no_room()
+                for reference in ready:
+                    if reference in self._starting:
+                        self._welcome(reference)
+                        continue
+                    worker, job = self._working.pop(reference)
+                    try:
+                        result = ray.get(reference)
+                    except RayActorError as error:
+                        job.deaths += 1
+                        again += died(job, _line(error))
+                        self._start()
+                    else:
+                        self._free.append(worker)
+                        yield job, result
+        finally:
+            for worker, _ in self._working.values():  # the run ended early
+                ray.kill(worker)
+            self._working.clear()
+
+    def close(self) -> None:
+        """End all workers."""
+        for worker in [*self._starting.values(), *self._free]:
+            ray.kill(worker)
+        self._starting.clear()
+        self._free.clear()
+
+    def _start(self) -> None:
+        worker = ACTOR.remote(self._setup)
+        self._starting[worker.about.remote()] = worker
+
+    def _wait(self) -> list[Any]:
+        """The references that are ready; none if nothing happened for a while. Raises `GymposiumError` if the cluster
+        is gone."""
+        try:
+            ready, _ = ray.wait([*self._starting, *self._working], num_returns=1, timeout=PATIENCE)
+        except RayError as error:
+            raise GymposiumError(
+                f"The Ray cluster is gone ({_line(error)}). What was finished is on disk: run the same command again."
+            ) from error
+        return list(ready)
+
+    def _welcome(self, reference: Any) -> None:
+        """Take in a worker that has answered. One whose node differs from this process is not used."""
+        worker = self._starting.pop(reference)
+        try:
+            node, there = ray.get(reference)
+        except RayActorError as error:
+            self._failed += 1
+            if self._failed > MOST_FAILURES:
+                raise GymposiumError(f"Workers cannot start on the Ray cluster: {_line(error)}") from error
+            self._start()
+            return
+        if (how := difference(self._here, there)) is None:
+            self._free.append(worker)
+            return
+        ray.kill(worker)
+        if node not in self._refused:
+            self._refused[node] = how
+            self._note(f"The node {node} is not used: it has {how}.")
+        if not (self._free or self._working or self._starting):
+            raise GymposiumError(
+                f"No node of the Ray cluster can be used. Install on each what is installed here; {node} has {how}."
+            )
+
+    def _tell_of_no_room(self) -> None:
+        there = ray.cluster_resources()
+        self._note(
+            f"Waiting for room on the Ray cluster: {len(self._starting)} workers with one CPU each were asked for, and "
+            f"the cluster has {there.get('CPU', 0):g} CPUs on {len([n for n in ray.nodes() if n['Alive']])} nodes."
+        )
+
+
+def _line(error: BaseException) -> str:
+    return " ".join(str(error).split())[:300]
