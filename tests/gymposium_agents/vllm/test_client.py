@@ -18,8 +18,9 @@ from typing import Any
 import pytest
 
 from gymposium.errors import BadOption, GymposiumError
-from gymposium_agents.engines.vllm.client import AT_ONCE, ATTEMPTS, Patience
+from gymposium_agents.engines.vllm.client import AT_ONCE, Patience
 from gymposium_agents.engines.vllm.engine import VllmEngine
+from gymposium_agents.engines.vllm.fleet import ATTEMPTS
 from gymposium_agents.engines.vllm.settings import KEY_VARIABLE
 from gymposium_agents.tokens import Policy, Sampling, TokenRequest
 
@@ -299,7 +300,7 @@ def test_a_stream_that_goes_on_otherwise_after_a_failure_is_an_error(server: Fal
         return False
 
     watched, seen = watching(differ)
-    with pytest.raises(GymposiumError, match="sampled another one when the request was sent again"):
+    with pytest.raises(GymposiumError, match="another one was sampled when the request was sent again"):
         engine.generate([watched], Sampling())
     assert seen == [FIRST, FIRST + 1]
 
