@@ -30,7 +30,8 @@ def devices_problem(engine: VllmSettings, visible: Sequence[str], learners: int)
     """The reason why the run's vLLM servers cannot be started beside `learners` learning processes on this machine, and
     what to set; None if it can. Each process uses one of the `visible` GPUs, in their order.
 
-    Each server has GPUs of its own. Learner and server may share a GPU only if `engine.arguments` limits the server's share of the memory."""
+    Each server has GPUs of its own. Learner and server may share a GPU only if `engine.arguments` limits the server's
+    share of the memory."""
     if not visible:
         return None
     devices = engine.devices or tuple(visible)
@@ -49,7 +50,10 @@ def devices_problem(engine: VllmSettings, visible: Sequence[str], learners: int)
     spare = [f'"{name}"' for name in visible if name not in taken][:wanted]
     if engine.servers > 1 and not engine.devices:
         example = f", such as [{_listed(spare)}]" if len(spare) == wanted else ""
-        return f"engine.servers = {engine.servers}: name {wanted} GPUs in engine.devices{example}, {needed} for each server."
+        return (
+            f"engine.servers = {engine.servers}: name {wanted} GPUs in engine.devices{example}, {needed} for each "
+            f"server."
+        )
     if len(set(engine.devices)) < len(engine.devices):
         return f"engine.devices = {_listed(engine.devices)}: a GPU is named twice. Name each once."
     groups = shares(devices, engine.servers)

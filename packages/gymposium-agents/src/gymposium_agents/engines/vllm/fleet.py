@@ -2,7 +2,7 @@
 of it runs in one event loop.
 
 No other layer retries. A request whose server is dead or broken goes to the next server that is present, unchanged and
-with its seed, so the answer is the same. If no server is present, it waits until one is. A request that a server refuses
+with its seed, so the answer is the same. If no server is present, it waits for one. A request that a server refuses
 (4xx) is never sent again.
 """
 
@@ -44,8 +44,10 @@ class Fleet:
         """`start` starts a coroutine in the event loop, beside the requests."""
         self.adapters: dict[Policy, Held] = {}
         """The adapters that each server must hold."""
-        how = {"start": start, "check": self._check_alike, "changed": self._changed}
-        self.members = [Member(connection, self.adapters, wait, **how) for connection in connections]
+        self.members = [
+            Member(connection, self.adapters, wait, start=start, check=self._check_alike, changed=self._changed)
+            for connection in connections
+        ]
         self._wait = wait
         self._change = asyncio.Event()
 
