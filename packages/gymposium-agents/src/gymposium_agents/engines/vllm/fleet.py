@@ -104,7 +104,7 @@ class Fleet:
 
     async def _digests(self, policy: Policy, member: Member) -> list[str]:
         async def attempt() -> list[str]:
-            chosen = await self._first_present([member], policy)
+            chosen = await self._first_present([member])
             return await self._attempt(chosen, lambda connection: connection.digests(policy), policy)
 
         workers = await self._insist(attempt)
@@ -170,18 +170,16 @@ class Fleet:
 
         async def attempt() -> T:
             while True:
-                member = await self._first_present(order, policy)
+                member = await self._first_present(order)
                 async with member.room:
                     if member.present:  # it may have gone away while the request waited for its turn
                         return await self._attempt(member, once, policy)
 
         return await self._insist(attempt)
 
-    async def _first_present(self, order: Sequence[Member], policy: Policy) -> Member:
+    async def _first_present(self, order: Sequence[Member]) -> Member:
         """The first member of `order` that is present; waits for one."""
         while True:
-            if policy != BASE and policy not in self.adapters:
-                raise GymposiumError(f"{policy} was retired before a request in its name was answered.")
             for member in order:
                 if member.present:
                     return member
@@ -203,6 +201,8 @@ class Fleet:
     async def _attempt(self, member: Member, once: Callable[[Connection], Awaitable[T]], policy: Policy = BASE) -> T:
         """Make one attempt at a server, in the name of `policy`. If the server is at fault, it is lost, and `_Again` is
         raised."""
+        if policy != BASE and policy not in self.adapters:
+            raise GymposiumError(f"{policy} was retired before a request in its name was answered.")
         before, connection = member.recoveries, member.connection
         cause: Exception | None
         try:
