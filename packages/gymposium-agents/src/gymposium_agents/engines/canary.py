@@ -68,7 +68,7 @@ class _Answers:
     completions: list[Completion]
     """A completion of each prompt."""
     scores: list[tuple[float, ...]]
-    """The log-probabilities of the fixed tokens."""
+    """The log-probabilities of the fixed tokens; empty if another policy answered."""
     digest: str | None
     """The digest of the adapter; None if it is not reported."""
 
@@ -119,7 +119,8 @@ class Canary:
     def _ask(self, engine: TokenEngine, policy: Policy) -> _Answers:
         requests = [TokenRequest(prompt, stream(0, "canary", i), policy) for i, prompt in enumerate(self.prompts)]
         completions = engine.generate(requests, Sampling(temperature=1.0, max_tokens=TOKENS))
-        scores = engine.score(self._fixed, policy=policy)
+        answered = all(completion.policy == policy for completion in completions)
+        scores = engine.score(self._fixed, policy=policy) if answered else []
         return _Answers(completions, scores, engine.digest(policy) if isinstance(engine, TellsDigests) else None)
 
     def _sampled(self, answer: _Answers) -> list[tuple[Tokens, Tokens]]:
