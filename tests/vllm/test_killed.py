@@ -33,7 +33,7 @@ class KillingEngine(VllmEngine):
         future = super().submit(request, sampling)
         self.left -= 1
         if self.left == 0:
-            kill(self._connection.server)
+            kill(self._fleet.members[0].connection.server)
         return future
 
 
