@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gymposium_agents.engines.vllm.engine import VllmEngine
-from gymposium_agents.engines.vllm.routing import ranking
+from gymposium_agents.engines.vllm.fleet import ranking
 from gymposium_agents.engines.vllm.server import Server, running_servers
 from gymposium_agents.engines.vllm.settings import ServerSettings
 from gymposium_agents.tokens import BASE, Completion, Policy, Sampling, TokenRequest

@@ -16,8 +16,7 @@ from gymposium.errors import GymposiumError
 from gymposium_agents.engines.protocol import AsksEachServer, ConcurrentTokenEngine, TellsDigests, TokenEngine
 from gymposium_agents.engines.vllm import member
 from gymposium_agents.engines.vllm.engine import VllmEngine
-from gymposium_agents.engines.vllm.fleet import ATTEMPTS
-from gymposium_agents.engines.vllm.routing import ranking
+from gymposium_agents.engines.vllm.fleet import ATTEMPTS, ranking
 from gymposium_agents.engines.vllm.settings import Patience
 from gymposium_agents.tokens import Completion, Policy, Sampling, TokenRequest
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given, strategies as st
 
-from gymposium_agents.engines.vllm.routing import ranking
+from gymposium_agents.engines.vllm.fleet import ranking
 
 CONVERSATIONS = [f"match-{match}/{seat}" for match in range(1000) for seat in range(2)]
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from hashlib import blake2b
 from typing import Any, TypeVar
 
 import httpx
@@ -18,7 +19,6 @@ from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt
 from gymposium.errors import GymposiumError
 from gymposium_agents.engines.vllm.client import FAILURES, Connection, Held, Late, Refused
 from gymposium_agents.engines.vllm.member import Member, Start
-from gymposium_agents.engines.vllm.routing import ranking
 from gymposium_agents.engines.vllm.settings import Patience
 from gymposium_agents.engines.vllm.wire import Arriving, Garbled
 from gymposium_agents.tokens import BASE, Completion, Policy, Tokens
@@ -238,3 +238,15 @@ class Fleet:
         """Wake up the requests that wait for a server."""
         self._change.set()
         self._change = asyncio.Event()
+
+
+def ranking(conversation: str, servers: int) -> list[int]:
+    """The places 0 to `servers - 1` in the order in which a conversation prefers them (rendezvous hashing).
+
+    The order depends on the name of the conversation alone. Without one of the servers, only its conversations move,
+    each to its next server; one more server at the end takes its share of the conversations, and the others stay."""
+    return sorted(range(servers), key=lambda place: _weight(conversation, place), reverse=True)
+
+
+def _weight(conversation: str, place: int) -> bytes:
+    return blake2b(f"{place}/{conversation}".encode(), digest_size=8).digest()
