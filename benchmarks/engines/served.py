@@ -98,7 +98,7 @@ def main(given: argparse.Namespace) -> None:
         settings = ServerSettings(str(model), max_num_seqs=AT_ONCE, kv_cache_gib=1)
         with (
             running_server(settings) as server,
-            NotingEngine(server.url, model=str(model), stops=frozenset({NEVER}), server=server) as engine,
+            NotingEngine(server.url, model=str(model), stops=frozenset({NEVER})) as engine,
         ):
             player = ConcurrentLanguageModelPlayer("lm", engine, load_chat(model), sampling=SAMPLING)
             driver(engine, player, given.matches)  # the server's first requests, and its prefix cache

@@ -58,7 +58,7 @@ class MistreatedEngine(VllmEngine):
         if self.asked == self.swap_at:
             self.publish(self.places[ADAPTERS[1]], ADAPTERS[1])
         future = super().submit(request, sampling)
-        server = self._connection.server
+        server = self._fleet.members[0].connection.server
         if self.asked == self.kill_at and server is not None and server.group is not None:
             os.killpg(server.group, signal.SIGKILL)
         return future
@@ -100,7 +100,7 @@ def main(given: argparse.Namespace) -> None:
             with console.status("Starting the vLLM server (half a minute)"):
                 server = stack.enter_context(running_server(settings))
             stops = frozenset({load_chat(model).end})
-            engine = stack.enter_context(MistreatedEngine(server.url, model=str(model), stops=stops, server=server))
+            engine = stack.enter_context(MistreatedEngine(server.url, model=str(model), stops=stops))
             engine.places = places
             player = ConcurrentLanguageModelPlayer("lm", engine, load_chat(model), sampling=Sampling(1.0, 8))
             columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())

@@ -136,7 +136,7 @@ def first_tokens_of_vllm(model: Path) -> dict[str, Any]:
     direct, session = [], []
     with (
         running_server(ServerSettings(str(model), kv_cache_gib=1)) as vllm,
-        VllmEngine(vllm.url, model=str(model), stops=chat.stops, server=vllm) as engine,
+        VllmEngine(vllm.url, model=str(model), stops=chat.stops) as engine,
         serving(chat, engine, 40) as (address, _),
         Server(address) as server,
         httpx.Client(base_url=vllm.url, trust_env=False) as http,

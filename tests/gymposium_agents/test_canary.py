@@ -120,6 +120,53 @@ def test_an_engine_that_says_that_another_policy_answered_stops(model_directory:
         canary(Elsewhere(), loaded)
 
 
+class Servers:
+    """An engine over several engines, one for each server."""
+
+    def __init__(self, **engines: Any) -> None:
+        self.engines = engines
+
+    def each_server(self, ask: Callable[[Any], Any]) -> dict[str, Any]:
+        return {name: ask(engine) for name, engine in self.engines.items()}
+
+
+def test_each_server_is_checked_and_the_one_that_is_behind_is_named(model_directory: Path) -> None:
+    learner, elsewhere = fresh(model_directory), fresh(model_directory)
+    here, behind = learner.engine(), elsewhere.engine()
+    servers, check = Servers(here=here, behind=behind), canary_of(learner)
+    for version in (1, 2):
+        policy = Policy("learner", version)
+        learn(learner, version)
+        learn(elsewhere, version)
+        here.weights_changed(policy)
+        behind.weights_changed(policy)
+        agreement = check.check(servers, policy, scorer(learner))
+        assert agreement.largest < 1e-5
+        assert agreement.correlation is None if version == 1 else agreement.correlation > 0.99
+    learn(learner, 3)
+    for engine in (here, behind):
+        engine.weights_changed(LEARNED)
+    with pytest.raises(EngineDisagrees, match="the server at behind does not play it"):
+        check.check(servers, LEARNED, scorer(learner))
+
+
+def test_the_changes_of_each_server_are_compared(model_directory: Path) -> None:
+    """Updates that one server loses show in its changes, before they show in 16 bits otherwise."""
+    learner, elsewhere = fresh(model_directory), fresh(model_directory)
+    here, behind = learner.engine(), elsewhere.engine()
+    servers, check = Servers(here=here, behind=behind), canary_of(learner, "bfloat16")
+
+    def update(version: int) -> None:
+        policy = Policy("learner", version)
+        learn(learner, version, by=0.03)
+        here.weights_changed(policy)
+        behind.weights_changed(policy)
+        check.check(servers, policy, scorer(learner))
+
+    with pytest.raises(EngineDisagrees, match="the server at behind did not change as the learner did"):
+        [*map(update, range(1, 20))]
+
+
 @pytest.mark.parametrize("place", [0, 1])
 def test_a_figure_that_is_none_stops_wherever_it_stands(model_directory: Path, place: int) -> None:
     loaded = fresh(model_directory)

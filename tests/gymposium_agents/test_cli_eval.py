@@ -260,6 +260,15 @@ def evaluated(*arguments: str | Path) -> None:
         ("lm:a --game tic_tac_toe --start-server --server-option dtyp=auto", "'dtype'"),
         ("lm:a --game tic_tac_toe --start-server --server-option port=x", "whole number"),
         ("lm:a --game tic_tac_toe --start-server --server-option port", "NAME=VALUE"),
+        ("lm:a --game tic_tac_toe --start-server --server-option servers=0", "servers=0"),
+        (
+            "lm:a --game tic_tac_toe --start-server --server-option servers=2 --server-option port=8200",
+            "2 servers cannot share a port",
+        ),
+        (
+            "lm:a --game tic_tac_toe --start-server --server-option servers=2 --server-option devices=1",
+            "1 cannot be divided among 2 servers",
+        ),
         ("random --game tic_tac_toe --out /dev/null/m", "--out /dev/null/m: cannot be written"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -122,6 +123,18 @@ class Recording(TransformersEngine):
     def generate(self, requests: Sequence[TokenRequest], sampling: Sampling) -> list[Completion]:
         self.asked += requests
         return super().generate(requests, sampling)
+
+
+def test_a_request_names_its_match_and_seat(tiny: LoadedModel) -> None:
+    engine = Recording(tiny.model, stops=tiny.stops, pad=tiny.pad)
+    engine.asked = []
+    player = LanguageModelPlayer("lm:tiny", engine, tiny.chat, sampling=Sampling(1.0, 4))
+    game = load_game("goofspiel(num_cards=4)")
+    jobs = [MatchJob(f"m{n}", game, [player, player], n, on_illegal=FailurePolicy.parse("random")) for n in range(2)]
+    turns = [turn for played in play(jobs) for turn in played.turns]
+    named = Counter(request.conversation for request in engine.asked)
+    assert set(named) == {"m0/0", "m0/1", "m1/0", "m1/1"}
+    assert named.total() == len(turns)
 
 
 @pytest.fixture(scope="module")

@@ -63,6 +63,9 @@ def values(node: schema.Node) -> st.SearchStrategy[Any]:
             below_it = {name: values(found) for name, found in node["properties"].items()}
             if node.get("title") == "VllmSettings":  # checks these itself, so its schema does not say them
                 below_it["at_once"] = st.none() | st.integers(min_value=1)
+                below_it["url"] = st.none() | st.sampled_from(["http://a", "http://a:8000,http://b:8000"])
+                below_it["servers"] = st.integers(1, 3)
+                below_it["devices"] = st.just([]) | st.lists(TEXT, min_size=6, max_size=6)
                 below_it["request_seconds"] = st.floats(0.001, 1e9)
             chooses = [name for name, found in node["properties"].items() if "const" in found]
             needed = {name: below_it.pop(name) for name in (*node.get("required", ()), *chooses)}

@@ -145,6 +145,7 @@ def test_what_makes_sense_is_not_refused(overrides: tuple[str, ...]) -> None:
         ("model.small.layers=4", "model.name=some/model"),
         ("model.lora.rank=8",),
         ('engine.devices=["0"]', "engine.kind=vllm", "model.tune=lora", "engine.url=http://127.0.0.1:8123"),
+        ("engine.servers=2", "engine.kind=vllm", "model.tune=lora", "engine.url=http://127.0.0.1:8123"),
         ("pool.size=4",),
         ("cold_start.batch=8", "cold_start.steps=0"),
         ("budget=100", "steps=3"),

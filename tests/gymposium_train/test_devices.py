@@ -46,6 +46,10 @@ def test_gpus_have_the_names_that_the_environment_gives_them(
         ("0", 1, {"arguments": SHARE}),
         ("0", 1, {"arguments": ("--gpu_memory_utilization=0.4",)}),
         ("0 1 2", 1, {"devices": ("1", "2"), "arguments": ("-tp", "2")}),
+        ("0 1 2", 1, {"devices": ("1", "2"), "servers": 2}),
+        ("0 1 2 3 4", 1, {"devices": ("1", "2", "3", "4"), "servers": 2, "arguments": ("-tp", "2")}),
+        ("0 1", 1, {"devices": ("0", "1"), "servers": 2, "arguments": SHARE}),
+        ("", 1, {"servers": 2}),
     ],
 )
 def test_gpus_of_their_own_or_a_share_that_was_chosen(visible: str, learners: int, engine: dict[str, Any]) -> None:
@@ -63,6 +67,22 @@ def test_gpus_of_their_own_or_a_share_that_was_chosen(visible: str, learners: in
         ("0 1", 1, {"arguments": ("--gpu-memory-utilization", "1")}, "share GPU 0"),
         ("0 1 2", 1, {"arguments": ("--tensor-parallel-size=2",)}, r'share GPU 0.*engine.devices=\["1", "2"\]'),
         ("0 1 2", 1, {"arguments": ("-tp", "2"), "devices": ("2",)}, "asks for 2 GPUs.*may use 2"),
+        (
+            "0 1 2",
+            1,
+            {"servers": 2},
+            r'engine.servers = 2: name 2 GPUs in engine.devices, such as \["1", "2"\], 1 for each',
+        ),
+        ("0 1 2", 1, {"servers": 3}, r"engine.servers = 3: name 3 GPUs in engine.devices, 1 for each"),
+        ("0 1 2", 1, {"servers": 2, "devices": ("0", "1")}, r'share GPU 0.*engine.devices=\["1", "2"\]'),
+        ("0 1 2", 1, {"servers": 2, "devices": ("1", "0")}, "share GPU 0"),
+        ("0 1 2", 1, {"servers": 2, "devices": ("1", "1")}, "a GPU is named twice"),
+        (
+            "0 1 2",
+            1,
+            {"servers": 2, "devices": ("1", "2"), "arguments": ("-tp", "2")},
+            "asks for 2 GPUs, and each server may use 1",
+        ),
         ("GPU-a GPU-b", 1, {"devices": ("1",)}, "names its GPUs GPU-a, GPU-b.*Name them alike"),
         ("0", 1, {"arguments": ("--gpu-memory-utilization", "much")}, "engine.arguments: .*much"),
     ],

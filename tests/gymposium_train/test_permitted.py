@@ -63,10 +63,13 @@ def test_a_config_may_name_models_opponents_and_servers_of_this_machine() -> Non
         "games": ["kuhn_poker"],
         "reward": "ruler(gpt-5,rubric=Is key= mentioned?)",
         "stages": [{"opponents": {"lm:runs/first/model": 1.0, "api:gpt-5": 1.0}}],
-        "engine": {"kind": "vllm", "url": "http://127.0.0.1:8000"},
+        "engine": {"kind": "vllm", "url": "http://127.0.0.1:8000,http://localhost:8001"},
         "model": {"name": "somebody/model"},
     }
     check_permitted(config_from(file))
+    file["engine"] = {"kind": "vllm", "url": "http://127.0.0.1:8000,http://elsewhere.example:8000"}
+    with pytest.raises(NotAllowed, match=r"engine\.url: .*http://elsewhere\.example:8000"):
+        check_permitted(config_from(file))
     check_permitted(TrainConfig(games=("kuhn_poker",)))
 
 

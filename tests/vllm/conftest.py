@@ -85,7 +85,7 @@ def end(model_directory: Path) -> int:
 def shared_engine(
     server: Server, model_directory: Path, adapters: dict[Policy, Path], end: int
 ) -> Iterator[VllmEngine]:
-    with VllmEngine(server.url, model=str(model_directory), stops=frozenset({end}), server=server) as made:
+    with VllmEngine(server.url, model=str(model_directory), stops=frozenset({end})) as made:
         made.publish(adapters[FIRST], FIRST)
         made.publish(adapters[SECOND], SECOND)
         yield made

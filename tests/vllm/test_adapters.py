@@ -80,7 +80,7 @@ def test_the_server_tells_what_it_loaded(engine: VllmEngine, adapters: dict[Poli
         assert engine.digest(policy) == digest(load_file(adapters[policy] / WEIGHTS))
     assert engine.digest(FIRST) != engine.digest(SECOND)
     assert engine.digest(BASE) is None
-    assert engine._connection.at_once == ServerSettings("m").max_num_seqs
+    assert engine._fleet.members[0].connection.at_once == ServerSettings("m").max_num_seqs
 
 
 def test_an_adapter_that_is_not_held_is_not_asked(engine: VllmEngine, request_of: MakeRequest, warm: Sampling) -> None:

@@ -19,7 +19,7 @@ import pytest
 from gymposium.errors import GymposiumError
 from gymposium_agents.engines.vllm.engine import VllmEngine
 from gymposium_agents.engines.vllm.home import engine_home
-from gymposium_agents.engines.vllm.server import running_server
+from gymposium_agents.engines.vllm.server import running_server, running_servers
 from gymposium_agents.engines.vllm.settings import ServerSettings
 from gymposium_agents.engines.vllm.setup import set_up
 from gymposium_agents.small import make_small_model
@@ -105,10 +105,11 @@ def test_a_port_in_use_is_not_taken_for_ones_own(started: Started) -> None:
         pass
 
 
-def test_a_server_that_cannot_start_shows_its_log(tmp_path: Path) -> None:
+def test_a_server_that_cannot_start_shows_its_log(started: Started, tmp_path: Path) -> None:
     with (
         pytest.raises(GymposiumError, match=r"died before it was ready\. The end of its log"),
-        running_server(ServerSettings(str(tmp_path / "nothing"))),
+        # the one that loads already is ended, too
+        running_servers([ServerSettings(str(started.model)), ServerSettings(str(tmp_path / "nothing"))]),
     ):
         pass
 

@@ -69,8 +69,9 @@ def test_ctrl_c_stops_the_server_too(model_directory: Path, tmp_path: Path) -> N
         for line in process.stderr:
             if "It answers at" in line:
                 break
-        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-        handles = handles_of({int(child) for child in children})
+        # each thread has its own children
+        threads = Path(f"/proc/{process.pid}/task").glob("*/children")
+        handles = handles_of({int(child) for children in threads for child in children.read_text().split()})
         process.send_signal(signal.SIGINT)
         rest = process.stderr.read()
     assert process.returncode == 130, rest

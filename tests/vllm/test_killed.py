@@ -33,7 +33,7 @@ class KillingEngine(VllmEngine):
         future = super().submit(request, sampling)
         self.left -= 1
         if self.left == 0:
-            kill(self._connection.server)
+            kill(self._fleet.members[0].connection.server)
         return future
 
 
@@ -60,7 +60,7 @@ def members(group: int | None) -> Iterator[int]:
 
 @pytest.fixture
 def killing(server: Server, model_directory: Path, adapters: dict[Policy, Path], end: int) -> Iterator[KillingEngine]:
-    with KillingEngine(server.url, model=str(model_directory), stops=frozenset({end}), server=server) as made:
+    with KillingEngine(server.url, model=str(model_directory), stops=frozenset({end})) as made:
         made.publish(adapters[SECOND], SECOND)
         yield made
 

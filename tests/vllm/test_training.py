@@ -131,13 +131,13 @@ def policies(rollout: Any) -> set[Policy]:
 def test_a_run_starts_the_server_that_it_needs_and_ends_it(model_directory: Path, tmp_path: Path) -> None:
     config = config_for(model_directory)
     with training(config, tmp_path) as (run, loaded):
-        settings = server_settings(engine_start(config, loaded), VllmSettings())
+        [settings] = server_settings(engine_start(config, loaded), VllmSettings())
         assert (settings.lora_rank, settings.max_loras, settings.dtype) == (RANK, 4, "float32")
         for _ in range(2):
             assert run.trainee.publish()["sync/canary"] < 1e-4
             kept = run.trainee.players.keep()
             run.learn(0, run.play(0))
-        url = run.trainee.engine._connection.url
+        [url] = run.trainee.engine.urls
         assert set(served(url)) == {"learner-v0", str(kept)}
         assert json.loads((tmp_path / "versions" / "learner.current").read_text())["current"] == kept.version
     with pytest.raises(httpx.ConnectError):

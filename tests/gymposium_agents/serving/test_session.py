@@ -11,11 +11,13 @@ from transformers import PreTrainedTokenizerFast
 
 from gymposium.tools import Call
 from gymposium_agents.chat import Chat
+from gymposium_agents.player import LanguageModelPlayer
 from gymposium_agents.rows import token_rows
 from gymposium_agents.serving.session import ContextFull, Session
 from gymposium_agents.serving.turns import in_rows
+from gymposium_agents.tokens import Sampling
 
-from .scripted import ask, result, said, session, user
+from .scripted import Script, ask, result, said, session, user
 
 TOOLS = [
     {
@@ -55,6 +57,15 @@ def learned(of: Session) -> dict[int, list[tuple[int, ...]]]:
                 ids = tuple(one for one, turn in zip(row.ids, row.turns, strict=True) if turn == n)
                 found.setdefault(ordered[n].number, []).append(ids)
     return found
+
+
+def test_an_engine_is_told_the_name_of_the_session(chat: Chat) -> None:
+    script = Script(chat, ["one", "two"])
+    player = LanguageModelPlayer("lm:script", script, chat, sampling=Sampling(1.0, 200))
+    named = Session(player, script.submit, 0, name="some session")
+    first = ask(named, user("a"))
+    ask(named, user("a"), said(first), user("b"))
+    assert [request.conversation for request in script.asked] == ["some session"] * 2
 
 
 def test_a_conversation_is_one_row_and_each_prompt_begins_with_the_sampled_tokens(chat: Chat) -> None:

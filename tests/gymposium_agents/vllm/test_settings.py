@@ -5,11 +5,14 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gymposium.errors import BadOption
-from gymposium_agents.engines.vllm.settings import KEY_VARIABLE, SERVING, ServerSettings
+from gymposium_agents.engines.protocol import EngineStart
+from gymposium_agents.engines.vllm.make import server_settings
+from gymposium_agents.engines.vllm.settings import KEY_VARIABLE, SERVING, ServerSettings, VllmSettings
 from gymposium_agents.engines.vllm.versions import BUILDS, TESTED, remark_on
 
 
@@ -84,6 +87,42 @@ def test_another_machine_needs_a_key(host: str, monkeypatch: pytest.MonkeyPatch)
 def test_this_machine_needs_none(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(KEY_VARIABLE, raising=False)
     ServerSettings("m", host=host).check()
+
+
+@pytest.mark.parametrize(
+    ("url", "urls"),
+    [
+        (None, ()),
+        ("http://a:8000", ("http://a:8000",)),
+        ("http://a:8000, http://b:8000/", ("http://a:8000", "http://b:8000")),
+    ],
+)
+def test_servers_are_named_with_commas_between_them(url: str | None, urls: tuple[str, ...]) -> None:
+    assert VllmSettings(url).urls == urls
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"url": "http://a,"}, "a URL is empty"),
+        ({"url": "http://a,http://b,http://a/"}, "http://a is named twice"),
+        ({"servers": 0}, "servers=0"),
+        ({"servers": 2, "devices": ("1", "2", "3")}, "3 cannot be divided among 2 servers"),
+    ],
+)
+def test_servers_that_cannot_be(wrong: dict[str, Any], said: str) -> None:
+    with pytest.raises(BadOption, match=said):
+        VllmSettings(**wrong)
+
+
+def test_each_server_of_a_run_has_gpus_of_its_own() -> None:
+    start = EngineStart(model="some/model", stops=frozenset({4}), lora_rank=8, versions=3)
+    settings = server_settings(start, VllmSettings(servers=2, devices=("1", "2", "4", "5"), arguments=("-tp", "2")))
+    assert [one.devices for one in settings] == [("1", "2"), ("4", "5")]
+    assert {(one.model, one.lora_rank, one.max_loras, one.more) for one in settings} == {
+        ("some/model", 8, 3, ("-tp", "2"))
+    }
+    assert [one.devices for one in server_settings(start, VllmSettings(servers=2))] == [(), ()]
 
 
 def test_a_rank_that_vllm_has_no_room_for() -> None:

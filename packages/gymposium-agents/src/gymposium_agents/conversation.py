@@ -40,6 +40,11 @@ class Conversation:
         ask.memory[_NAME] = self
 
 
+def conversation_name(ask: Ask) -> str:
+    """The name of the conversation of the ask's seat, for engines (`TokenRequest.conversation`)."""
+    return f"{ask.key}/{ask.seat}"
+
+
 @dataclass(frozen=True, slots=True)
 class Dialogue:
     """The conversion of conversations to prompts: a chat template and a context."""

@@ -22,7 +22,7 @@ from gymposium.reading import Reader, TagsReader, read
 from gymposium.streams import stream
 from gymposium_agents.chat import Chat
 from gymposium_agents.context import Context
-from gymposium_agents.conversation import Conversation
+from gymposium_agents.conversation import Conversation, conversation_name
 from gymposium_agents.engines.protocol import TokenEngine
 from gymposium_agents.tokens import Completion, Policy, Sampling, TokenRequest, Tokens
 
@@ -64,7 +64,12 @@ def move_distributions(player: PromptedModel, asks: Sequence[Ask]) -> list[MoveD
     legal, prompts = [_legal(ask) for ask in asks], [_prompt(player, ask) for ask in asks]
     if player.sampling.temperature == 0.0:
         requests = [
-            TokenRequest(prompt, stream(ask.seed, "distribution", ask.seat, ask.turn), player.policy)
+            TokenRequest(
+                prompt,
+                stream(ask.seed, "distribution", ask.seat, ask.turn),
+                player.policy,
+                conversation=conversation_name(ask),
+            )
             for ask, prompt in zip(asks, prompts, strict=True)
         ]
         completions = player.engine.generate(requests, player.sampling) if requests else []
@@ -103,7 +108,7 @@ def estimate_distributions(player: PromptedModel, asks: Sequence[Ask], samples: 
         for i, (ask, prompt) in enumerate(zip(asks, prompts, strict=True)):
             for sample in range(samples):
                 rng = stream(ask.seed, "distribution", ask.seat, ask.turn, sample)
-                yield i, TokenRequest(prompt, rng, player.policy)
+                yield i, TokenRequest(prompt, rng, player.policy, conversation=conversation_name(ask))
 
     counts: list[Counter[str | None]] = [Counter() for _ in asks]
     waiting = requests()

@@ -20,7 +20,7 @@ from gymposium.tools import tools_of
 from gymposium.tools.reader import ToolsReader
 from gymposium_agents.chat import Chat
 from gymposium_agents.context import Context, Exchange, context as context_called, listed, out_of_context
-from gymposium_agents.conversation import Conversation, Dialogue
+from gymposium_agents.conversation import Conversation, Dialogue, conversation_name
 from gymposium_agents.distribution import continuations, estimate_distributions, may_think, move_distributions
 from gymposium_agents.engines.protocol import ConcurrentTokenEngine, TokenEngine
 from gymposium_agents.futures import then
@@ -142,7 +142,8 @@ class LanguageModelPlayer:
         exchange = Exchange.of(ask, prompt_for(ask.game, self.style, self.reader))
         prompt = self._dialogue.prompt(conversation, exchange, listed(self.reader, ask.game))
         rng = stream(ask.seed, "sampling", ask.seat, ask.turn)
-        return _Turn(ask, conversation, exchange, TokenRequest(prompt, rng, self.policy))
+        request = TokenRequest(prompt, rng, self.policy, conversation=conversation_name(ask))
+        return _Turn(ask, conversation, exchange, request)
 
     def _fits(self, request: TokenRequest) -> bool:
         return len(request.prompt) < self.engine.context

@@ -65,6 +65,10 @@ class TokenRequest:
     engine in this process draws once for each token; a server gets a seed from it."""
     policy: Policy | None = None
     """The policy that answers; None for the engine's current policy."""
+    conversation: str | None = None
+    """The name of the conversation that the request continues, such as the match and the seat. It does not change the
+    completion: an engine over several servers sends the requests of one conversation to the server that has cached its
+    beginning. None for a request that is alone."""
     watch: Callable[[int], bool] | None = None
     """Function that is called with each sampled token, in any thread. The completion ends with a token for which it
     returns True, with the finish reason `stop`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import atexit
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
 from functools import partial
 from typing import Any, TypeVar
@@ -24,6 +24,8 @@ class BackgroundLoop:
 
     def __init__(self, name: str) -> None:
         self._loop = asyncio.new_event_loop()
+        self._submitted: WeakSet[Coroutine[Any, Any, Any]] = WeakSet()
+        """The coroutines of callers, as long as they run."""
         self._ended = False
         # reentrant: garbage collection of an engine may end its loop while this thread holds the lock
         self._ending = threading.RLock()
@@ -36,6 +38,7 @@ class BackgroundLoop:
         the loop has ended, because the future would never be done."""
         with self._ending:
             if not self._ended:
+                self._submitted.add(coroutine)
                 return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
         coroutine.close()
         raise GymposiumError("It is closed, so it cannot be asked. Make another.")
@@ -61,14 +64,23 @@ class BackgroundLoop:
         self._loop.close()
 
     async def _end(self, last: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
-        for task in others:
-            task.cancel()
         try:
-            await asyncio.gather(*others, return_exceptions=True)
+            # a coroutine of a caller ends the tasks that it began, each in its own way, before those that are left
+            await self._cancel([task for task in self._others() if task.get_coro() in self._submitted])
+            await self._cancel(self._others())
             await last()
         finally:
             self._loop.stop()
+
+    @staticmethod
+    def _others() -> list[asyncio.Task[Any]]:
+        return [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+
+    @staticmethod
+    async def _cancel(tasks: Sequence[asyncio.Task[Any]]) -> None:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 _loops: WeakSet[BackgroundLoop] = WeakSet()

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import fields
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,13 +18,17 @@ from gymposium.plugins.host import host
 from gymposium_agents.presets import with_defaults
 from gymposium_agents.settings import parse_options, typed_options
 
+if TYPE_CHECKING:
+    from gymposium_agents.engines.vllm.settings import ServerSettings
+
 ServerOptions = Annotated[
     list[str] | None,
     typer.Option(
         "--server-option",
         metavar="NAME=VALUE",
         help="A setting of the server that --start-server starts: lora_rank, max_loras, dtype, max_model_len, "
-        "max_num_seqs, kv_cache_gib, port, devices=GPU, or more=ARGUMENT for vLLM's own. May be given again.",
+        "max_num_seqs, kv_cache_gib, port, devices=GPU, or more=ARGUMENT for vLLM's own; servers=N starts N of them "
+        "and divides the devices. May be given again.",
     ),
 ]
 
@@ -34,7 +38,8 @@ def seated_players(
     texts: Sequence[str], options: Sequence[str] | None, *, start_server: bool
 ) -> Iterator[dict[str, Player]]:
     """The players with these texts, by their texts; equal texts are one player. With `start_server`, language models
-    play through a server that runs during the block. They must be of one model, and keep their texts as names.
+    play through a server, or several, that run during the block. They must be of one model, and keep their texts as
+    names.
 
     Raises `GymposiumError` if there is no language model to serve, or vLLM is not installed."""
     texts = list(dict.fromkeys(texts))
@@ -47,34 +52,36 @@ def seated_players(
     models = sorted({str(groups["model"]) for groups in served.values()})
     if len(models) != 1:
         what = f"{', '.join(models)} would need one each" if models else "no player is written lm:MODEL"
-        raise BadOption(f"--start-server starts one server, for one model, but {what}.")
+        raise BadOption(f"--start-server starts servers of one model, but {what}.")
     # imported here because they take a while to import
     from gymposium_agents.engines.registry import engine_spec
-    from gymposium_agents.engines.vllm.server import running_server
-    from gymposium_agents.engines.vllm.settings import ServerSettings, VllmSettings
+    from gymposium_agents.engines.vllm.server import running_servers
+    from gymposium_agents.engines.vllm.settings import VllmSettings
     from gymposium_agents.grammar import player_engine
     from gymposium_agents.loading import load_chat
 
     rank = max(_rank(groups["adapter"]) for groups in served.values())
-    settings = ServerSettings(models[0], **({"lora_rank": rank} | read_server_options(options or ())))
-    note(f"Starting a vLLM server for {models[0]} …")
-    with running_server(settings) as server:
-        note(f"It answers at {server.url}; its log is {server.log}")
-        model = settings.model
-        # the engine that the players share is closed before the server ends
-        with closing(player_engine(engine_spec("vllm"), model, load_chat(model), VllmSettings(server.url))):
+    model, settings = models[0], server_settings_of(models[0], rank, options or ())
+    note(f"Starting {'a vLLM server' if len(settings) == 1 else f'{len(settings)} vLLM servers'} for {model} …")
+    with running_servers(settings) as servers:
+        for server in servers:
+            note(f"It answers at {server.url}; its log is {server.log}")
+        urls = ",".join(server.url for server in servers)
+        # the engine that the players share is closed before the servers end
+        with closing(player_engine(engine_spec("vllm"), model, load_chat(model), VllmSettings(urls))):
             players = {}
             for text in texts:
-                players[text] = make_player(with_defaults(text, {"engine": server.url}) if text in served else text)
+                players[text] = make_player(with_defaults(text, {"engine": urls}) if text in served else text)
                 players[text].name = text
             yield players
 
 
-def read_server_options(options: Sequence[str]) -> dict[str, Any]:
-    """The settings of a server from texts `NAME=VALUE`. Raises `BadOption` or `UnknownName`."""
-    from gymposium_agents.engines.vllm.settings import ServerSettings
+def server_settings_of(model: str, rank: int, options: Sequence[str]) -> list[ServerSettings]:
+    """The settings of each server of a model, with adapters of up to this rank, from texts `NAME=VALUE`. Raises
+    `BadOption` or `UnknownName`."""
+    from gymposium_agents.engines.vllm.settings import ServerSettings, VllmSettings, shares
 
-    known = {field.name for field in fields(ServerSettings)} - {"model"}
+    known = {field.name for field in fields(ServerSettings)} - {"model"} | {"servers"}
     pairs = []
     for option in options:
         name, equals, value = option.partition("=")
@@ -83,7 +90,13 @@ def read_server_options(options: Sequence[str]) -> dict[str, Any]:
         if name not in known:
             raise UnknownName("setting of a server", name, known)
         pairs.append((name, value))
-    return typed_options(ServerSettings, pairs)
+    number = typed_options(VllmSettings, [pair for pair in pairs if pair[0] == "servers"])
+    servers = VllmSettings(**number).servers
+    values = {"lora_rank": rank} | typed_options(ServerSettings, [pair for pair in pairs if pair[0] != "servers"])
+    if servers > 1 and values.get("port"):
+        raise BadOption(f"--server-option port={values['port']}: {servers} servers cannot share a port. Leave it out.")
+    devices = shares(values.pop("devices", ()), servers)
+    return [ServerSettings(model, devices=own, **values) for own in devices]
 
 
 def _language_model(text: str) -> Mapping[str, str | None] | None:

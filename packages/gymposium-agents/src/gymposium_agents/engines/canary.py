@@ -14,15 +14,16 @@ compares three things, from exact to statistical:
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
 from gymposium.errors import GymposiumError
 from gymposium.streams import stream
-from gymposium_agents.engines.protocol import TellsDigests, TokenEngine
+from gymposium_agents.engines.protocol import AsksEachServer, TellsDigests, TokenEngine
 from gymposium_agents.lora.moves import Moves
-from gymposium_agents.tokens import Policy, Sampling, TokenRequest, Tokens
+from gymposium_agents.tokens import Completion, Policy, Sampling, TokenRequest, Tokens
 
 TOKENS = 4
 """Maximum number of tokens of each completion: enough to use the engine's cache, and cheap."""
@@ -60,8 +61,21 @@ def tolerance_for(dtype: str) -> float:
     return {"float32": 1e-4, "float64": 1e-4, "float16": 0.04}.get(dtype, 0.3)
 
 
+@dataclass(frozen=True, slots=True)
+class _Answers:
+    """What an engine, or one server of it, answered."""
+
+    completions: list[Completion]
+    """A completion of each prompt."""
+    scores: list[tuple[float, ...]]
+    """The log-probabilities of the fixed tokens; empty if another policy answered."""
+    digest: str | None
+    """The digest of the adapter; None if it is not reported."""
+
+
 class Canary:
-    """Checks one engine after each publish. It stores the log-probabilities of earlier versions, to compare changes."""
+    """Checks one engine after each publish, or each of its servers if it has several. It stores the log-probabilities
+    of earlier versions, to compare changes."""
 
     def __init__(self, prompts: Sequence[Tokens], *, tolerance: float) -> None:
         """The engine answers `prompts`, which have two tokens or more, and both sides score them. `tolerance` is the
@@ -69,51 +83,82 @@ class Canary:
         self.prompts, self._tolerance = (*prompts,), tolerance
         cuts = [max(1, len(prompt) - TAIL) for prompt in prompts]
         self._fixed = [(prompt[:cut], prompt[cut:]) for prompt, cut in zip(prompts, cuts, strict=True)]
-        self._moves = Moves(tolerance)
+        self._moves: defaultdict[str, Moves] = defaultdict(lambda: Moves(tolerance))
+        """The changes of each server, by its name."""
 
     def check(
         self, engine: TokenEngine, policy: Policy, score: Scorer, digest: Callable[[], str] | None = None
     ) -> Agreement:
         """Let `engine` answer as `policy`, with a fixed seed, and compare it with the learner. `score` returns the
         learner's log-probabilities, `digest` the digest of its adapter if it has one
-        (`gymposium_agents.engines.adapters.lora_digest`). No other random stream is used.
+        (`gymposium_agents.engines.adapters.lora_digest`). No other random stream is used. Of several servers, the
+        agreement is that of the worst one.
 
         Raises `EngineDisagrees` if another adapter is loaded, another policy answered, a log-probability differs by
         more than rounding explains, or the engine did not change as the learner did."""
+        if isinstance(engine, AsksEachServer):
+            answers = engine.each_server(lambda server: self._ask(server, policy))
+        else:
+            answers = {"": self._ask(engine, policy)}
+        expected = None if digest is None else digest()
+        for name, answer in answers.items():
+            _compare_names(_named(name), policy, answer)
+            _compare_digests(_named(name), policy, answer, expected)
+        sampled = {name: self._sampled(answer) for name, answer in answers.items()}
+        pairs = [*dict.fromkeys([*chain(*sampled.values()), *self._fixed])]
+        learned = dict(zip(pairs, score(pairs), strict=True))
+        found = [
+            self._compare(
+                name, policy, answer, [learned[pair] for pair in sampled[name]], [learned[pair] for pair in self._fixed]
+            )
+            for name, answer in answers.items()
+        ]
+        correlations = [one.correlation for one in found if one.correlation is not None]
+        return Agreement(max(one.largest for one in found), min(correlations, default=None))
+
+    def _ask(self, engine: TokenEngine, policy: Policy) -> _Answers:
         requests = [TokenRequest(prompt, stream(0, "canary", i), policy) for i, prompt in enumerate(self.prompts)]
         completions = engine.generate(requests, Sampling(temperature=1.0, max_tokens=TOKENS))
-        if others := sorted({str(completion.policy) for completion in completions if completion.policy != policy}):
-            raise EngineDisagrees(
-                f"{policy} was published, but the engine answered as {', '.join(others)}. Its replies must not be "
-                f"learned from. The engine's log may say why it did not load the adapter. Then resume from the last "
-                f"checkpoint."
-            )
-        _compare_digests(engine, policy, digest)
-        sampled = [(request.prompt, done.ids) for request, done in zip(requests, completions, strict=True)]
-        learned = score([*sampled, *self._fixed])
+        answered = all(completion.policy == policy for completion in completions)
+        scores = engine.score(self._fixed, policy=policy) if answered else []
+        return _Answers(completions, scores, engine.digest(policy) if isinstance(engine, TellsDigests) else None)
+
+    def _sampled(self, answer: _Answers) -> list[tuple[Tokens, Tokens]]:
+        return [(prompt, done.ids) for prompt, done in zip(self.prompts, answer.completions, strict=True)]
+
+    def _compare(
+        self,
+        name: str,
+        policy: Policy,
+        answer: _Answers,
+        sampled: Sequence[Sequence[float]],
+        fixed: Sequence[Sequence[float]],
+    ) -> Agreement:
+        """Compare the log-probabilities of the engine, or of one server of it, with the learner's: of the tokens that
+        it sampled, and of the fixed ones."""
+        who = _named(name)
         differences = [
             abs(by_engine - by_learner)
-            for done, scores in zip(completions, learned[: len(sampled)], strict=True)
+            for done, scores in zip(answer.completions, sampled, strict=True)
             for by_engine, by_learner in zip(done.logprobs, scores, strict=True)
         ]
         largest = math.nan if any(map(math.isnan, differences)) else max(differences)
         if not largest <= self._tolerance:  # a NaN is a disagreement
             raise EngineDisagrees(
-                f"{policy} was published, but the engine does not play it: its log-probabilities of the tokens that it "
+                f"{policy} was published, but {who} does not play it: its log-probabilities of the tokens that it "
                 f"sampled are up to {largest:.3g} nats from the learner's, and rounding explains {self._tolerance:g}. "
-                f"Its replies must not be learned from. Either the adapter never arrived (the engine answers with old "
+                f"Its replies must not be learned from. Either the adapter never arrived ({who} answers with old "
                 f"weights, or with prefixes that it cached under them), or it holds another base model or adapter, or "
                 f"computes in another number type than the learner. {_PUT_RIGHT}"
             )
-        scores_now = engine.score(self._fixed, policy=policy)
-        move = self._moves.compare([*chain(*scores_now)], [*chain(*learned[len(sampled) :])])
+        move = self._moves[name].compare([*chain(*answer.scores)], [*chain(*fixed)])
         if move is not None and not move.agrees:
             raise EngineDisagrees(
-                f"{policy} was published, but the engine did not change as the learner did: since the version of the "
+                f"{policy} was published, but {who} did not change as the learner did: since the version of the "
                 f"comparison, the log-probabilities of {move.tokens} tokens moved by {move.learner:.2g} nats in the "
                 f"learner and {move.engine:.2g} in the engine, with a correlation of {move.correlation:.2f}, where at "
                 f"least {move.least:.2f} is expected. Its replies must not be learned from. Most likely the update "
-                f"never arrived: the engine answers with old weights. {_PUT_RIGHT}"
+                f"never arrived: {who} answers with old weights. {_PUT_RIGHT}"
             )
         return Agreement(largest, None if move is None else move.correlation)
 
@@ -121,13 +166,25 @@ class Canary:
 _PUT_RIGHT = "Fix the cause or restart the engine, then resume from the last checkpoint."
 
 
-def _compare_digests(engine: TokenEngine, policy: Policy, digest: Callable[[], str] | None) -> None:
-    """Raises `EngineDisagrees` if the engine reports the digest of another adapter than the learner's."""
-    if digest is None or not isinstance(engine, TellsDigests) or (loaded := engine.digest(policy)) is None:
-        return
-    if loaded != (expected := digest()):
+def _named(server: str) -> str:
+    """The engine, or one server of it, in errors."""
+    return f"the server at {server}" if server else "the engine"
+
+
+def _compare_names(who: str, policy: Policy, answer: _Answers) -> None:
+    """Raises `EngineDisagrees` if another policy answered."""
+    if others := sorted({str(completion.policy) for completion in answer.completions if completion.policy != policy}):
         raise EngineDisagrees(
-            f"{policy} was published, but the engine holds other weights under that name: the digest of the adapter's "
-            f"tensors is {loaded[:12]} in the engine and {expected[:12]} in the learner. Its replies must not be "
-            f"learned from: the update never arrived. {_PUT_RIGHT}"
+            f"{policy} was published, but {who} answered as {', '.join(others)}. Its replies must not be learned from. "
+            f"The engine's log may say why it did not load the adapter. Then resume from the last checkpoint."
+        )
+
+
+def _compare_digests(who: str, policy: Policy, answer: _Answers, expected: str | None) -> None:
+    """Raises `EngineDisagrees` if the digest of another adapter than the learner's was reported."""
+    if None not in (expected, answer.digest) and answer.digest != expected:
+        raise EngineDisagrees(
+            f"{policy} was published, but {who} holds other weights under that name: the digest of the adapter's "
+            f"tensors is {str(answer.digest)[:12]} in the engine and {str(expected)[:12]} in the learner. Its replies "
+            f"must not be learned from: the update never arrived. {_PUT_RIGHT}"
         )

@@ -6,14 +6,16 @@ tokens. A chat engine returns text alone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol, TypeVar, runtime_checkable
 
 from gymposium_agents.sources import NO_TRUST, Trust
 from gymposium_agents.tokens import Completion, FinishReason, Message, Policy, Sampling, TokenRequest, Tokens
+
+T = TypeVar("T")
 
 
 class TokenEngine(Protocol):
@@ -117,6 +119,15 @@ class TellsDigests(Protocol):
         """Return the digest of the tensors that were loaded as `policy`, as the engine holds them
         (`gymposium_agents.engines.vllm.serving.digest`). None if there is no adapter or a server does not report
         digests."""
+
+
+@runtime_checkable
+class AsksEachServer(Protocol):
+    """An engine over several servers, each of which can be asked alone."""
+
+    def each_server(self, ask: Callable[[TokenEngine], T]) -> dict[str, T]:
+        """Call `ask` with an engine over each server alone, at the same time in several threads. Returns the results by
+        the servers' names. Servers that are away are left out; there is at least one result."""
 
 
 @dataclass(slots=True)

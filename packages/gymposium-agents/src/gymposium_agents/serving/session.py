@@ -39,12 +39,14 @@ class Session:
         seed: int,
         *,
         model: str | None = None,
+        name: str | None = None,
         keep: Callable[[ServedTurn], object] = lambda turn: None,
         counts: Counter[str] | None = None,
         turns: Sequence[ServedTurn] = (),
     ) -> None:
         """`player` says who answers: its chat format, policy and sampling. `submit` asks its engine. `seed` is the seed
-        of the replies. `model` is the name of the model for clients, by default that of the policy. `keep` is called
+        of the replies. `model` is the name of the model for clients, by default that of the policy.
+        `name` is the name of the session for engines (`TokenRequest.conversation`). `keep` is called
         with each turn before it is answered. `counts` counts requests: by how their prompts begin, and those that were
         `answered again`. `turns` are those that an earlier process kept."""
         self.asked_at = time.monotonic()
@@ -57,6 +59,7 @@ class Session:
         """The name of the model for clients."""
         self._context, self._sampling = player.engine.context, player.sampling
         self._submit, self._seed, self._keep = submit, seed, keep
+        self._name = name
         self._counts = Counter() if counts is None else counts
         self._memory = Memory(self.chat)
         self._asked: Counter[str] = Counter()
@@ -133,7 +136,8 @@ class Session:
         watch.head = {"id": f"{key}-{nth}", "created": int(time.time()), "model": self.model}
         most = min(request.max_tokens or self._sampling.max_tokens, self._sampling.max_tokens)
         watched = watch if watch.needed else None
-        asked = TokenRequest(prompt.ids, stream(self._seed, "completion", key, nth), self._policy, watched)
+        rng = stream(self._seed, "completion", key, nth)
+        asked = TokenRequest(prompt.ids, rng, self._policy, self._name, watched)
         completion = await asyncio.wrap_future(self._submit(asked, replace(self._sampling, max_tokens=most)))
         said = replies.read(request, self.chat, completion)
         answer = replies.answer(request, self.chat, said, completion, watch.head, len(prompt.ids))

@@ -1,4 +1,4 @@
-"""The GPUs of the learner and of the vLLM server that a run starts, checked before anything is loaded."""
+"""The GPUs of the learner and of the vLLM servers that a run starts, checked before anything is loaded."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from math import prod
 
-from gymposium_agents.engines.vllm.settings import VllmSettings
+from gymposium_agents.engines.vllm.settings import VllmSettings, shares
 
 SHARE = "--gpu-memory-utilization"
 """vLLM's argument for the share of a GPU's memory that it uses."""
@@ -27,10 +27,11 @@ def visible_gpus(variable: str | None, count: int) -> tuple[str, ...]:
 
 
 def devices_problem(engine: VllmSettings, visible: Sequence[str], learners: int) -> str | None:
-    """The reason why the run's vLLM server cannot be started beside `learners` learning processes on this machine, and
+    """The reason why the run's vLLM servers cannot be started beside `learners` learning processes on this machine, and
     what to set; None if it can. Each process uses one of the `visible` GPUs, in their order.
 
-    Learner and server may share a GPU only if `engine.arguments` limits the server's share of the memory."""
+    Each server has GPUs of its own. Learner and server may share a GPU only if `engine.arguments` limits the server's
+    share of the memory."""
     if not visible:
         return None
     devices = engine.devices or tuple(visible)
@@ -45,18 +46,27 @@ def devices_problem(engine: VllmSettings, visible: Sequence[str], learners: int)
         shares_memory = share is not None and 0 < float(share) < 1
     except ValueError as error:
         return f"engine.arguments: {error}."
-    if len(devices) < needed:
+    taken, wanted = visible[:learners], needed * engine.servers
+    spare = [f'"{name}"' for name in visible if name not in taken][:wanted]
+    if engine.servers > 1 and not engine.devices:
+        example = f", such as [{_listed(spare)}]" if len(spare) == wanted else ""
         return (
-            f"engine.arguments asks for {needed} GPUs, and the server may use {_listed(devices)}. Name as many in "
-            f"engine.devices."
+            f"engine.servers = {engine.servers}: name {wanted} GPUs in engine.devices{example}, {needed} for each "
+            f"server."
         )
-    taken = visible[:learners]
-    both = [name for name in devices[:needed] if name in taken]
+    if len(set(engine.devices)) < len(engine.devices):
+        return f"engine.devices = {_listed(engine.devices)}: a GPU is named twice. Name each once."
+    groups = shares(devices, engine.servers)
+    if len(groups[0]) < needed:
+        return (
+            f"engine.arguments asks for {needed} GPUs, and {_each(engine)} may use {_listed(groups[0])}. Name as many "
+            f"in engine.devices."
+        )
+    both = [name for group in groups for name in group[:needed] if name in taken]
     if not both or shares_memory:
         return None
-    spare = [f'"{name}"' for name in visible if name not in taken][:needed]
     separate = f"engine.devices=[{_listed(spare)}] for GPUs of its own"
-    if len(spare) < needed:
+    if len(spare) < wanted:
         separate = "engine.url to a server on other GPUs"
     return (
         f"learner and server would share GPU {_listed(both)}. The server wants nine tenths of its "
@@ -74,6 +84,10 @@ def argument(arguments: Sequence[str], *names: str) -> str | None:
         if (name.replace("_", "-") if name.startswith("--") else name) in names:
             last = value if equals else following
     return last
+
+
+def _each(engine: VllmSettings) -> str:
+    return "the server" if engine.servers == 1 else "each server"
 
 
 def _numbers(names: Sequence[str]) -> bool:

@@ -14,7 +14,7 @@ from urllib.parse import unquote_plus, urlsplit
 
 from gymposium.allowed import is_allowed
 from gymposium.errors import NotAllowed
-from gymposium_agents.engines.vllm.settings import is_loopback
+from gymposium_agents.engines.vllm.settings import VllmSettings, is_loopback
 from gymposium_train.config.overrides import Override
 from gymposium_train.config.root import TrainConfig
 
@@ -42,9 +42,10 @@ def _named(config: TrainConfig) -> Iterator[tuple[tuple[str, ...], str, str]]:
     for path, name in names:
         if option := _OPTION.search(unquote_plus(name)):
             yield path, name, f"it says {option[1]}="
-    url = getattr(config.engine, "url", None)
-    if url is not None and not is_loopback(urlsplit(url).hostname or ""):
-        yield ("engine", "url"), url, "prompts and the server's key would be sent there"
+    engine = config.engine.own
+    for url in engine.urls if isinstance(engine, VllmSettings) else ():
+        if not is_loopback(urlsplit(url).hostname or ""):
+            yield ("engine", "url"), url, "prompts and the server's key would be sent there"
     for setting, why in (("run", "this command would run"), ("scores", "this code would run")):
         if (named := getattr(config.source, setting, None)) is not None:
             yield ("source", setting), named, why

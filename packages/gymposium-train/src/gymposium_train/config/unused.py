@@ -38,9 +38,9 @@ USES = (
     Use(("model.small",), lambda c: c.model.name is None, "without a model.name, when a small model is made"),
     Use(("model.lora",), lambda c: c.model.tune == "lora", "with model.tune=lora"),
     Use(
-        ("engine.arguments", "engine.devices"),
+        ("engine.arguments", "engine.devices", "engine.servers"),
         lambda c: getattr(c.engine, "url", None) is None,
-        "without engine.url, when a server is started for the run",
+        "without engine.url, when servers are started for the run",
     ),
     Use(
         ("pool",),

@@ -293,7 +293,7 @@ class Service:
             self.tell()
 
         submit, turns = self._batches_of(player.engine).submit, turns_of(row, self.file.turns(row.id))
-        session = Session(player, submit, row.seed, keep=keep, counts=self.counts, turns=turns)
+        session = Session(player, submit, row.seed, name=row.id, keep=keep, counts=self.counts, turns=turns)
         return _Open(row, session)
 
     def _batches_of(self, engine: TokenEngine) -> Batches:

@@ -1,9 +1,7 @@
-"""Connection to a vLLM server: its model, the adapters that it must hold, and recovery when it goes away. All of it
-runs in one event loop.
+"""Connection to one vLLM server: its model, its limits and the adapters that it holds.
 
-No other layer retries. A request that fails because the server is dead or broken waits until a server answers again (a
-server that this process started is restarted, any other is awaited). It is then sent again unchanged, with its seed, so
-the answer is the same. A request that the server refuses (4xx) is never sent again.
+Each request is sent once. What follows from a failure is decided by the fleet (`fleet.py`), which has the only layer of
+retries.
 """
 
 from __future__ import annotations
@@ -11,42 +9,41 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 import httpx
-from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt
 
 from gymposium.errors import GymposiumError
 from gymposium.strict_json import strict_json
 from gymposium.visible import visible
 from gymposium_agents.engines.bodies import MAX_BODY, read_body, read_lines
 from gymposium_agents.engines.secrets import without_secret
-from gymposium_agents.engines.vllm.server import PROBE_SECONDS, Server
+from gymposium_agents.engines.vllm.server import PROBE_SECONDS, server_of_this_process
 from gymposium_agents.engines.vllm.settings import KEY_VARIABLE, Patience
 from gymposium_agents.engines.vllm.versions import remark_on
 from gymposium_agents.engines.vllm.wire import Arriving, Garbled, count_of, likeliest_of, message_of, probe_body
-from gymposium_agents.tokens import Completion, Policy
-
-ATTEMPTS = 4
-"""Number of times that a request is sent before its failure is raised."""
+from gymposium_agents.tokens import BASE, Completion, Policy
 
 T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
 
-class _Again(Exception):
-    """Error after which a request may be tried again, because the connection has been recovered."""
+class Failed(Exception):
+    """Error for a request that the server failed to answer, so that it may be sent again."""
 
 
-class _Late(Exception):
+class Late(Exception):
     """Error for a reply that did not arrive within its limit. Its message is for the user, if the server is
     healthy."""
+
+
+FAILURES = (httpx.TransportError, Garbled, Failed)
+"""Errors after which a request may be sent again, to this server or to another one."""
 
 
 class Refused(GymposiumError):
@@ -66,6 +63,8 @@ class Held:
     salt: str
     """A digest of the weights, part of the key of the server's prefix cache, so that a cached prefix is never used with
     other weights."""
+    rank: int
+    """The largest rank of its layers."""
 
 
 TOKEN_BYTES = 1024
@@ -77,31 +76,29 @@ AT_ONCE = 64
 
 
 class Connection:
-    """The connection of one engine to a server. `open` must be called first."""
+    """The connection of one engine to one server. `open` must be called first."""
 
-    def __init__(
-        self, url: str, model: str, probe: int, server: Server | None, at_once: int | None, wait: Patience
-    ) -> None:
-        """`server` is the server if this process started it. `probe` is a token id that any model of this tokenizer
-        has. `at_once` is the maximum number of requests in flight, by default as many as the server runs at once."""
-        self.url, self.model, self.server = url.rstrip("/"), model, server
-        self.held: dict[Policy, Held] = {}
-        """The adapters that the server must hold, by policy."""
+    def __init__(self, url: str, model: str, probe: int, at_once: int | None, wait: Patience) -> None:
+        """`probe` is a token id that any model of this tokenizer has. `at_once` is the maximum number of requests in
+        flight, by default as many as the server runs at once."""
+        self.url, self.model = url.rstrip("/"), model
+        self.server = server_of_this_process(self.url)
+        """The server if this process started it."""
+        self.version = ""
+        """The server's version of vLLM."""
+        self.loaded: dict[Policy, Held] = {}
+        """The adapters that the server has loaded for this engine, as far as is known."""
         self.longest = 0
         """The server's max_model_len."""
         self.base = ""
         """The name under which the server serves the model."""
         self.processed = False
         """Whether the server reports log-probabilities at the sampling temperature."""
-        self.recoveries = 0
-        """Number of times that the server was away and came back."""
         self._probe = probe
         self._wait = wait
-        self.at_once = at_once
-        """Maximum number of requests in flight; None until the connection is open."""
-        self._room = asyncio.Semaphore(0)
-        self._recovering = asyncio.Lock()
-        self._broken: GymposiumError | None = None
+        self.at_once = at_once or AT_ONCE
+        """Maximum number of requests in flight, known when the connection is open."""
+        self._ask_at_once = at_once is None
         self._warned = False
         self._key = os.environ.get(KEY_VARIABLE)
         headers = {"Accept-Encoding": "gzip"}
@@ -110,7 +107,7 @@ class Connection:
         self._http = httpx.AsyncClient(
             base_url=self.url,
             headers=headers,
-            # no limit on the wait for a free connection: requests queue here, for `_room`
+            # no limit on the wait for a free connection: requests queue in the fleet
             timeout=httpx.Timeout(wait.request, connect=wait.connect, pool=None),
             # the server drops idle connections after 5 seconds; the client drops them before that
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=2.0),
@@ -121,27 +118,28 @@ class Connection:
         """Check the server and learn its limits. Raises `GymposiumError` if no server answers or it is not the expected
         one."""
         try:
-            await self._greet()
-            if self.at_once is None:
+            await self.greet()
+            if self._ask_at_once:
                 self.at_once = count_of((await self.about()).get("max_num_seqs", AT_ONCE))
-            self._room = asyncio.Semaphore(self.at_once)
         except httpx.TransportError as error:
             raise GymposiumError(
                 f"No vLLM server answers at {self.url} ({type(error).__name__}). Start one with:  gymposium engine "
                 f"start --model {self.model}"
             ) from error
-        except (_Again, Garbled) as error:
+        except (Failed, Garbled) as error:
             raise GymposiumError(
-                f"The vLLM server at {self.url} is not healthy: {self._shown(str(error))}{self._see_log()}"
+                f"The vLLM server at {self.url} is not healthy: {self.shown(str(error))}{self.see_log()}"
             ) from error
 
     async def close(self) -> None:
         await self._http.aclose()
 
     async def ask(self, body: dict[str, Any], policy: Policy, read: Callable[[dict[str, Any]], T]) -> T:
-        """Send `body` to the completions endpoint in the name of `policy`, and return the answer as parsed by `read`.
+        """Send `body` to the completions endpoint in the name of `policy`, which the server holds, and return the
+        answer as parsed by `read`.
 
-        Raises `GymposiumError` if a healthy server does not answer within the time limit."""
+        Raises `Refused` if the server refuses the request, `Late` if it does not answer within the time limit, and one
+        of `FAILURES` if it fails."""
 
         async def send(named: dict[str, Any], limit: float) -> T:
             return read(await self._send("/v1/completions", named, limit))
@@ -171,24 +169,19 @@ class Connection:
     ) -> T:
         """Send a request for a completion in the name of `policy` with `send`, which gets the body and a time limit."""
         limit, max_tokens = self._wait.limit(body["max_tokens"]), body["max_tokens"]
-
-        async def once() -> T:
-            named = body | {"model": self.base}
-            if policy in self.held:
-                named = body | {"model": str(policy), "cache_salt": self.held[policy].salt}
-            try:
-                return await send(named, limit)
-            except (httpx.ReadTimeout, TimeoutError) as error:
-                raise _Late(
-                    f"The vLLM server at {self.url} is healthy, but did not answer a request for up to {max_tokens} "
-                    f"tokens within {limit:g} seconds ({self._wait.request:g} and {self._wait.token:g} a token). Raise "
-                    f"token_seconds (token_seconds= in the player's name, engine.token_seconds in a run's config), or "
-                    f"have fewer requests in flight: at_once is {self.at_once} and must not be more than the server's "
-                    f"--max-num-seqs{self._see_log()}"
-                ) from error
-
-        async with self._room:
-            return await self._insist(once, policy)
+        named = body | {"model": self.base}
+        if policy != BASE:
+            named |= {"model": str(policy), "cache_salt": self.loaded[policy].salt}
+        try:
+            return await send(named, limit)
+        except (httpx.ReadTimeout, TimeoutError) as error:
+            raise Late(
+                f"The vLLM server at {self.url} is healthy, but did not answer a request for up to {max_tokens} "
+                f"tokens within {limit:g} seconds ({self._wait.request:g} and {self._wait.token:g} a token). Raise "
+                f"token_seconds (token_seconds= in the player's name, engine.token_seconds in a run's config), or "
+                f"have fewer requests in flight: at_once is {self.at_once} and must not be more than the server's "
+                f"--max-num-seqs{self.see_log()}"
+            ) from error
 
     async def about(self) -> dict[str, Any]:
         """Return the report of a server that gymposium started (`serving.py`); empty for any other server."""
@@ -199,105 +192,48 @@ class Connection:
                 raise
             return {}
 
-    async def loaded(self, policy: Policy) -> list[str]:
+    async def digests(self, policy: Policy) -> list[str]:
         """Return the digests of an adapter, one from each of the server's workers; empty if the server does not report
         them."""
-        about = await self._insist(self.about, policy)
-        return list(about.get("adapters", {}).get(str(policy)) or ())
+        return list((await self.about()).get("adapters", {}).get(str(policy)) or ())
 
     async def load(self, policy: Policy, held: Held) -> None:
-        """Let the server load an adapter. Raises `Refused` with the server's message if it refuses."""
-        await self._insist(lambda: self._load(policy, held), None)
+        """Let the server load an adapter. Raises `Refused` with what to do if it refuses."""
+        body = {"lora_name": str(policy), "lora_path": str(held.directory)}
+        try:
+            await self._send("/v1/load_lora_adapter", body)
+        except Refused as refused:
+            # perhaps an earlier run loaded it from the same directory, whose files may have changed: load them again
+            if "already been loaded" not in refused.said or await self._root(policy) != str(held.directory):
+                raise _refusal(self, policy, held, refused) from refused
+            await self._send("/v1/unload_lora_adapter", {"lora_name": str(policy)})
+            await self._send("/v1/load_lora_adapter", body)
+        self.loaded[policy] = held
 
     async def unload(self, policy: Policy) -> None:
         """Let the server unload an adapter, which may be gone already."""
-
-        async def once() -> None:
-            try:
-                await self._send("/v1/unload_lora_adapter", {"lora_name": str(policy)})
-            except Refused as refused:
-                if refused.status != httpx.codes.NOT_FOUND:
-                    raise
-
-        await self._insist(once, None)
-
-    # -- one layer of retries
-
-    async def _insist(self, once: Callable[[], Awaitable[T]], policy: Policy | None) -> T:
-        tries = AsyncRetrying(
-            stop=stop_after_attempt(ATTEMPTS), retry=retry_if_exception_type(_Again), reraise=True, sleep=asyncio.sleep
-        )
         try:
-            return await tries(self._try, once, policy)
-        except _Again as error:
-            raise GymposiumError(
-                f"The vLLM server at {self.url} failed {ATTEMPTS} times: {error}{self._see_log()}"
-            ) from error.__cause__
-
-    async def _try(self, once: Callable[[], Awaitable[T]], policy: Policy | None) -> T:
-        """Make one attempt. If it fails because of the server, the connection is recovered before `_Again` is
-        raised."""
-        before = self.recoveries
-        try:
-            return await once()
+            await self._send("/v1/unload_lora_adapter", {"lora_name": str(policy)})
         except Refused as refused:
-            # a restarted server has lost its adapters
-            if refused.status != httpx.codes.NOT_FOUND or policy not in self.held:
+            if refused.status != httpx.codes.NOT_FOUND:
                 raise
-            await self._recover(before)
-            raise _Again(refused.said) from refused
-        except _Late as late:
-            if self.recoveries == before and await self._healthy(self._wait.connect):
-                raise GymposiumError(str(late)) from late
-            await self._recover(before)
-            raise _Again("no answer in time") from late
-        except (httpx.TransportError, Garbled, _Again) as error:
-            await self._recover(before)
-            # a garbled answer may hold the key, so it is not chained
-            cause = None if isinstance(error, Garbled) else error
-            raise _Again(self._shown(f"{type(error).__name__} {error}")) from cause
+        self.loaded.pop(policy, None)
 
-    async def _recover(self, before: int) -> None:
-        """Wait until a server answers and holds its adapters. If many requests fail together, one of them does the
-        work; `before` is the value of `recoveries` when the request was sent."""
-        async with self._recovering:
-            if self._broken is not None:
-                raise GymposiumError(str(self._broken)) from self._broken
-            if self.recoveries != before:
-                return
-            try:
-                await self._await_server()
-            except GymposiumError as error:
-                self._broken = error
-                raise
-            self.recoveries += 1
-
-    async def _await_server(self) -> None:
-        deadline = time.monotonic() + self._wait.absence
-        warned = False
+    async def hold(self, adapters: Mapping[Policy, Held]) -> None:
+        """Let the server load these adapters, and unload all others that it loaded for this engine. `adapters` may
+        change meanwhile: what it names at the end is what the server holds."""
         while True:
-            try:
-                if await self._healthy():
-                    await self._greet()
-                    return
-            except (httpx.TransportError, _Again, Garbled) as error:
-                log.debug("The server at %s went away again: %s", self.url, error)
-            late = time.monotonic() > deadline
-            if self.server is not None and (late or not self.server.alive):
-                log.warning("The vLLM server at %s is gone; it is started again.", self.url)
-                await asyncio.to_thread(self.server.revive)
-                deadline = time.monotonic() + self._wait.absence
-            elif late:
-                raise GymposiumError(
-                    f"The vLLM server at {self.url} is gone and did not come back within {self._wait.absence:.0f} "
-                    f"seconds. Start it again (gymposium engine start restarts servers that die), then resume."
-                )
-            elif not warned and self.server is None:
-                warned = True
-                log.warning("The vLLM server at %s does not answer; waiting for it to come back.", self.url)
-            await asyncio.sleep(0.2)
+            lacking = next((policy for policy, held in adapters.items() if self.loaded.get(policy) != held), None)
+            spare = next((policy for policy in self.loaded if policy not in adapters), None)
+            if lacking is not None:
+                await self.load(lacking, adapters[lacking])
+            elif spare is not None:
+                await self.unload(spare)
+            else:
+                return
 
-    async def _healthy(self, seconds: float = PROBE_SECONDS) -> bool:
+    async def healthy(self, seconds: float = PROBE_SECONDS) -> bool:
+        """Whether the server answers and reports that it is healthy."""
         try:
             async with self._http.stream("GET", "/health", timeout=seconds) as answer:
                 return answer.is_success
@@ -305,17 +241,18 @@ class Connection:
             log.debug("The server at %s does not answer: %s", self.url, error)
             return False
 
-    # -- the server's endpoints, without retries
+    async def greet(self) -> None:
+        """Check the server's model, and learn its version, its limits and which adapters it still holds.
 
-    async def _greet(self) -> None:
-        """Check the server's version and model, and let it load the adapters that it must hold."""
+        Raises `GymposiumError` if it is not the expected server, and one of `FAILURES` if it fails."""
         version = await self._get("/version")
         models = await self._get("/v1/models")
         if "version" not in version or not isinstance(models.get("data"), list):
             raise GymposiumError(f"The server at {self.url} is not a vLLM server.")
         if not all(isinstance(card, dict) and isinstance(card.get("id"), str) for card in models["data"]):
             raise Garbled(f"a list of models without names: {models}")
-        if not self._warned and (remark := remark_on(self._shown(str(version["version"])))):
+        self.version = self.shown(str(version["version"]))
+        if not self._warned and (remark := remark_on(self.version)):
             self._warned = True
             log.warning("%s", remark)
         served = [card for card in models["data"] if card.get("parent") is None]
@@ -323,14 +260,12 @@ class Connection:
         if not expected:
             others = ", ".join(f"{card['id']} ({card.get('root')})" for card in served) or "none"
             raise GymposiumError(
-                f"The vLLM server at {self.url} serves another model: {self._shown(others)}; expected {self.model}. "
+                f"The vLLM server at {self.url} serves another model: {self.shown(others)}; expected {self.model}. "
                 f"Start one with:  gymposium engine start --model {self.model}  (or name the model that it serves)."
             )
         self.base, self.longest = str(expected[0]["id"]), count_of(expected[0].get("max_model_len"))
         names = {str(card["id"]) for card in models["data"]}
-        for policy, held in self.held.items():
-            if str(policy) not in names:
-                await self._load(policy, held)
+        self.loaded = {policy: held for policy, held in self.loaded.items() if str(policy) in names}
         limit = max(self._wait.connect, self._wait.limit(1))
         at_one, at_two = [
             likeliest_of(await self._send("/v1/completions", probe_body(self._probe, t) | {"model": self.base}, limit))
@@ -338,20 +273,10 @@ class Connection:
         ]
         self.processed = at_one != at_two
 
-    async def _load(self, policy: Policy, held: Held) -> None:
-        body = {"lora_name": str(policy), "lora_path": str(held.directory)}
-        try:
-            await self._send("/v1/load_lora_adapter", body)
-        except Refused as refused:
-            if "already been loaded" not in refused.said:
-                raise
-            # perhaps an earlier run loaded it from the same directory, whose files may have changed: load them again
-            models = await self._get("/v1/models")
-            roots = {str(card["id"]): card.get("root") for card in models["data"]}
-            if roots.get(str(policy)) != str(held.directory):
-                raise
-            await self._send("/v1/unload_lora_adapter", {"lora_name": str(policy)})
-            await self._send("/v1/load_lora_adapter", body)
+    async def _root(self, policy: Policy) -> str | None:
+        """The directory from which the server loaded an adapter; None if it does not hold it."""
+        models = await self._get("/v1/models")
+        return {str(card["id"]): card.get("root") for card in models["data"]}.get(str(policy))
 
     async def _get(self, path: str) -> dict[str, Any]:
         async with self._http.stream("GET", path, timeout=self._wait.connect) as answer:
@@ -370,7 +295,7 @@ class Connection:
 
     def _read(self, answer: httpx.Response, body: bytes) -> dict[str, Any]:
         """Parse the server's answer; an answer that is not a JSON object gives `{}`. Raises `Refused` if the server
-        refuses the request, `_Again` if it fails."""
+        refuses the request, `Failed` if it fails."""
         text = body.decode("utf-8", "replace")
         try:
             parsed = strict_json(text)
@@ -378,7 +303,7 @@ class Connection:
             parsed = {}
         if answer.is_success:
             return parsed if isinstance(parsed, dict) else {}
-        said = self._shown(message_of(text, parsed))
+        said = self.shown(message_of(text, parsed))
         if answer.status_code == httpx.codes.UNAUTHORIZED:
             raise Refused(
                 401,
@@ -386,15 +311,16 @@ class Connection:
                 f"The vLLM server at {self.url} requires a key: set {KEY_VARIABLE} as it was at its start.",
             )
         if answer.is_server_error and "add_lora" not in said:  # for an adapter that does not fit the status is 500 too
-            raise _Again(f"HTTP {answer.status_code}: {said}")
+            raise Failed(f"HTTP {answer.status_code}: {said}")
         raise Refused(answer.status_code, said, f"The vLLM server at {self.url} refused a request: {said}")
 
-    def _shown(self, text: str) -> str:
+    def shown(self, text: str) -> str:
         """The server's text as errors and logs quote it: short, and without the key."""
         text = visible(" ".join(without_secret(text, self._key).split()))
         return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
-    def _see_log(self) -> str:
+    def see_log(self) -> str:
+        """The end of a sentence in an error that names the server's log."""
         return f". Its log: {self.server.log}" if self.server else " (gymposium engine status names its log)"
 
 
@@ -422,3 +348,30 @@ def _same_model(expected: str, card: dict[str, Any]) -> bool:
         return True
     root = card.get("root")
     return isinstance(root, str) and all(Path(p).is_dir() for p in (expected, root)) and Path(expected).samefile(root)
+
+
+def _refusal(connection: Connection, policy: Policy, held: Held, refused: Refused) -> Refused:
+    """The error to raise for an adapter that the server refused: the reason, and what to do."""
+    again, server = f"gymposium engine start --model {connection.model} --lora-rank {held.rank}", connection.url
+    if (
+        refused.status == httpx.codes.NOT_FOUND and refused.said == "Not Found"
+    ) or "LoRA is not enabled" in refused.said:
+        message = (
+            f"The vLLM server at {server} takes no adapters: it was started without LoRA. Start one with:  {again}"
+        )
+    elif "max_lora_rank" in refused.said:
+        message = (
+            f"The adapter in {held.directory} has rank {held.rank}, which is more than the vLLM server at {server} "
+            f"makes room for. Start one with:  {again}  (its message: {refused.said})"
+        )
+    elif "already been loaded" in refused.said:
+        message = (
+            f"The vLLM server at {server} already holds an adapter called {policy}, from another place: publish under "
+            f"another name, or start the server again."
+        )
+    else:
+        message = (
+            f"The vLLM server at {server} does not take the adapter in {held.directory} (is it made for "
+            f"{connection.model}?). Its message: {refused.said}"
+        )
+    return Refused(refused.status, refused.said, message)

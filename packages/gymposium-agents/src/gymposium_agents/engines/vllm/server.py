@@ -11,7 +11,8 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from weakref import WeakValueDictionary
@@ -23,6 +24,7 @@ from gymposium_agents.engines.vllm import keeper
 from gymposium_agents.engines.vllm.fits import check_heads
 from gymposium_agents.engines.vllm.home import EngineHome, engine_home
 from gymposium_agents.engines.vllm.settings import ServerSettings
+from gymposium_agents.futures import results
 
 READY_SECONDS = 1800.0
 """Time limit for the start of a server, in seconds: a large model takes many minutes to load. The death of a server is
@@ -180,12 +182,26 @@ def server_of_this_process(url: str) -> Server | None:
 @contextmanager
 def running_server(settings: ServerSettings, home: EngineHome | None = None) -> Iterator[Server]:
     """Run a server for as long as the block lasts; yields it when it answers."""
-    server = Server(settings, home)
-    try:
-        server.start()
+    with running_servers([settings], home) as [server]:
         yield server
-    finally:
-        server.stop()
+
+
+@contextmanager
+def running_servers(settings: Sequence[ServerSettings], home: EngineHome | None = None) -> Iterator[list[Server]]:
+    """Run servers for as long as the block lasts. They start at the same time; yields them when all answer. If one does
+    not start, all end, and its error is raised."""
+    servers: list[Server] = []
+    for one in settings:
+        server = Server(one, home)
+        while not one.port and server.port in {other.port for other in servers}:  # none of them listens yet
+            server = Server(one, home)
+        servers.append(server)
+    with ThreadPoolExecutor(2 * len(servers)) as threads:  # the start of a server goes on while it is stopped
+        try:
+            results([threads.submit(server.start) for server in servers])
+            yield servers
+        finally:
+            results([threads.submit(server.stop) for server in servers])
 
 
 def is_healthy(url: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
 from itertools import chain
@@ -65,17 +65,21 @@ class VllmSettings:
     """Settings of the engine `vllm`."""
 
     url: str | None = None
-    """The URL of a server that runs already. By default a training run starts a server."""
+    """The URL of a server that runs already, or of several, with commas between them:
+    `http://10.0.0.1:8000,http://10.0.0.2:8000`. By default a training run starts its servers."""
+    servers: int = 1
+    """The number of servers that are started for the run."""
     arguments: tuple[str, ...] = ()
-    """More arguments for the server that is started for the run, as vLLM takes them:
+    """More arguments for each server that is started for the run, as vLLM takes them:
     `["--gpu-memory-utilization", "0.4"]` where learner and server share a GPU."""
     devices: tuple[str, ...] = ()
-    """GPUs of the server that is started for the run, named as in `CUDA_VISIBLE_DEVICES`; by default those that the run
-    sees. Learning processes take the first GPUs that the run sees, and a server may share one of them only if
-    `arguments` sets its share of the memory."""
+    """GPUs of the servers that are started for the run, named as in `CUDA_VISIBLE_DEVICES`: the first ones for the
+    first server, as many for each. By default one server may use those that the run sees. Learning processes take the
+    first GPUs that the run sees; a server may share one of them only if `arguments` sets its share of the memory."""
     at_once: int | None = None
-    """The largest number of requests in flight. By default as many as the server runs at once (its `--max-num-seqs`) if
-    gymposium started it, otherwise 64. Further requests would wait in the server, at the cost of their time limit."""
+    """The largest number of requests in flight to each server. By default as many as the server runs at once (its
+    `--max-num-seqs`) if gymposium started it, otherwise 64. Further requests would wait in the server, at the cost of
+    their time limit."""
     request_seconds: float = 600.0
     """Time limit of a request, in addition to `token_seconds` for each token."""
     token_seconds: float = 1.0
@@ -84,7 +88,22 @@ class VllmSettings:
     def __post_init__(self) -> None:
         if self.at_once is not None and self.at_once < 1:
             raise BadOption(f"at_once={self.at_once}: take 1 or more requests at once.")
-        _ = self.patience
+        if self.servers < 1:
+            raise BadOption(f"servers={self.servers}: take 1 or more servers.")
+        _ = self.patience, self.urls
+        shares(self.devices, self.servers)
+
+    @property
+    def urls(self) -> tuple[str, ...]:
+        """The URLs in `url`; empty without one. Raises `BadOption` for a URL that is empty or named twice."""
+        urls = () if self.url is None else tuple(url.strip().rstrip("/") for url in self.url.split(","))
+        for url in urls:
+            if not url or urls.count(url) > 1:
+                raise BadOption(
+                    f"url={self.url}: {'a URL is empty' if not url else f'{url} is named twice'}. Write different URLs "
+                    f"with a comma between them."
+                )
+        return urls
 
     @property
     def patience(self) -> Patience:
@@ -170,6 +189,17 @@ class ServerSettings:
         if build == "cpu":
             environment["VLLM_CPU_KVCACHE_SPACE"] = str(self.kv_cache_gib)
         return environment
+
+
+def shares(devices: Sequence[str], servers: int) -> list[tuple[str, ...]]:
+    """The GPUs of each server: as many for each, in their order. Raises `BadOption` if they cannot be divided."""
+    if len(devices) % servers:
+        raise BadOption(
+            f"devices={','.join(devices)}: {len(devices)} cannot be divided among {servers} servers. Name as many for "
+            f"each."
+        )
+    each = len(devices) // servers
+    return [tuple(devices[i * each : (i + 1) * each]) for i in range(servers)]
 
 
 def is_loopback(host: str) -> bool:

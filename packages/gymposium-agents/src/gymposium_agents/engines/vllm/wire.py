@@ -59,7 +59,7 @@ def completion_of(answer: Mapping[str, Any], policy: Policy, stops: frozenset[in
 
 class Arriving:
     """A completion that arrives in parts. Each token is passed to `TokenRequest.watch` as it arrives, and only once,
-    also if the server goes away and the request is sent again."""
+    also if the server goes away and the request is sent again, to the same server or to another one."""
 
     def __init__(self, policy: Policy, stops: frozenset[int], watch: Callable[[int], bool]) -> None:
         self._policy, self._stops, self._watch = policy, stops, watch
@@ -76,8 +76,8 @@ class Arriving:
     def take(self, part: Mapping[str, Any]) -> Completion | None:
         """Add a part of the answer. Returns the completion if it ends with this part.
 
-        Raises `Garbled` if the part has another form or the server aborted the request, and `GymposiumError` if the
-        server sampled other tokens than before it went away, because those cannot be taken back."""
+        Raises `Garbled` if the part has another form or the server aborted the request, and `GymposiumError` if
+        other tokens are sampled than before the server went away, because those cannot be taken back."""
         ids, logprobs, finish = _part(part)
         for token, logprob in zip(ids, logprobs, strict=True):
             self._ids.append(token)
@@ -98,8 +98,8 @@ class Arriving:
             return self._watch(token)
         if self._seen[place] != token:
             raise GymposiumError(
-                "The vLLM server went away in the middle of a reply, and sampled another one when the request was sent "
-                "again. A part of the first one has been shown already; send the request once more."
+                "The vLLM server went away in the middle of a reply, and another one was sampled when the request was "
+                "sent again. A part of the first one has been shown already; send the request once more."
             )
         return False
 

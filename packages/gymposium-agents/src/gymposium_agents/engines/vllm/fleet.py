@@ -1,0 +1,252 @@
+"""The servers of one engine: which of them answers a request, what happens when one goes away, and their adapters. All
+of it runs in one event loop.
+
+No other layer retries. A request whose server is dead or broken goes to the next server that is present, unchanged and
+with its seed, so the answer is the same. If no server is present, it waits for one. A request that a server refuses
+(4xx) is never sent again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from hashlib import blake2b
+from typing import Any, TypeVar
+
+import httpx
+from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt
+
+from gymposium.errors import GymposiumError
+from gymposium_agents.engines.vllm.client import FAILURES, Connection, Held, Late, Refused
+from gymposium_agents.engines.vllm.member import Member, Start
+from gymposium_agents.engines.vllm.settings import Patience
+from gymposium_agents.engines.vllm.wire import Arriving, Garbled
+from gymposium_agents.tokens import BASE, Completion, Policy, Tokens
+
+ATTEMPTS = 4
+"""Number of times that a request is sent to one server before its failure is raised; each further server adds one."""
+
+T = TypeVar("T")
+
+
+class _Again(Exception):
+    """Error after which a request may be tried again."""
+
+
+class Away(GymposiumError):
+    """Error for a request to one server among several that is not present."""
+
+
+class Fleet:
+    """The servers of one engine, one or several. `open` must be called first."""
+
+    def __init__(self, connections: Sequence[Connection], wait: Patience, start: Start) -> None:
+        """`start` starts a coroutine in the event loop, beside the requests."""
+        self.adapters: dict[Policy, Held] = {}
+        """The adapters that each server must hold."""
+        self.members = [
+            Member(connection, self.adapters, wait, start=start, check=self._check_alike, changed=self._changed)
+            for connection in connections
+        ]
+        self._wait = wait
+        self._change = asyncio.Event()
+
+    async def open(self) -> None:
+        """Check the servers and learn their limits. Raises `GymposiumError` if one does not answer, is not the expected
+        one, or runs another version than the others."""
+        await asyncio.gather(*(member.connection.open() for member in self.members))
+        for member in self.members:
+            self._check_alike(member.connection)
+            member.room = asyncio.Semaphore(member.connection.at_once)
+
+    async def close(self) -> None:
+        for member in self.members:
+            await member.connection.close()
+
+    def order(self, conversation: str | None, prompt: Tokens) -> list[Member]:
+        """The servers in the order in which a conversation prefers them, so that its requests meet the prefixes that
+        one server has cached. A conversation without a name is that of its prompt."""
+        if len(self.members) == 1:
+            return self.members
+        name = " ".join(map(str, prompt)) if conversation is None else conversation
+        return [self.members[place] for place in ranking(name, len(self.members))]
+
+    async def ask(
+        self, body: dict[str, Any], policy: Policy, order: Sequence[Member], read: Callable[[dict[str, Any]], T]
+    ) -> T:
+        """Send `body` to the first server of `order` that is present, in the name of `policy`, and return the answer as
+        parsed by `read`.
+
+        Raises `GymposiumError` if a healthy server does not answer within the time limit or no server comes back, and
+        `Away` if `order` names only some of the servers and none of them is present."""
+        return await self._complete(lambda connection: connection.ask(body, policy, read), policy, order)
+
+    async def follow(
+        self, body: dict[str, Any], policy: Policy, order: Sequence[Member], arriving: Arriving
+    ) -> Completion:
+        """Send `body` as `ask` does, and take the answer in parts as it is sampled."""
+        return await self._complete(lambda connection: connection.follow(body, policy, arriving), policy, order)
+
+    async def digests(self, policy: Policy, only: Member | None) -> list[str]:
+        """The different digests of an adapter that the workers of the present servers report, or those of one server.
+        Servers that do not report the digests of all workers are left out.
+
+        Raises `Away` if the server is one among several and is not present."""
+        members = await self.present() if only is None else [only]
+        digests: set[str] = set()
+        for member in members:
+            try:
+                digests.update(await self._digests(policy, member))
+            except Away:
+                if only is not None:
+                    raise
+        return sorted(digests)
+
+    async def _digests(self, policy: Policy, member: Member) -> list[str]:
+        async def attempt() -> list[str]:
+            chosen = await self._first_present([member])
+            return await self._attempt(chosen, lambda connection: connection.digests(policy), policy)
+
+        workers = await self._insist(attempt)
+        return workers if all(workers) else []
+
+    async def present(self) -> list[Member]:
+        """The servers that are present. Waits for one if there is none.
+
+        Raises `GymposiumError` if none is expected back."""
+        while not (present := [member for member in self.members if member.present]):
+            problems = [member.problem for member in self.members if member.problem is not None]
+            if len(problems) == len(self.members):
+                raise GymposiumError(" ".join(map(str, problems))) from problems[0]
+            await self._change.wait()
+        return present
+
+    # -- adapters
+
+    async def load(self, policy: Policy, held: Held) -> None:
+        """Let every server load an adapter. Returns when each server that is present holds it; the others load it
+        before they are present again. Raises `Refused` if every server refuses it."""
+        self.adapters[policy] = held
+        try:
+            await self._load(policy, held)
+        except BaseException:
+            del self.adapters[policy]
+            raise
+
+    async def _load(self, policy: Policy, held: Held) -> None:
+        present = await self.present()
+        outcomes = await asyncio.gather(
+            *(self._attempt(member, lambda connection: connection.load(policy, held)) for member in present),
+            return_exceptions=True,
+        )
+        refused: dict[Member, Refused] = {}
+        for member, outcome in zip(present, outcomes, strict=True):
+            if isinstance(outcome, Refused):
+                refused[member] = outcome
+            elif isinstance(outcome, BaseException) and not isinstance(outcome, _Again):
+                raise outcome
+        if refused and not any(member.present for member in self.members if member not in refused):
+            raise next(iter(refused.values()))
+        for member, refusal in refused.items():
+            member.lose(member.recoveries, refusal)
+        await self.present()
+
+    async def unload(self, policy: Policy) -> None:
+        """Let every server unload an adapter; one that is not present does so before it is present again."""
+        del self.adapters[policy]
+        present = await self.present()
+        outcomes = await asyncio.gather(
+            *(self._attempt(member, lambda connection: connection.unload(policy)) for member in present),
+            return_exceptions=True,
+        )
+        for outcome in outcomes:
+            if isinstance(outcome, BaseException) and not isinstance(outcome, _Again):
+                raise outcome
+
+    # -- one layer of retries
+
+    async def _complete(self, once: Callable[[Connection], Awaitable[T]], policy: Policy, order: Sequence[Member]) -> T:
+        """Ask for a completion, with as many requests in flight to each server as it may have."""
+
+        async def attempt() -> T:
+            while True:
+                member = await self._first_present(order)
+                async with member.room:
+                    if member.present:  # it may have gone away while the request waited for its turn
+                        return await self._attempt(member, once, policy)
+
+        return await self._insist(attempt)
+
+    async def _first_present(self, order: Sequence[Member]) -> Member:
+        """The first member of `order` that is present; waits for one."""
+        while True:
+            for member in order:
+                if member.present:
+                    return member
+            if len(order) < len(self.members):
+                raise Away(f"The vLLM server at {order[0].connection.url} does not answer.")
+            await self.present()
+
+    async def _insist(self, attempt: Callable[[], Awaitable[T]]) -> T:
+        """Make attempts until one does not raise `_Again`."""
+        most = ATTEMPTS + len(self.members) - 1
+        tries = AsyncRetrying(
+            stop=stop_after_attempt(most), retry=retry_if_exception_type(_Again), reraise=True, sleep=asyncio.sleep
+        )
+        try:
+            return await tries(attempt)
+        except _Again as error:
+            raise GymposiumError(f"A request failed {most} times: {error}") from error.__cause__
+
+    async def _attempt(self, member: Member, once: Callable[[Connection], Awaitable[T]], policy: Policy = BASE) -> T:
+        """Make one attempt at a server, in the name of `policy`. If the server is at fault, it is lost, and `_Again` is
+        raised."""
+        if policy != BASE and policy not in self.adapters:
+            raise GymposiumError(f"{policy} was retired before a request in its name was answered.")
+        before, connection = member.recoveries, member.connection
+        cause: Exception | None
+        try:
+            return await once(connection)
+        except Refused as refused:
+            # a restarted server has lost its adapters
+            if refused.status != httpx.codes.NOT_FOUND or policy not in self.adapters:
+                raise
+            reason, cause = refused.said, refused
+        except Late as late:
+            if member.recoveries == before and await connection.healthy(self._wait.connect):
+                raise GymposiumError(str(late)) from late
+            reason, cause = "no answer in time", late
+        except FAILURES as error:
+            # a garbled answer may hold the key, so it is not chained
+            reason = connection.shown(f"{type(error).__name__} {error}")
+            cause = None if isinstance(error, Garbled) else error
+        member.lose(before)
+        raise _Again(f"{reason} (the vLLM server at {connection.url}){connection.see_log()}") from cause
+
+    # -- the members
+
+    def _check_alike(self, connection: Connection) -> None:
+        """Raise `GymposiumError` if a server runs another version of vLLM than the others."""
+        for other in (member.connection for member in self.members):
+            if other.version != connection.version:
+                raise GymposiumError(
+                    f"The vLLM servers at {other.url} and {connection.url} run different versions, {other.version} and "
+                    f"{connection.version}, so one request could have two answers. Run one version on all servers."
+                )
+
+    def _changed(self) -> None:
+        """Wake up the requests that wait for a server."""
+        self._change.set()
+        self._change = asyncio.Event()
+
+
+def ranking(conversation: str, servers: int) -> list[int]:
+    """The places 0 to `servers - 1` in the order in which a conversation prefers them (rendezvous hashing).
+
+    The order depends on the name of the conversation alone. Without one of the servers, only its conversations move,
+    each to its next server; one more server at the end takes its share of the conversations, and the others stay."""
+    return sorted(range(servers), key=lambda place: _weight(conversation, place), reverse=True)
+
+
+def _weight(conversation: str, place: int) -> bytes:
+    return blake2b(f"{place}/{conversation}".encode(), digest_size=8).digest()
