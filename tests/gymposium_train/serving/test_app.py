@@ -123,7 +123,12 @@ def test_errors_have_openais_form_and_say_what_to_do(ask: Ask) -> None:
         response = ask("POST", path, body)
         assert response.status_code == status, body
         assert said in response.json()["error"]["message"]
-    assert ask("GET", "/v1/nothing").json()["error"]["message"] == "GET /v1/nothing: Not Found."
+    for path in ("/v1/nothing", "/v1/chat/completions", "/chat/completions"):
+        response = ask("POST", path, HELLO)
+        assert response.status_code == 404
+        assert response.json()["error"]["message"].startswith(
+            f"POST {path}: Not Found. Completions are at the base_url"
+        )
 
 
 def test_a_secret_opens_its_own_session_only(ask: Ask) -> None:

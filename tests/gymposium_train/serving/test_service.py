@@ -76,7 +76,7 @@ def test_an_end_is_repeated_and_does_not_change(service: Service) -> None:
     assert end(service, row, 1.0, parts={"exact": 1.0}) == ended
     with pytest.raises(Conflict, match="other values"):
         end(service, row, 0.5, parts={"exact": 1.0})
-    with pytest.raises(Gone, match="is ended"):
+    with pytest.raises(Gone, match="This session has ended"):
         say(service, secret, "more")
     with pytest.raises(Conflict, match="cannot be dropped"):
         service.drop(row.id)
@@ -86,7 +86,7 @@ def test_what_ends_a_session_is_checked(service: Service) -> None:
     played(service, "a", 0, 1.0)
     row, secret = begin(service, "a", 1)
     say(service, secret, "hello")
-    with pytest.raises(Conflict, match="all sessions of a group have the same names, and the first has none"):
+    with pytest.raises(Conflict, match="all sessions of a group have the same names; here they are: none"):
         end(service, row, 1.0, parts={"exact": 1.0})
     with pytest.raises(Conflict, match="give 1 numbers, one for each reply"):
         end(service, row, 1.0, turn_rewards=[0.5, 0.5])

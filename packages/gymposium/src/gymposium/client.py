@@ -19,6 +19,8 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import math
 import os
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -34,6 +36,10 @@ with needs_extra("gymposium.client", "client", "httpx"):
     import httpx
 
 URL = "http://127.0.0.1:8750"
+RUN = "x-gymposium-run"
+"""The header that names the run of a server. A client that has met a run sends it, and another run refuses that."""
+SILENCE = 5.0
+"""Number of seconds after which a client says that it waits for the server."""
 TOKEN = "GYMPOSIUM_SERVE_TOKEN"
 """The environment variable with the server's token, which is read if no token is given."""
 PATIENCE = 600.0
@@ -42,6 +48,8 @@ _LATER = (httpx.codes.TOO_MANY_REQUESTS, httpx.codes.SERVICE_UNAVAILABLE)
 _POLL = 30
 
 S = TypeVar("S", "Server", "AsyncServer")
+
+log = logging.getLogger(__name__)
 
 
 class ServerError(GymposiumError):
@@ -73,10 +81,19 @@ class Session(Generic[S]):
 
 class AsyncServer:
     """A running `gymposium serve`. Each request waits for a server that is starting, busy or gone, for `PATIENCE`
-    seconds. Raises `ServerError` with what to do."""
+    seconds, and says so after `SILENCE` seconds. Raises `ServerError` with what to do.
+
+    It belongs to the run that it meets first: a server of another run at the same address refuses it."""
 
     def __init__(self, url: str = URL, token: str | None = None) -> None:
-        """Without a `token`, that of the environment variable GYMPOSIUM_SERVE_TOKEN is sent, if there is one."""
+        """Without a `token`, that of the environment variable GYMPOSIUM_SERVE_TOKEN is sent, if there is one. Raises
+        `ServerError` unless `url` is the address of a server, such as http://127.0.0.1:8750."""
+        try:
+            parsed = httpx.URL(url)
+        except httpx.InvalidURL as error:
+            raise ServerError(f"{url}: {error}. Give the address of the server, such as {URL}.") from None
+        if parsed.scheme not in ("http", "https") or not parsed.host or parsed.path.strip("/"):
+            raise ServerError(f"{url}: give the address of the server alone, with http://, such as {URL}.")
         token = os.environ.get(TOKEN) if token is None else token
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._http = httpx.AsyncClient(base_url=url, headers=headers, timeout=httpx.Timeout(2.0 * _POLL, connect=5.0))
@@ -93,21 +110,26 @@ class AsyncServer:
 
     async def request(self, method: str, path: str, body: Any = None) -> Any:
         """Send a request with a JSON body, and return the JSON of the answer."""
-        until = time.monotonic() + PATIENCE
+        begun, told = time.monotonic(), False
         while True:
-            seconds = 1.0
+            seconds, waited = 1.0, time.monotonic() - begun
             try:
                 response = await self._http.request(method, path, json=body)
             except httpx.TransportError as error:
-                if time.monotonic() > until:
-                    where = self._http.base_url
-                    raise ServerError(f"No server answers at {where} ({error}). Start one: gymposium serve") from error
+                why = f"No server answers at {self._http.base_url} ({str(error) or type(error).__name__})."
+                if waited > PATIENCE:
+                    raise ServerError(f"{why} Start one: gymposium serve") from None
             else:
+                self._http.headers.setdefault(RUN, response.headers.get(RUN, ""))
                 if response.is_success:
                     return response.json()
-                if response.status_code not in _LATER or time.monotonic() > until:
-                    raise ServerError(f"{response.status_code}: {_reason(response)}")
+                why = f"{response.status_code}: {_reason(response)}"
+                if response.status_code not in _LATER or waited > PATIENCE:
+                    raise ServerError(why)
                 seconds = float(response.headers.get("retry-after", 1))
+            if waited > SILENCE and not told:
+                told = True
+                log.warning("Waiting for up to %.0f seconds. %s", PATIENCE, why)
             await asyncio.sleep(seconds)
 
     async def session(
@@ -131,7 +153,8 @@ class AsyncServer:
     ) -> list[Any]:
         """Run an agent in `groups` new groups of `size` sessions, `at_once` at a time, and end each session with what
         the agent returns: the reward, or a mapping such as `{"reward": 1.0, "parts": {"exact": 1.0}}`. Returns these.
-        The session of an agent that raises is dropped; its error is raised when the others are over."""
+        The session of an agent that raises is dropped; its error is raised when the others are over. Groups that are
+        complete then wait for the next step."""
         return await self._play(self, agent, groups, size, at_once)
 
     async def _play(
@@ -147,7 +170,7 @@ class AsyncServer:
                 path = f"/v1/sessions/{session.id}"
                 try:
                     result = await agent(session)
-                    ending = dict(result) if isinstance(result, Mapping) else {"reward": float(result)}
+                    ending = ending_of(result)
                     await self.request("POST", f"{path}/end", ending)
                 except BaseException:
                     await self.request("DELETE", path)
@@ -200,7 +223,9 @@ class Server:
         return self._loop.run(self._server._begin(self, group=group, member=member, **more))
 
     def play(self, agent: Callable[[Session[Server]], Any], *, groups: int, size: int, at_once: int = 64) -> list[Any]:
-        """As `AsyncServer.play`, with an agent that is a function."""
+        """Run an agent, a function, in `groups` new groups of `size` sessions, `at_once` at a time in threads, and end
+        each session with what it returns: the reward, or a mapping such as `{"reward": 1.0, "parts": {"exact": 1.0}}`.
+        Returns these. Errors are raised as by `AsyncServer.play`."""
         with ThreadPoolExecutor(at_once) as threads:
 
             async def in_thread(session: Session[Server]) -> Any:
@@ -209,12 +234,25 @@ class Server:
             return self._loop.run(self._server._play(self, in_thread, groups, size, at_once))
 
     def train(self, groups: list[str] | None = None) -> dict[str, Any]:
-        """As `AsyncServer.train`."""
+        """Learn from the complete groups, or from these, and wait until new sessions have the new weights. Returns the
+        metrics of the step."""
         return self._loop.run(self._server.train(groups))
 
     def status(self) -> dict[str, Any]:
         """As `AsyncServer.status`."""
         return self._loop.run(self._server.status())
+
+
+def ending_of(result: Any) -> dict[str, Any]:
+    """What an agent returned, as the body that ends its session. Raises `ServerError` for anything else."""
+    ending = dict(result) if isinstance(result, Mapping) else {"reward": result}
+    reward: Any = ending.get("reward")
+    if isinstance(reward, bool | str) or not hasattr(reward, "__float__") or not math.isfinite(reward):
+        raise ServerError(
+            f"The agent returned {result!r:.200}: it must return the session's reward, a finite number, or a mapping "
+            f"with 'reward'."
+        )
+    return {**ending, "reward": float(reward)}
 
 
 def _reason(response: httpx.Response) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -121,7 +122,7 @@ def command(
     gymposium serve --resume runs/mine
     """
     with needs_extra("gymposium serve", "serve", "starlette", "uvicorn"):
-        import gymposium_train.serving.server  # noqa: F401  # says at once what is missing
+        from gymposium.serving.listening import TOKEN, check_address
     if resume is not None:
         refuse_beside_resume(ctx)
         do_run(None, resume, as_json=as_json)
@@ -140,6 +141,9 @@ def command(
     }
     options = [Override(path, value, option_name(path)) for path, value in given.items() if value is not None]
     config = config_of(None, arguments or [], options, _SERVED)
+    if isinstance(config.source, SessionSettings):
+        check_address(config.source.host, os.environ.get(TOKEN), TOKEN)
+        _check_at_hand(config.source)
     if only is not None:
         _serve_model(config)
     elif dry_run:
@@ -147,6 +151,15 @@ def command(
     else:
         check_new(out_dir)
         do_run(config, out_dir, as_json=as_json)
+
+
+def _check_at_hand(source: SessionSettings) -> None:
+    """Raise `BadOption` before anything is written if the command or the function of `--run` is not there."""
+    if source.run is not None and source.scores is not None:
+        from gymposium_train.serving.commands import command_of, score_function  # imports torch
+
+        command_of(source.run)
+        score_function(source.scores)
 
 
 def _serve_model(config: TrainConfig) -> None:

@@ -66,8 +66,8 @@ def _work(config: TrainConfig) -> Iterator[Rule]:
     command, scores = (getattr(config.source, name, None) for name in ("run", "scores"))
     yield Rule(
         (command is None) != (scores is None),
-        f"source.run = {command}, source.scores = {scores}: a command that the run starts itself (--run) needs a "
-        f"function that gives its rewards (--reward), and the function needs the command. Set both, or none.",
+        "--run and --reward (source.run and source.scores) belong together: the command of an agent, which the run "
+        "starts itself, and the function that gives its rewards. Give both, or none.",
     )
     yield Rule(
         not config.games and config.cold_start.steps > 0 and not config.cold_start.data,

@@ -67,6 +67,7 @@ class Api:
             Route("/v1/checkpoints/{step:int}/promote", self._promote, methods=["POST"]),
             Route("/v1/status", self._status),
             Route("/v1/events", self._events),
+            Route("/{path:path}", _unknown, methods=["GET", "POST", "PUT", "PATCH", "DELETE"]),
         ]
 
     # -- sessions
@@ -107,11 +108,11 @@ class Api:
     # -- training
 
     async def _add_group(self, request: Request) -> Response:
-        key, size = read_group(json_object(request), self._service.group_size)
+        key, size = read_group(json_object(request), self._service.group_size, self._service.least_members)
         return JSONResponse(_group(self._service.add_group(key, size)), 201)
 
     async def _train(self, request: Request) -> Response:
-        return JSONResponse(_job(self._service.train(read_train(json_object(request)))), 202)
+        return JSONResponse(_job(self._service.train(read_train(json_object(request, empty=True)))), 202)
 
     async def _job(self, request: Request) -> Response:
         number = request.path_params["number"]
@@ -143,6 +144,15 @@ class Api:
 
     async def _events(self, request: Request) -> Response:
         return _event_stream(status_events(self._service))
+
+
+async def _unknown(request: Request) -> Response:
+    raise Refused(
+        404,
+        "no_such_route",
+        f"{request.method} {request.url.path}: Not Found. Completions are at the base_url of a session, which POST "
+        f"/v1/sessions begins.",
+    )
 
 
 async def status_events(service: Service) -> AsyncGenerator[str, None]:

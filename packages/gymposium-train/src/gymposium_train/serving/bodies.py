@@ -88,11 +88,11 @@ class End:
         }
 
 
-def read_group(body: Any, default: int) -> tuple[str | None, int]:
-    """The key and the size of a group. Raises `ServiceError` for a field of another form."""
+def read_group(body: Any, default: int, least: int) -> tuple[str | None, int]:
+    """The key and the size of a group, which is at least `least`. Raises `ServiceError` for a field of another form."""
     fields = _fields(body, "key", "size")
     key = None if "key" not in fields else name("key", fields["key"])
-    return key, whole("size", fields.get("size", default), 1, 10_000)
+    return key, whole("size", fields.get("size", default), least, 10_000)
 
 
 def read_train(body: Any) -> tuple[str, ...] | None:

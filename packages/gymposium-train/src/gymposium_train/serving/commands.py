@@ -6,6 +6,7 @@ import importlib
 import importlib.util
 import os
 import shlex
+import shutil
 import subprocess
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gymposium.client import Server, Session
+from gymposium.client import Server, Session, ending_of
 from gymposium.errors import BadOption, GymposiumError
 from gymposium_agents.serving.turns import as_data, conversation
 from gymposium_train.serving.service import Service
@@ -65,13 +66,21 @@ def score_function(text: str) -> Score:
     return score
 
 
+def command_of(text: str) -> list[str]:
+    """The command in a text, as a shell reads it. Raises `BadOption` if there is no such program."""
+    command = shlex.split(text)
+    if not command or shutil.which(command[0]) is None:
+        raise BadOption(f"--run {text!r}: there is no program {command[0] if command else text!r}.")
+    return command
+
+
 class Commands:
     """Plays step after step with a command, in a thread of its own. `failure` is the error that ended it."""
 
     def __init__(self, service: Service, settings: SessionSettings, address: str, token: str | None) -> None:
         assert settings.run is not None
         assert settings.scores is not None, "a run with a command has a function for rewards"
-        self._command = shlex.split(settings.run)
+        self._command = command_of(settings.run)
         self._score = score_function(settings.scores)
         self._service, self._settings = service, settings
         self._address, self._token = address, token
@@ -102,6 +111,18 @@ class Commands:
                 self.failure = error
 
     def _agent(self, session: Session[Server]) -> float | Mapping[str, Any]:
+        """Play one session. After the first error the others of the step are not begun."""
+        if self._ended.is_set():
+            raise GymposiumError("An earlier session of this step failed.")
+        try:
+            return self._played(session)
+        except Exception as error:
+            if not self._ended.is_set():
+                self.failure = error
+                self._ended.set()
+            raise
+
+    def _played(self, session: Session[Server]) -> float | Mapping[str, Any]:
         environment = {
             **os.environ,
             "OPENAI_BASE_URL": session.base_url,
@@ -116,7 +137,13 @@ class Commands:
             raise GymposiumError(
                 f"{shlex.join(self._command)} ended with the status {done.returncode}: {done.stderr[-SHOWN:].strip()}"
             )
-        return self._score(Ran(session.seed, done.stdout, self._conversations(session.id)))
+        ran = Ran(session.seed, done.stdout, self._conversations(session.id))
+        try:
+            score = self._score(ran)
+            ending_of(score)
+        except Exception as error:
+            raise GymposiumError(f"--reward {self._settings.scores}: {type(error).__name__}: {error}") from error
+        return score
 
     def _conversations(self, name: str) -> list[list[dict[str, Any]]]:
         """The conversations of a session that no later turn continues, each with its last reply."""

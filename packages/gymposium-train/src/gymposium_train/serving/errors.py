@@ -35,6 +35,12 @@ class Gone(ServiceError):
     says = (410, "session_over")
 
 
+class RunOver(ServiceError):
+    """The run has done its last step, so that it begins nothing more."""
+
+    says = (410, "run_over")
+
+
 class Busy(ServiceError):
     """There is too much to do; the client has to wait."""
 

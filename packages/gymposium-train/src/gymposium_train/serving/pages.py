@@ -17,12 +17,13 @@ _PARTS = ("gymposium.viewer.replays", "gymposium.viewer.training")
 
 
 def with_pages(service: ASGIApp, directory: Path, *, names: Iterable[str], token: str | None) -> ASGIApp:
-    """The application of a service, with the viewer of the run's directory under all other paths. Each has its own
-    guard; `names` and `token` are those of the viewer's."""
+    """The application of a service, with the viewer of the run's directory under all other paths that are
+    read. Each has its own guard; `names` and `token` are those of the viewer's."""
     pages = make_app(view(directory, parts=_PARTS), names=names, token=token)
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        is_page = scope["type"] == "http" and scope["path"].split("/")[1] not in _SERVICE
+        reads = scope["type"] == "http" and scope["method"] in ("GET", "HEAD")
+        is_page = reads and scope["path"].split("/")[1] not in _SERVICE
         await (pages if is_page else service)(scope, receive, send)
 
     return app

@@ -6,12 +6,16 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 
-from starlette.types import ASGIApp
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from gymposium.client import RUN
 from gymposium.serving.app import api
 from gymposium.serving.listening import TOKEN, Listener
+from gymposium.serving.requests import Refused
 from gymposium_agents.player import LanguageModelPlayer
 from gymposium_train.config import TrainConfig
 from gymposium_train.progress import say
@@ -33,7 +37,8 @@ def serve(
     with Listener(settings.host, settings.port, names=settings.names, token=token, variable=TOKEN) as listener:
         routes = Api(service, ServedCheckpoints(directory, config), listener.address).routes()
         app = api(routes, names=listener.names, token=token, needs_token=needs_token)
-        with _running(listener, with_pages(app, directory, names=listener.names, token=token)):
+        with_run = _named(with_pages(app, directory, names=listener.names, token=token), run_of(directory))
+        with _running(listener, with_run):
             say(f"Serving at {listener.address}")
             say(f"Sessions are shown at {sessions_address(listener.address, directory, token)}")
             yield listener.address
@@ -46,6 +51,31 @@ def serve_model(player: LanguageModelPlayer, name: str, settings: SessionSetting
         app = api(ModelApi(player, name, seed).routes(), names=listener.names, token=token, needs_token=needs_token)
         say(f"Serving {name} at {listener.address}/v1")
         listener.serve(app)
+
+
+def run_of(directory: Path) -> str:
+    """The name of the run in a directory for clients, which stays when the run is resumed."""
+    return sha256(str(directory.resolve()).encode()).hexdigest()[:16]
+
+
+def _named(app: ASGIApp, run: str) -> ASGIApp:
+    """The application with the header that names the run in each response. A request of a client of another run is
+    refused."""
+
+    async def named(scope: Scope, receive: Receive, send: Send) -> None:
+        async def sent(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message)[RUN] = run
+            await send(message)
+
+        given = Headers(scope=scope).get(RUN, run) if scope["type"] == "http" else run
+        if given != run:
+            why = "Another run answers at this address now. Make a new client to take part in it."
+            await Refused(409, "another_run", why).response()(scope, receive, sent)
+            return
+        await app(scope, receive, sent)
+
+    return named
 
 
 @contextmanager

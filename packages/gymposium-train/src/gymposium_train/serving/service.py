@@ -26,7 +26,7 @@ from gymposium_agents.serving.session import Session
 from gymposium_agents.serving.turns import ServedTurn
 from gymposium_agents.tokens import Policy
 from gymposium_train.serving.bodies import TRAIN, Begin, End
-from gymposium_train.serving.errors import Busy, Conflict, Gone, NotFound, NotReady, ServiceError
+from gymposium_train.serving.errors import Busy, Conflict, Gone, NotFound, NotReady, RunOver, ServiceError
 from gymposium_train.serving.settings import SessionSettings
 from gymposium_train.serving.trajectories import as_row, turns_of
 
@@ -72,6 +72,8 @@ class Service:
     """Size of a group of which no size is given."""
     needs_groups: bool = False
     """Whether sessions are compared within their group, so that one alone teaches nothing."""
+    steps: int | None = None
+    """The number of steps of the run."""
     counts: Counter[str] = field(default_factory=Counter)
     """Number of requests by how their prompts begin, and of those that were answered again."""
     differences: Counter[str] = field(default_factory=Counter)
@@ -97,6 +99,16 @@ class Service:
     def __post_init__(self) -> None:
         self._untold = set() if self.settings.groups else {job.id for job in self.file.jobs()[-1:]}
 
+    @property
+    def least_members(self) -> int:
+        """The least size of a group that teaches something."""
+        return 2 if self.needs_groups else 1
+
+    def _check_goes_on(self) -> None:
+        """Raise `Gone` after the last step."""
+        if self.state == "ended":
+            raise RunOver(f"The run has done all of its {self.steps} steps." if self.steps else "The run has ended.")
+
     # -- sessions
 
     def begin(self, asked: Begin, client: str) -> tuple[SessionRow, str, int]:
@@ -108,6 +120,7 @@ class Service:
                 "makes one."
             )
         with self._changed:
+            self._check_goes_on()
             player = self._newest()
             self._expire()
             counts = self.file.counts()
@@ -187,7 +200,7 @@ class Service:
         if row is None:
             raise NotFound("There is no such session. POST /v1/sessions begins one.")
         if row.state != "open":
-            raise Gone(f"This session is {row.state}{f': {row.why}' if row.why else ''}. Begin another.")
+            raise _over(row)
         return row
 
     def _player_of(self, row: SessionRow) -> LanguageModelPlayer:
@@ -212,7 +225,7 @@ class Service:
             if row.state == "ended":
                 raise Conflict("This session was ended with other values, which do not change.")
             if row.state != "open":
-                raise Gone(f"This session is {row.state}: {row.why}. Begin another.")
+                raise _over(row)
             opened = self._open.get(row.secret)
             if opened is not None and opened.session.busy:
                 raise Conflict("A reply of this session is being sampled. Wait for it, then end the session.")
@@ -222,7 +235,7 @@ class Service:
             others = (other.ending for other in self.file.sessions(row.group) if other.ending is not None)
             if (first := next(others, None)) is not None and first["parts"].keys() != asked.parts.keys():
                 names = ", ".join(sorted(first["parts"])) or "none"
-                raise Conflict(f"parts: all sessions of a group have the same names, and the first has {names}.")
+                raise Conflict(f"parts: all sessions of a group have the same names; here they are: {names}.")
             with self.file.change():
                 self.file.set_session(name, "ended", ending=data)
                 self._settle(row.group)
@@ -322,6 +335,7 @@ class Service:
     def add_group(self, key: str | None, size: int) -> GroupRow:
         """Add a group. The same group again changes nothing; `Conflict` if it has another size."""
         with self._changed:
+            self._check_goes_on()
             key = key or self._new_key()
             found = self.file.group(key)
             if found is None:
@@ -349,6 +363,7 @@ class Service:
         members: those without an end are dropped. To ask again for the same list gives the same job. Raises `Conflict`
         if there is nothing to learn from."""
         with self._changed:
+            self._check_goes_on()
             self._expire()
             groups = self.file.groups(state="complete") if keys is None else [self.group(key) for key in keys]
             if not groups:
@@ -403,6 +418,7 @@ class Service:
         """Wait until all clients were told that their jobs are done, for at most `seconds`. At the end of a run a
         client may still be about to ask, in particular after a restart."""
         with self._changed:
+            self.state = "ended"
             self._changed.wait_for(lambda: not self._untold, seconds)
 
     # -- the learner
@@ -500,6 +516,12 @@ class Service:
             "requests_per_batch": asked / batches if batches else None,
             "clients": dict(self.clients),
         }
+
+
+def _over(row: SessionRow) -> Gone:
+    """The error for a request to a session that is not open."""
+    how = {"ended": "has ended", "expired": "has expired"}.get(row.state, f"was {row.state}")
+    return Gone(f"This session {how}{f': {row.why}' if row.why else ''}. Begin another.")
 
 
 def _digest(secret: str) -> str:

@@ -88,6 +88,7 @@ def session_source(settings: SessionSettings, start: SourceStart) -> SessionSour
         start.config.seed,
         start.config.rollout.group_size,
         make_credit(start.config.credit).needs_groups,
+        start.config.steps,
     )
     start.resources.callback(service.close)
     token = os.environ.get(TOKEN) or None

@@ -78,9 +78,10 @@ def bounded_json(text: str | bytes) -> Any:
     raise ValueError("it is nested too deeply")
 
 
-def json_object(request: Request) -> dict[str, Any]:
-    """The JSON object in the body of a request that came through an `ApiGuard`. Raises `Refused` without one."""
-    value = request.scope.get(PARSED)
+def json_object(request: Request, *, empty: bool = False) -> dict[str, Any]:
+    """The JSON object in the body of a request that came through an `ApiGuard`. Raises `Refused` without one, unless
+    `empty` allows a request without a body."""
+    value = request.scope.get(PARSED, {} if empty else None)
     if not isinstance(value, dict):
         raise Refused(400, "not_an_object", "The body must be a JSON object.")
     return value

@@ -24,6 +24,14 @@ BACKLOG = 1024
 _WILDCARDS = ("0.0.0.0", "::")
 
 
+def check_address(host: str, token: str | None, variable: str | None = None) -> None:
+    """Raise `BadOption` if other machines could reach a server at `host` without a token. `variable` is the environment
+    variable in which the user gives it."""
+    if not token and not is_loopback(host):
+        how = "" if variable is None else f" Set the environment variable {variable} to a secret of your choice."
+        raise BadOption(f"--host {host}: other machines could reach this address, so it needs a token.{how}")
+
+
 class Listener:
     """A socket that listens for a server. As a context manager it closes the socket at the end."""
 
@@ -34,9 +42,7 @@ class Listener:
         environment variable in which the user gives the token, for the error without one.
 
         Raises `BadOption` if the server cannot listen there, or if other machines could reach it without a token."""
-        if token is None and not is_loopback(host):
-            how = "" if variable is None else f" Set the environment variable {variable} to a secret of your choice."
-            raise BadOption(f"--host {host}: other machines could reach this address, so it needs a token.{how}")
+        check_address(host, token, variable)
         try:
             family = socket.AF_INET6 if ":" in host else socket.AF_INET
             self._socket = socket.create_server((host, port), family=family, backlog=BACKLOG)
