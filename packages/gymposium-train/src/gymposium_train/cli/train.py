@@ -12,6 +12,7 @@ from gymposium.cli.resume import OutOption, ResumeOption, refuse_beside_resume
 from gymposium.cli.text import note, out
 from gymposium.runs.folder import check_new
 from gymposium_train.api import train
+from gymposium_train.cli.backend import BackendOption, BaseUrlOption
 from gymposium_train.cli.running import config_of, do_run, option_name, show_plan
 from gymposium_train.config.overrides import Override
 from gymposium_train.parallel.environment import helps
@@ -44,6 +45,8 @@ def command(
             help="A model directory or hub name, which has other defaults. By default a small model is made.",
         ),
     ] = None,
+    backend: BackendOption = None,
+    base_url: BaseUrlOption = None,
     seed: Annotated[int | None, typer.Option(help="Seed of all random numbers; 0 by default.")] = None,
     steps: Annotated[int | None, typer.Option(help="Steps of reinforcement learning.")] = None,
     control: Annotated[
@@ -94,6 +97,8 @@ def command(
         ("games",): game,
         ("stages",): [{"opponents": {opponent: 1.0}}] if opponent is not None else None,
         ("model", "name"): model,
+        ("backend", "kind"): backend,
+        ("backend", "base_url"): base_url,
         ("seed",): seed,
         ("steps",): steps,
         ("control",): control or None,

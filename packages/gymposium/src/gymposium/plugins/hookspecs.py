@@ -21,6 +21,7 @@ from collections.abc import Iterable
 import pluggy
 
 from gymposium.plugins.specs import (
+    BackendSpec,
     CommandSpec,
     CreditSpec,
     EngineSpec,
@@ -123,6 +124,17 @@ def gymposium_sources() -> Iterable[SourceSpec]:
 
 
 @hookspec
+def gymposium_backends() -> Iterable[BackendSpec]:
+    """Offer backends for training runs, which hold the model that learns, each by the name that `backend.kind` gives in
+    a config.
+
+    Example: `yield BackendSpec(name="remote", summary="Learning on a service.", entry_point="remote.backend:Remote",
+    settings="remote.settings:RemoteSettings")`
+    """
+    raise NotImplementedError
+
+
+@hookspec
 def gymposium_commands() -> Iterable[CommandSpec]:
     """Offer commands of `gymposium`, each by its name on the command line.
 
@@ -140,6 +152,7 @@ HOOKS: dict[str, type[Spec]] = {
     "gymposium_credits": CreditSpec,
     "gymposium_objectives": ObjectiveSpec,
     "gymposium_sources": SourceSpec,
+    "gymposium_backends": BackendSpec,
     "gymposium_commands": CommandSpec,
 }
 """Every hook and the spec class that it yields."""
