@@ -135,8 +135,8 @@ class TinkerLearner:
         state: dict[str, Any] = json.loads((directory / STATE).read_text(encoding="utf-8"))
         if (state["reference"] is None) != (self._reference_path is None):
             raise GymposiumError(
-                "The checkpoint is another learner's: only one of them has a reference policy. Resume with the settings "
-                "that the run began with."
+                "The checkpoint is another learner's: only one of them has a reference policy. Resume with the "
+                "settings that the run began with."
             )
         with explained():
             self.client = self._service.create_training_client_from_state_with_optimizer(state["path"]).result()

@@ -1,8 +1,8 @@
 """The loss of a run as a loss of the service.
 
-The service sums the losses of tokens, so a token's weight is a factor of its advantage. It has the losses of pg, ppo and
-cispo; any other loss, and the KL terms k2 and k3, are computed here from log-probabilities (`forward_backward_custom`),
-which costs another forward pass.
+The service sums the losses of tokens, so a token's weight is a factor of its advantage. It has the losses of pg, ppo
+and cispo; any other loss, and the KL terms k2 and k3, are computed here from log-probabilities
+(`forward_backward_custom`), which costs another forward pass.
 """
 
 from __future__ import annotations

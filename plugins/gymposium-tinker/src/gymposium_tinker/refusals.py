@@ -49,8 +49,8 @@ def refusals(config: TrainConfig, settings: TinkerSettings) -> Iterator[str]:
         )
     if config.legality_weight > 0:
         yield (
-            f"legality.weight = {config.legality.weight}: the service returns the log-probabilities of the given tokens "
-            f"alone, and the term needs those of all legal ones. Set legality.weight=0."
+            f"legality.weight = {config.legality.weight}: the service returns the log-probabilities of the given "
+            f"tokens alone, and the term needs those of all legal ones. Set legality.weight=0."
         )
     if config.prompting.temperature != 1.0:
         yield (
@@ -59,9 +59,9 @@ def refusals(config: TrainConfig, settings: TinkerSettings) -> Iterator[str]:
         )
     if several and config.optimizer.target_kl > 0:
         yield (
-            f"optimizer.target_kl = {config.optimizer.target_kl}: an optimizer step is sent together with its gradient, "
-            f"before the KL is known, and the service cannot discard a gradient. Set optimizer.target_kl=0, or "
-            f"optimizer.epochs=1 and optimizer.minibatches=1."
+            f"optimizer.target_kl = {config.optimizer.target_kl}: an optimizer step is sent together with its "
+            f"gradient, before the KL is known, and the service cannot discard a gradient. Set optimizer.target_kl=0, "
+            f"or optimizer.epochs=1 and optimizer.minibatches=1."
         )
     if config.steps is None:
         yield (
@@ -71,5 +71,8 @@ def refusals(config: TrainConfig, settings: TinkerSettings) -> Iterator[str]:
     if config.control:
         yield "control = true: the control trains all weights on this machine. Leave it out."
     if not (settings.train_attention or settings.train_mlp or settings.train_output):
-        yield "backend.train_attention = false: no layer would be trained. Set one of train_attention, train_mlp or train_output."
+        yield (
+            "backend.train_attention = false: no layer would be trained. Set one of train_attention, train_mlp or "
+            "train_output."
+        )
     yield from unused(config, WITHOUT_EFFECT)

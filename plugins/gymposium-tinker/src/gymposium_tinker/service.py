@@ -45,8 +45,8 @@ def explained() -> Iterator[None]:
     # ValueError is what the SDK raises for a status of a result that cannot be tried again
     except (tinker.TinkerError, ValueError) as error:
         raise GymposiumError(
-            f"The Tinker service did not do what it was asked to: {type(error).__name__}: {error}. The run goes on from "
-            f"its last checkpoint with --resume."
+            f"The Tinker service did not do what it was asked to: {type(error).__name__}: {error}. The run goes on "
+            f"from its last checkpoint with --resume."
         ) from error
 
 

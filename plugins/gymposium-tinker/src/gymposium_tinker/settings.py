@@ -1,4 +1,4 @@
-"""Settings of the backend `tinker`. The key is no setting: it is read from the environment variable `TINKER_API_KEY`."""
+"""Settings of the backend `tinker`. The key is no setting: the environment variable `TINKER_API_KEY` holds it."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ Message = MutableMapping[str, Any]
 class Faults:
     """What goes wrong: the faults of each path are taken in order, one for a request; then nothing goes wrong.
 
-    A number is a status that is answered in place of doing anything; `lost` does what is asked, and loses the answer."""
+    A number is a status that is answered in place of doing anything; `lost` does what is asked and loses the answer."""
 
     def __init__(self, plan: dict[str, list[int | str]] | None = None) -> None:
         self.plan = plan or {}
