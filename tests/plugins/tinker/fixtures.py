@@ -9,6 +9,7 @@ import pytest
 import tinker
 import torch
 
+from .runs import guess_world, taught
 from .stand_in.app import KEY
 from .stand_in.running import Faults, Server, running
 from .stand_in.service import StandIn
@@ -27,9 +28,16 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TINKER_TELEMETRY", "0")
 
 
+@pytest.fixture(scope="session")
+def player_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small model that plays tic-tac-toe at random, and calls the tool of the guess world."""
+    with guess_world(tmp_path_factory.mktemp("world")) as world:
+        return taught(tmp_path_factory.mktemp("taught"), "tic_tac_toe", world)
+
+
 @pytest.fixture
-def service(model_directory: Path) -> StandIn:
-    return StandIn({str(model_directory): CONTEXT})
+def service(model_directory: Path, player_model: Path) -> StandIn:
+    return StandIn({str(model_directory): CONTEXT, str(player_model): CONTEXT})
 
 
 @pytest.fixture

@@ -62,7 +62,7 @@ def app(service: StandIn) -> Starlette:
         async def answer(request: Request) -> Response:
             body = await request.json()
             data = body if model is None else model.model_validate(body)
-            return JSONResponse(await run_in_threadpool(handler, data))
+            return await _answered(handler, data)
 
         return Route(f"/api/v1/{path}", answer, methods=["POST"])
 
@@ -70,7 +70,7 @@ def app(service: StandIn) -> Starlette:
         body = await request.body()
         if request.headers.get("content-encoding") == "zstd":
             body = zstandard.ZstdDecompressor().decompress(body)
-        return JSONResponse(await run_in_threadpool(endpoints.forward_backward, body))
+        return await _answered(endpoints.forward_backward, body)
 
     async def retrieve(request: Request) -> Response:
         request_id = (await request.json())["request_id"]
@@ -212,6 +212,14 @@ class _Endpoints:
 
         request_id = self._service.at_once(f"{asked.sampling_session_id}#{asked.seq_id}", work)
         return {"request_id": request_id, "sample_sequence_ids": [f"{request_id}/0"]}
+
+
+async def _answered(handler: Handler, data: Any) -> Response:
+    """What a handler answers; 404 if it does not know the model, the weights or the session."""
+    try:
+        return JSONResponse(await run_in_threadpool(handler, data))
+    except KeyError as unknown:
+        return JSONResponse({"detail": f"there is no {unknown}"}, 404)
 
 
 async def _waited_for(service: StandIn, request_id: str) -> Result | None:

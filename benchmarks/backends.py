@@ -1,0 +1,139 @@
+"""Whether a model learns on the Tinker backend as it does on the local one: tic-tac-toe, from one small model that has
+imitated random play. The service is the stand-in of the tests (tests/plugins/tinker/stand_in), behind the real SDK.
+
+For each seed, the same run on both backends: points of the learning curve against random play, with their 95 %
+intervals. The exit status is 1 if a point of one backend differs from that of the other by more than the interval of
+their difference."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from benchmarks.report import RESULTS, about, table, write
+from gymposium_train import train
+from gymposium_train.config.reading import config_from
+
+CONTEXT = 256
+RANK, ALPHA = 16, 32
+"""The LoRA on both sides. The stand-in's alpha is fixed."""
+BACKENDS = ("local", "tinker")
+Point = dict[str, float]
+"""A point of a curve: its step, the mean return and the half width of its 95 % interval."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.backends", description=__doc__)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
+    parser.add_argument("--steps", type=int, default=20, help="steps of reinforcement learning (default: 20)")
+    parser.add_argument("--every", type=int, default=5, help="steps between two points (default: 5)")
+    parser.add_argument("--matches", type=int, default=300, help="matches of each point (default: 300)")
+    parser.add_argument("--imitation", type=int, default=400, help="steps of the cold start (default: 400)")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the results")
+    given = parser.parse_args()
+    torch.set_num_threads(1)
+    facts = about("gymposium", "gymposium-train", "gymposium-tinker", "tinker", "torch", "transformers", "peft")
+    found: dict[str, dict[str, list[Point]]] = {}
+    for seed in given.seeds:
+        with tempfile.TemporaryDirectory() as place:
+            found[str(seed)] = _of_seed(seed, given, Path(place))
+        data = {"about": facts, "matches": given.matches, "seeds": found}
+        write(given.out, "backends", data, _text(found, given.matches))
+    raise SystemExit(not all(_agree(*pair) for curves in found.values() for pair in _pairs(curves)))
+
+
+def _of_seed(seed: int, given: argparse.Namespace, place: Path) -> dict[str, list[Point]]:
+    """The curve of each backend."""
+    taught = {
+        "games": ["tic_tac_toe"],
+        "seed": seed,
+        "steps": 0,
+        "cold_start": {"steps": given.imitation, "keep": "all", "failed": 0.0},
+        "evaluation": {"opponents": ["random"], "matches": 2, "every": 0},
+    }
+    model = train(config_from(taught), out=place / "taught").cold_start
+    curves = {}
+    for backend in BACKENDS:
+        with _served(model) as url:
+            chosen: dict[str, Any] = {"backend": {"kind": backend}, "engine": {"kind": "shared"}}
+            lora: dict[str, Any] = {"rank": RANK, "alpha": ALPHA}
+            if backend == "tinker":
+                chosen, lora = {"backend": {"kind": backend, "base_url": url}}, {"rank": RANK}
+            config = {
+                "games": ["tic_tac_toe"],
+                "seed": seed,
+                "steps": given.steps,
+                "model": {"name": str(model), "tune": "lora", "lora": lora},
+                "credit": {"kind": "grpo"},
+                "kl": {"weight": 0.0},
+                "legality": {"weight": 0.0},
+                "prompting": {"temperature": 1.0},
+                "rollout": {"groups": 8, "group_size": 8, "growth": 1.0},
+                "optimizer": {"epochs": 1, "minibatches": 4, "target_kl": 0.0, "learning_rate": 2e-3},
+                "evaluation": {
+                    "opponents": ["random"],
+                    "matches": 2,
+                    "every": given.every,
+                    "curve_matches": given.matches,
+                },
+                "checkpoints": {"every": given.steps, "best": False},
+                **chosen,
+            }
+            run = train(config_from(config), out=place / backend)
+        curves[backend] = [
+            _point(entry, given.matches) for entry in run.metrics() if "eval/tic_tac_toe/random/return" in entry
+        ]
+    return curves
+
+
+@contextmanager
+def _served(model: Path) -> Iterator[str]:
+    """The address of a stand-in that trains this model."""
+    from tests.plugins.tinker.stand_in.app import KEY
+    from tests.plugins.tinker.stand_in.running import running
+    from tests.plugins.tinker.stand_in.service import StandIn
+
+    os.environ |= {"TINKER_API_KEY": KEY, "TINKER_TELEMETRY": "0"}
+    with running(StandIn({str(model): CONTEXT})) as server:
+        yield server.url
+
+
+def _point(entry: dict[str, Any], matches: int) -> Point:
+    mean, win, loss = (entry[f"eval/tic_tac_toe/random/{name}"] for name in ("return", "win", "loss"))
+    deviation = math.sqrt(max(0.0, win + loss - mean**2))
+    return {"step": entry["step"], "return": mean, "interval": 1.96 * deviation / math.sqrt(matches)}
+
+
+def _pairs(curves: dict[str, list[Point]]) -> Iterator[tuple[Point, Point]]:
+    """The points of both backends after the same step."""
+    yield from zip(*(curves[backend] for backend in BACKENDS), strict=True)
+
+
+def _agree(one: Point, other: Point) -> bool:
+    """True if two points differ by no more than the interval of their difference."""
+    return abs(one["return"] - other["return"]) <= math.hypot(one["interval"], other["interval"])
+
+
+def _text(found: dict[str, dict[str, list[Point]]], matches: int) -> str:
+    rows: list[Sequence[str]] = []
+    for seed, curves in found.items():
+        for here, there in _pairs(curves):
+            spelled = [f"{point['return']:+.3f} ± {point['interval']:.3f}" for point in (here, there)]
+            rows.append((seed, f"{here['step']:.0f}", *spelled, "yes" if _agree(here, there) else "no"))
+    return (
+        f"Mean return of greedy play against random play in tic-tac-toe, {matches} matches a point, with 95 % "
+        f"intervals. The service is the stand-in of the tests.\n\n"
+        + table(("seed", "step", *BACKENDS, "within the interval"), rows)
+    )
+
+
+if __name__ == "__main__":
+    main()
