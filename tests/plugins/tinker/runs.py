@@ -108,7 +108,7 @@ def taught(directory: Path, *games: str) -> Path:
 
 
 def settings_of(directory: Path, url: str, **tables: Any) -> dict[str, Any]:
-    """The settings of a run of three steps of tic-tac-toe with the model in a directory; `tables` are merged into them."""
+    """The settings of a run of three steps of tic-tac-toe with the model in `directory`; `tables` are merged in."""
     base: dict[str, Any] = {
         "games": ["tic_tac_toe"],
         "seed": 3,

@@ -76,7 +76,7 @@ def test_policies_are_snapshots(engine: TinkerEngine, model_directory: Path, cli
     engine.retire(first)
     with pytest.raises(GymposiumError, match="The engine holds no learner-v0, only base, learner-v1"):
         engine.generate([request(policy=first)], Sampling())
-    with pytest.raises(BadOption, match="temperature 1, not 0.5"):
+    with pytest.raises(BadOption, match=r"temperature 1, not 0\.5"):
         engine.score([(PROMPT, (9,))], temperature=0.5)
 
 

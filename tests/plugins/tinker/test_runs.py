@@ -105,7 +105,7 @@ def agent(session: Session[Served]) -> dict[str, Any]:
     return {"reward": -float(length) - session.member}
 
 
-def test_served_sessions_are_learned(player_model: Path, server: Server, tmp_path: Path) -> None:
+def test_served_sessions_are_learned(player_model: Path, server: Server, service: StandIn, tmp_path: Path) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
@@ -117,6 +117,7 @@ def test_served_sessions_are_learned(player_model: Path, server: Server, tmp_pat
         engine={"kind": "tinker", "staleness": 1},
         source={"kind": "sessions", "port": port},
         prompting={"max_tokens": 6},
+        checkpoints={"keep": 5},
     )
     del settings["games"], settings["rollout"], settings["evaluation"]
     config = config_from(settings | {"rollout": {"group_size": 3}})
@@ -133,6 +134,7 @@ def test_served_sessions_are_learned(player_model: Path, server: Server, tmp_pat
     with Served(f"http://127.0.0.1:{port}") as served:
         served.play(agent, groups=2, size=3)
         first = served.train()
+        promoted = served.request("POST", "/v1/checkpoints/0/promote")
         served.play(agent, groups=2, size=3)
         second = served.train()
     thread.join(60)
@@ -140,3 +142,7 @@ def test_served_sessions_are_learned(player_model: Path, server: Server, tmp_pat
     assert first["train/rows"] == second["train/rows"] == 6, "one row for each session"
     assert first["train/first_log_ratio"] < 5e-6
     assert second["train/policy_version"] > first["train/policy_version"]
+    exported = json.loads((Path(promoted["directory"]) / "tinker.json").read_text())["sampler"]
+    untrained = [weights for name, weights in service.snapshots[exported].weights.items() if "lora_B" in name]
+    assert untrained
+    assert not any(weights.any() for weights in untrained)
