@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import weakref
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -96,6 +97,7 @@ def player(start: BackendStart, settings: TinkerSettings, learned: Learned) -> L
             client = service.create_sampling_client(model_path=_read(saved)["sampler"]).result()
     chat, stops = _format(config)
     engine = TinkerEngine(_context(config, settings), stops, BASE, client)
+    weakref.finalize(engine, service.close, "success")
     return over(f"lm:{saved or model}", engine, chat, config.prompting.player_settings())
 
 
