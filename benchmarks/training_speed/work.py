@@ -16,6 +16,7 @@ from gymposium.rewards.grammar import make_reward
 from gymposium_agents.engines.protocol import TokenEngine
 from gymposium_agents.loading import LoadedModel
 from gymposium_agents.tokens import Completion, Policy, Sampling, TokenRequest
+from gymposium_train.backends.local_model import LocalModel
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.schedules import Pace
 from gymposium_train.credit.make import make_credit
@@ -157,7 +158,7 @@ def ours(config: TrainConfig, loaded: LoadedModel, directory: Path) -> Iterator[
     """Our trainer over a model. Nothing of a run but the steps."""
     learner = Noting(loaded.model, loaded.pad, config.optimizer, loss=Loss.of(config))
     games = [load_game(name) for name in config.games]
-    with make_trainee(config, directory, loaded, learner, games) as trainee:
+    with make_trainee(config, directory, LocalModel(config, loaded, learner), games) as trainee:
         cast = ClockedCast(trainee.players)
         training = Training(
             config=config,

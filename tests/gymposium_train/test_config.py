@@ -165,7 +165,7 @@ def test_every_setting_is_documented_and_has_a_default_or_must_be_given() -> Non
         ),
         ({"games": ["a"], "kl": {"weight": float("inf")}}, ["kl.weight = Infinity: it must be a finite number."]),
         ({"games": ["a"], "loggers": {"x": {"y": float("nan")}}}, ["loggers.x.y = NaN"]),
-        ({"games": ["a"], "zzz": 1}, ["zzz: there is no such setting. Known there: budget, checkpoints, "]),
+        ({"games": ["a"], "zzz": 1}, ["zzz: there is no such setting. Known there: backend, budget, "]),
         (
             {"games": 3, "steps": -1, "optimizer": {"epochs": 0, "beta": 1}},
             [

@@ -16,6 +16,7 @@ from gymposium.players.grammar import make_player
 from gymposium.plugins.host import host
 from gymposium_agents.player import LanguageModelPlayer
 from gymposium_agents.tokens import BASE, Policy, Sampling, TokenRequest
+from gymposium_train.backends.local_model import LocalModel
 from gymposium_train.config import Lora, Model, Prompting, TrainConfig, engine_table
 from gymposium_train.config.checks import check
 from gymposium_train.config.reading import config_from
@@ -106,7 +107,7 @@ def test_a_run_publishes_to_it_and_closes_it(plugin: object, model_directory: Pa
     )
     check(config, at_hand=False)
     loaded, learner = learning(model_directory, "lora")
-    with make_trainee(config, tmp_path, loaded, learner, [load_game("kuhn_poker")]) as trainee:
+    with make_trainee(config, tmp_path, LocalModel(config, loaded, learner), [load_game("kuhn_poker")]) as trainee:
         trainee.publish()
         learn(learner, loaded)
         assert trainee.publish()["sync/canary"] < 1e-4

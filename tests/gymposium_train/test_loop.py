@@ -19,6 +19,7 @@ from gymposium.trajectories import Trajectory
 from gymposium_agents.loading import LoadedModel, load_model
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.tokens import Sampling, TokenRequest, TurnTokens
+from gymposium_train.backends.local_model import LocalModel
 from gymposium_train.config import (
     Entropy,
     Kl,
@@ -70,7 +71,7 @@ def training(model: Path, directory: Path, reward: Any = brief, **settings: Any)
     loaded = LoadedModel(attach_lora(base.model, rank=4, alpha=8, seed=1), base.chat)
     learner = LocalLearner(loaded.model, loaded.pad, config.optimizer, loss=Loss.of(config))
     games = [load_game(name) for name in config.games]
-    with make_trainee(config, directory, loaded, learner, games) as trainee:
+    with make_trainee(config, directory, LocalModel(config, loaded, learner), games) as trainee:
         trainee.publish()
         yield Training(
             config=config,

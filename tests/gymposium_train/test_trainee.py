@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,13 @@ import torch
 
 from gymposium.errors import GymposiumError
 from gymposium.games.registry import load_game
+from gymposium_agents.engines.adapters import lora_digest
 from gymposium_agents.engines.canary import EngineDisagrees
 from gymposium_agents.loading import LoadedModel
 from gymposium_agents.lora.store import AdapterStore
 from gymposium_agents.tokens import Policy, Sampling, TokenRequest
 from gymposium_train.ahead import Ahead
+from gymposium_train.backends.local_model import LocalModel
 from gymposium_train.config import Lora, Model, Pool, Prompting, RolloutSettings, Stage, TrainConfig, engine_table
 from gymposium_train.learner import LocalLearner
 from gymposium_train.rollout import LocalExecutor, MatchGroup, MatchPlanner, StepRollout, roll_out
@@ -71,7 +74,8 @@ def made(
         prompting=Prompting(max_tokens=4),
     )
     loaded, learner = learning(model, tune)
-    with make_trainee(config, run, loaded, learner, [load_game(game) for game in config.games]) as who:
+    games = [load_game(game) for game in config.games]
+    with make_trainee(config, run, LocalModel(config, loaded, learner), games) as who:
         if going_on is not None:
             learner.load(going_on)
         yield Made(who, learner, loaded, config)
@@ -267,7 +271,7 @@ def test_an_update_that_never_arrived_stops_the_run(model_directory: Path, tmp_p
     """The model that learns is not the one that is published."""
     with made(model_directory, tmp_path, kind, "lora") as it:
         other, it.who.learner = learning(model_directory)
-        it.who.model = other.model
+        it.who.digest = partial(lora_digest, other.model)
         it.who.publish()
         learn(it.who.learner, it.loaded)
         before = it.who.player
@@ -285,7 +289,7 @@ def test_a_learner_in_four_bits_is_played(model_directory: Path, tmp_path: Path,
         games=("kuhn_poker",), model=Model(tune="lora", load="4bit", lora=Lora(rank=RANK)), engine=engine_table(kind)
     )
     loaded, learner = learning(model_directory, load="4bit")
-    with make_trainee(config, tmp_path, loaded, learner, [load_game("kuhn_poker")]) as who:
+    with make_trainee(config, tmp_path, LocalModel(config, loaded, learner), [load_game("kuhn_poker")]) as who:
         for _ in range(3):
             assert who.publish()["sync/canary"] < 1e-5
             learn(learner, loaded)

@@ -21,6 +21,7 @@ from gymposium_agents.loading import LoadedModel, load_model
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.tokens import Policy
 from gymposium_train.ahead import Ahead
+from gymposium_train.backends.local_model import LocalModel
 from gymposium_train.config import (
     Lora,
     Model,
@@ -70,7 +71,7 @@ def training(config: TrainConfig, run: Path) -> Iterator[tuple[Training, LoadedM
     loaded = LoadedModel(attach_lora(base.model, rank=lora.rank, alpha=lora.alpha, seed=0), base.chat)
     learner = LocalLearner(loaded.model, loaded.pad, config.optimizer, loss=Loss.of(config))
     games = [load_game(name) for name in config.games]
-    with make_trainee(config, run, loaded, learner, games) as trainee:
+    with make_trainee(config, run, LocalModel(config, loaded, learner), games) as trainee:
         source = MatchRollouts(MatchPlanner(config, games, trainee.players), LocalExecutor(config.engine.schedule))
         paid, credit = CheckedReward("odd", odd_tokens), make_credit(config.credit)
         made = {"trainee": trainee, "source": source, "credit": credit, "reward": paid, "pace": Pace(config)}

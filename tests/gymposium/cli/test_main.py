@@ -187,6 +187,7 @@ def test_the_plugins_are_listed_with_what_became_of_them(gymposium: Run, tmp_pat
         "credits": [],
         "objectives": [],
         "sources": [],
+        "backends": [],
         "commands": [],
     }
     assert plugins["sad"]["status"] == "broken"

@@ -71,7 +71,7 @@ def main(place: Path) -> None:
         found = {
             "whole": sum(parameter.numel() * parameter.itemsize for parameter in local.named.values()),
             "shard": sum(part.nbytes for part in parts),
-            "save": do(world, learner, lambda: save_checkpoint(place, learner, None, {"step": 1}, keep=1)),
+            "save": do(world, learner, lambda: save_checkpoint(place, learner, {"step": 1}, keep=1)),
         }
         for part in parts:
             part.detach().zero_()

@@ -16,9 +16,8 @@ from torch.distributed import DistStoreError, HashStore
 
 from gymposium.errors import BadOption
 from gymposium_agents.loading import LoadedModel
-from gymposium_train import checkpoints
 from gymposium_train.config import Optimizer
-from gymposium_train.learner import LocalLearner
+from gymposium_train.learner import LocalLearner, tensor_files
 from gymposium_train.learner.layouts import TokenSequence
 from gymposium_train.learner.shares import shares
 from gymposium_train.parallel.world import ALONE, COLLECTIVE_TIMEOUT, Processes
@@ -129,7 +128,7 @@ def test_a_checkpoint_takes_the_others_no_memory(tmp_path: Path) -> None:
     assert second["shard"] == pytest.approx(1.5 * second["whole"], rel=0.01)  # half, and twice that of AdamW's
     assert second["save"] <= 0.2 * second["shard"]
     assert second["load"] <= 1.2 * second["shard"]
-    assert first["save"] <= 4 * checkpoints.PART
+    assert first["save"] <= 4 * tensor_files.PART
     assert first["equal"]
     assert second["equal"]
 

@@ -168,7 +168,7 @@ def test_it_goes_on_from_a_checkpoint_to_the_bit(model_directory: Path, tmp_path
     _, learner = full(model_directory, "bf16")
     learner.imitate(pairs, 1e-3)
     learner.refresh_reference()
-    saved = save_checkpoint(tmp_path, learner, learner.model, {"step": 1}, keep=1)
+    saved = save_checkpoint(tmp_path, learner, {"step": 1}, keep=1)
     learner.imitate(pairs, 1e-5)
 
     _, again = full(model_directory, "bf16")

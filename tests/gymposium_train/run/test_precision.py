@@ -9,9 +9,9 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from gymposium_train.backends.models import trainable
 from gymposium_train.directory import RunDirectory
 from gymposium_train.run import start_run
-from gymposium_train.run.models import trainable
 
 OVERRIDES = (
     "model.tune=full",

@@ -1,12 +1,20 @@
 """The plugin of gymposium-train: commands, the engine that shares the learner's model, and the built-in credits,
-objectives and sources."""
+objectives, sources and backends."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from gymposium.plugins.hookspecs import hookimpl
-from gymposium.plugins.specs import CommandSpec, CreditSpec, EngineSpec, ObjectiveSpec, RewardSpec, SourceSpec
+from gymposium.plugins.specs import (
+    BackendSpec,
+    CommandSpec,
+    CreditSpec,
+    EngineSpec,
+    ObjectiveSpec,
+    RewardSpec,
+    SourceSpec,
+)
 
 
 @hookimpl
@@ -75,6 +83,16 @@ def gymposium_sources() -> Iterable[SourceSpec]:
         summary="Sessions of agents that use the model over HTTP, in other processes: gymposium serve.",
         entry_point="gymposium_train.serving.source:session_source",
         settings="gymposium_train.serving.settings:SessionSettings",
+    )
+
+
+@hookimpl
+def gymposium_backends() -> Iterable[BackendSpec]:
+    yield BackendSpec(
+        name="local",
+        summary="Learning on this machine with torch, in one process or in several that torchrun starts.",
+        entry_point="gymposium_train.backends.local:LocalBackend",
+        settings="gymposium_train.config.backend:LocalSettings",
     )
 
 

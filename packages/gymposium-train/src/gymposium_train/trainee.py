@@ -6,24 +6,21 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import Any
 
 from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Game
 from gymposium_agents.chat import Chat
-from gymposium_agents.engines.adapters import lora_digest
 from gymposium_agents.engines.canary import Agreement, Canary
 from gymposium_agents.engines.protocol import TokenEngine
-from gymposium_agents.loading import LoadedModel
 from gymposium_agents.player import LanguageModelPlayer, over, reader_of
 from gymposium_agents.tokens import Policy
+from gymposium_train.backends.protocol import LearningModel
 from gymposium_train.canary import PROMPTS, TEXTS, opening_prompts
 from gymposium_train.config import Prompting, TrainConfig
 from gymposium_train.learner import Learner
-from gymposium_train.publishing import Publisher, make_publisher, policy_name
+from gymposium_train.publishing import Publisher, policy_name
 
 
 class PolicyPlayers:
@@ -116,10 +113,17 @@ class Trainee:
     Call `publish` as soon as the learner has its weights (in a resumed run those of the checkpoint), and after each
     update."""
 
-    def __init__(self, name: str, learner: Learner, model: Any, players: PolicyPlayers, canary: Canary) -> None:
-        """`name` is the name of its policies, `model` the learner's model as it is played and saved."""
+    def __init__(
+        self,
+        name: str,
+        learner: Learner,
+        players: PolicyPlayers,
+        canary: Canary,
+        digest: Callable[[], str] | None = None,
+    ) -> None:
+        """`name` is the name of its policies, `digest` as in `LearningModel.digest`."""
         self.learner = learner
-        self.model = model
+        self.digest = digest
         self.players = players
         """The players of its newest and past versions."""
         self.canary = canary
@@ -162,26 +166,24 @@ class Trainee:
         return metrics
 
     def _checked(self, engine: TokenEngine, policy: Policy) -> Agreement:
-        digest = partial(lora_digest, self.model) if hasattr(self.model, "peft_config") else None
-        return self.canary.check(engine, policy, self.learner.score, digest)
+        return self.canary.check(engine, policy, self.learner.score, self.digest)
 
 
 @contextmanager
 def make_trainee(
-    config: TrainConfig, directory: Path, loaded: LoadedModel, learner: Learner, games: Sequence[Game]
+    config: TrainConfig, directory: Path, model: LearningModel, games: Sequence[Game]
 ) -> Iterator[Trainee]:
-    """The trainee of the run in `directory`, for the duration of the block. `loaded` is the learner's model, with its
-    LoRA if one is trained; its versions are saved in `versions/` in the directory. With `engine.kind = "vllm"` the
-    run's server is started, and stopped at the end.
+    """The trainee of the run in `directory`, for the duration of the block. Its versions are saved in `versions/` in
+    the directory. With `engine.kind = "vllm"` the run's server is started, and stopped at the end.
 
     Raises `GymposiumError` if a server does not start or serves another model, if no prompt of a game fits the context,
     and if the model's chat template has no tools and calls of them are wanted."""
-    prompting, chat = config.prompting, loaded.chat
+    prompting, chat, learner = config.prompting, model.chat, model.learner
     if chat.thinking != prompting.thinking:
         chat = Chat(chat.tokenizer, thinking=prompting.thinking)
     with ExitStack() as resources:
         name = policy_name(config, directory)
-        publisher = make_publisher(config, name, directory / "versions", loaded, resources)
+        publisher = model.publisher(name, directory / "versions", resources)
         how = {"context": publisher.context, "seed": config.seed, "number": max(2, PROMPTS // max(1, len(games)))}
         form = reader_of(prompting.reply, chat)
         prompts = [prompt for game in games for prompt in opening_prompts(game, prompting.prompt, form, chat, **how)]
@@ -190,4 +192,4 @@ def make_trainee(
         note_legal = config.entropy.weight > 0 or config.legality_weight > 0
         staleness = config.engine.staleness
         players = PolicyPlayers(publisher, chat, prompting, directory, staleness=staleness, note_legal=note_legal)
-        yield Trainee(name, learner, loaded.model, players, canary)
+        yield Trainee(name, learner, players, canary, model.digest)

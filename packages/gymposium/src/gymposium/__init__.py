@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from gymposium.plugins.hookspecs import hookimpl
 from gymposium.plugins.specs import (
+    BackendSpec,
     CommandSpec,
     CreditSpec,
     EngineSpec,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "BackendSpec",
     "CommandSpec",
     "CreditSpec",
     "EngineSpec",

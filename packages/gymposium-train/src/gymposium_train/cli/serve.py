@@ -16,16 +16,18 @@ from gymposium.errors import BadOption
 from gymposium.extras import needs_extra
 from gymposium.players.grammar import make_player
 from gymposium.runs.folder import check_new
+from gymposium_train.cli.backend import BackendOption, BaseUrlOption
 from gymposium_train.cli.running import config_of, do_run, option_name, show_plan
 from gymposium_train.config import TrainConfig
+from gymposium_train.config.engine import engine_of
 from gymposium_train.config.overrides import Override
 from gymposium_train.serving.settings import SessionSettings
 
 STEPS = 100
 """Default number of steps of training."""
-_SERVED = {
+_SERVED: dict[str, Any] = {
     "source": {"kind": "sessions"},
-    "engine": {"kind": "own", "staleness": 1},
+    "engine": {"staleness": 1},
     "reward": "posted",
     "steps": STEPS,
     "credit": {"kind": "grpo"},
@@ -50,6 +52,8 @@ def command(
             "replies by a --game.",
         ),
     ] = None,
+    backend: BackendOption = None,
+    base_url: BaseUrlOption = None,
     game: Annotated[
         list[str] | None,
         typer.Option(metavar="GAME", help="A game in which the model is measured before and after. May be repeated."),
@@ -130,6 +134,8 @@ def command(
     given: dict[tuple[str, ...], Any] = {
         ("games",): game,
         ("model", "name"): model,
+        ("backend", "kind"): backend,
+        ("backend", "base_url"): base_url,
         ("steps",): steps,
         ("seed",): seed,
         ("source", "groups"): groups,
@@ -140,7 +146,8 @@ def command(
         ("source", "names"): name,
     }
     options = [Override(path, value, option_name(path)) for path, value in given.items() if value is not None]
-    config = config_of(None, arguments or [], options, _SERVED)
+    engine = {**_SERVED["engine"], "kind": "own" if backend in (None, "local") else engine_of(backend)}
+    config = config_of(None, arguments or [], options, {**_SERVED, "engine": engine})
     if isinstance(config.source, SessionSettings):
         check_address(config.source.host, os.environ.get(TOKEN), TOKEN)
         _check_at_hand(config.source)

@@ -17,6 +17,7 @@ from gymposium.errors import BadOption
 from gymposium.executors.protocol import RunsCommands
 from gymposium.runs.folder import check_new
 from gymposium_train.api import train
+from gymposium_train.cli.backend import BackendOption, BaseUrlOption
 from gymposium_train.cli.running import config_of, do_run, option_name, show_plan
 from gymposium_train.config.overrides import Override
 from gymposium_train.parallel.environment import helps
@@ -49,6 +50,8 @@ def command(
             help="A model directory or hub name, which has other defaults. By default a small model is made.",
         ),
     ] = None,
+    backend: BackendOption = None,
+    base_url: BaseUrlOption = None,
     seed: Annotated[int | None, typer.Option(help="Seed of all random numbers; 0 by default.")] = None,
     steps: Annotated[int | None, typer.Option(help="Steps of reinforcement learning.")] = None,
     control: Annotated[
@@ -114,6 +117,8 @@ def command(
         ("games",): game,
         ("stages",): [{"opponents": {opponent: 1.0}}] if opponent is not None else None,
         ("model", "name"): model,
+        ("backend", "kind"): backend,
+        ("backend", "base_url"): base_url,
         ("seed",): seed,
         ("steps",): steps,
         ("control",): control or None,

@@ -12,6 +12,7 @@ from gymposium.errors import BadOption
 from gymposium.plugins.host import host
 from gymposium_agents.engines.vllm.settings import VllmSettings
 from gymposium_agents.settings import TOOLS
+from gymposium_train.config.backend_checks import backend_checks
 from gymposium_train.config.problems import BadConfig
 from gymposium_train.config.references import missing, unknown
 from gymposium_train.config.root import TrainConfig
@@ -30,10 +31,12 @@ class Rule(NamedTuple):
 
 def check(config: TrainConfig, *, at_hand: bool = True) -> None:
     """Raise `BadConfig` with all problems that would stop the run later, or make it meaningless. `at_hand=False` skips
-    the check that models and engine are available: it may ask the hub, and the run may be for another machine."""
-    problems = [*contradictions(config), *unused(config), *unknown(config)]
+    the check that models, engine and backend are available: it may ask the network, and the run may be for another
+    machine."""
+    backend = backend_checks(config)
+    problems = [*contradictions(config), *unused(config), *unknown(config), *backend.refusals(config)]
     if at_hand:
-        problems += missing(config)
+        problems += [*missing(config), *backend.missing(config)]
     if problems:
         raise BadConfig(problems)
 
@@ -138,7 +141,13 @@ def _model(config: TrainConfig) -> Iterator[Rule]:
 
 
 def _engine(config: TrainConfig) -> Iterator[Rule]:
-    engine, spec = config.engine, host().engines[config.engine.kind]
+    engine, spec, backend = config.engine, host().engines[config.engine.kind], config.backend.kind
+    fitting = [name for name, other in host().engines.items() if other.backend == backend]
+    yield Rule(
+        spec.backend != backend,
+        f"engine.kind = {engine.kind}: it plays models of backend.kind={spec.backend}, and the model learns on "
+        f"{backend}. Set engine.kind={' or '.join(fitting)}.",
+    )
     yield Rule(
         spec.shares_learner and engine.staleness > 0,
         f"engine.staleness = {engine.staleness}: with engine.kind={engine.kind} the model that plays is the one that "

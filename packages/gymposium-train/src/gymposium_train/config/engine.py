@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, get_type_hints
 from pydantic import Field, create_model, model_validator
 from pydantic_core import PydanticUndefined
 
-from gymposium.errors import UnknownName
+from gymposium.errors import PluginError, UnknownName
 from gymposium.plugins.host import host
 from gymposium_train.settings import Settings
 from gymposium_train.variants import Variants
@@ -78,3 +78,12 @@ def engine_table(kind: str, **values: Any) -> Engine:
         raise UnknownName("engine", kind, tables)
     table: Engine = tables[kind](**values)
     return table
+
+
+def engine_of(backend: str) -> str:
+    """The kind of engine that plays the models of a backend by default: the first that does. Raises `PluginError` if
+    there is none."""
+    kind = next((name for name, spec in host().engines.items() if spec.backend == backend), None)
+    if kind is None:
+        raise PluginError(f"No plugin has an engine that plays the models of backend.kind={backend}.")
+    return kind

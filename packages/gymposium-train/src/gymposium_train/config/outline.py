@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gymposium.games.registry import load_game
+from gymposium_train.config.backend_checks import backend_checks
 from gymposium_train.config.measure import IN_WORDS, ColdStart
 from gymposium_train.config.model import Model
 from gymposium_train.config.play import Stage
@@ -24,7 +25,7 @@ def outline(config: TrainConfig) -> dict[str, str]:
     opponents = "; then ".join(_stage(stage, config.stages) for stage in config.stages)
     return {
         "games": ", ".join(f"{game.name} ({_times(game.seats, 'seat')})" for game in games),
-        **_models(config),
+        **backend_checks(config).outline(config),
         "cold start": f"up to {cold.steps} steps of {cold.batch} replies from {source}" if cold.steps else "none",
         "steps": _steps(config),
         **({"opponents": opponents} if any(game.seats > 1 for game in games) else {}),
@@ -82,8 +83,8 @@ def _measures(config: TrainConfig, *, alone: bool) -> str:
     return f"against {', '.join(panel)} matches, before and after"
 
 
-def _models(config: TrainConfig) -> dict[str, str]:
-    """The lines on the model and its trained parameters."""
+def model_here(config: TrainConfig) -> dict[str, str]:
+    """The lines on a model of this machine and its trained parameters."""
     model = config.model
     trained = f"a LoRA of rank {model.lora.rank}" if model.tune == "lora" else "all of its weights"
     counts = _small_counts(model) if model.name is None else _counts(model, model.name)

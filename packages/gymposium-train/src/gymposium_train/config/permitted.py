@@ -46,6 +46,9 @@ def _named(config: TrainConfig) -> Iterator[tuple[tuple[str, ...], str, str]]:
     for url in engine.urls if isinstance(engine, VllmSettings) else ():
         if not is_loopback(urlsplit(url).hostname or ""):
             yield ("engine", "url"), url, "prompts and the server's key would be sent there"
+    base_url = getattr(config.backend, "base_url", None)
+    if base_url is not None and not is_loopback(urlsplit(base_url).hostname or ""):
+        yield ("backend", "base_url"), base_url, "the rows and the service's key would be sent there"
     for setting, why in (("run", "this command would run"), ("scores", "this code would run")):
         if (named := getattr(config.source, setting, None)) is not None:
             yield ("source", setting), named, why

@@ -88,11 +88,16 @@ def _check_loggers(options: Mapping[str, Mapping[str, Any]]) -> None:
 
 
 def missing(config: TrainConfig) -> Iterator[str]:
-    """A sentence for each model of the learner or of an opponent that is missing, and for each package or server that
-    is missing to load or serve it. This may ask the hub, and loads the models of opponents."""
+    """A sentence for each model of an opponent that is missing, and for each package that is missing to load it. This
+    may ask the hub, and loads the models."""
     for where, name in _opponents(config):
         if _is_model(name):
             yield from _problem(where, make_player, name)
+
+
+def missing_here(config: TrainConfig) -> Iterator[str]:
+    """A sentence for the learner's model if it is missing on this machine and on the hub, and for each package or
+    server that is missing to load or serve it. This may ask the hub."""
     if config.model.load == "4bit":
         import torch
 

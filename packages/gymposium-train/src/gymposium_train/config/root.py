@@ -6,8 +6,9 @@ from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
+from gymposium_train.config.backend import BACKENDS, BackendSettings, LocalSettings
 from gymposium_train.config.defaults import completed
-from gymposium_train.config.engine import ENGINES, Engine, engine_table
+from gymposium_train.config.engine import ENGINES, Engine, engine_of, engine_table
 from gymposium_train.config.learn import MISMATCHES, Bypass, Entropy, Kl, Legality, Mismatch, Optimizer, Sft
 from gymposium_train.config.measure import Checkpoints, ColdStart, Evaluation, Samples
 from gymposium_train.config.model import Model
@@ -44,8 +45,11 @@ class TrainConfig(Settings):
     control: bool = False
     """Whether to also spend the CPU time of the reinforcement learning on more SFT, for comparison."""
     model: Model = Field(default_factory=Model)
+    backend: Annotated[BackendSettings, BACKENDS] = Field(default_factory=LocalSettings)
+    """The backend, which holds the model that learns. Plugins add kinds by the hook `gymposium_backends`."""
     engine: Annotated[Engine, ENGINES] = Field(default_factory=lambda: engine_table("shared"))
-    """The engine that samples the rollouts. Plugins add kinds by the hook `gymposium_engines`."""
+    """The engine that samples the rollouts, by default `shared` or, of another backend than `local`, its own. Plugins
+    add kinds by the hook `gymposium_engines`."""
     prompting: Prompting = Field(default_factory=Prompting)
     source: Annotated[SourceSettings, SOURCES] = Field(default_factory=MatchSettings)
     """The source of the trajectories. Plugins add kinds by the hook `gymposium_sources`."""
@@ -81,4 +85,6 @@ class TrainConfig(Settings):
     def _complete(self) -> TrainConfig:
         for name, table in completed(self, self.model).items():
             object.__setattr__(self, name, table)  # it is frozen for others
+        if self.backend.kind != "local" and "engine" not in self.model_fields_set:
+            object.__setattr__(self, "engine", engine_table(engine_of(self.backend.kind)))
         return self

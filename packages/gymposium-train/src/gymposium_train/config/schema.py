@@ -25,7 +25,8 @@ Path = tuple[str | int, ...]
 def whole() -> Node:
     """The JSON schema of `TrainConfig`, generated from types, ranges and docstrings. Its unions have the kinds of all
     loaded plugins."""
-    return _whole((*host().credits, *host().objectives, *host().engines, *host().sources))
+    plugins = host()
+    return _whole((*plugins.credits, *plugins.objectives, *plugins.engines, *plugins.sources, *plugins.backends))
 
 
 @lru_cache(maxsize=1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,11 +71,11 @@ USES = (
 )
 
 
-def unused(config: TrainConfig) -> Iterator[str]:
+def unused(config: TrainConfig, uses: Sequence[Use] = USES) -> Iterator[str]:
     """A sentence for each setting that would have no effect and differs from its defaults, those of the small model and
     of a pretrained one."""
     data = as_data(config)
-    idle = [use for use in USES if not use.used(config)]
+    idle = [use for use in uses if not use.used(config)]
     for path, value in _leaves(data):
         name = dotted(path)
         for use in idle:

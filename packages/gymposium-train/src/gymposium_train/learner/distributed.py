@@ -6,13 +6,16 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from itertools import islice
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import torch
 from torch import Tensor
 
+from gymposium_agents.lora.saving import save_lora
 from gymposium_train.learner.local import LocalLearner
 from gymposium_train.learner.protocol import AuxiliarySft, Demonstration, Pair
+from gymposium_train.learner.tensor_files import read_tensors, write_tensors
 from gymposium_train.parallel.parts import full
 from gymposium_train.rows import Row, Tokens
 
@@ -92,15 +95,27 @@ class DistributedLearner:
     def imitate(self, demonstrations: Sequence[Demonstration | Pair], learning_rate: float) -> dict[str, float]:
         return self._call(self._local.imitate, demonstrations, learning_rate)
 
+    def save_state(self, directory: Path) -> None:
+        """As `LocalLearner.save_state`. The first process writes all of it."""
+        if hasattr(self._whole, "peft_config"):
+            save_lora(self._whole, directory)
+        write_tensors(self.tensors(), directory)
+
+    def load_state(self, directory: Path) -> None:
+        with read_tensors(directory) as tensors:
+            self.load(tensors)
+
     def tensors(self) -> Iterator[tuple[str, Tensor]]:
+        """As `LocalLearner.tensors`."""
         yield from self._call(self._local.tensors)
 
     def load(self, tensors: Mapping[str, Tensor] | None) -> None:
-        """As `Learner.load`. The other processes receive their parts of the tensors."""
+        """As `LocalLearner.load`. The other processes receive their parts of the tensors."""
         self._send("load", None)
         self._run(self._local.load, tensors)
 
     def in_float32(self) -> AbstractContextManager[None]:
+        """As `LocalLearner.in_float32`."""
         return self._local.in_float32()
 
     def _call(self, method: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:

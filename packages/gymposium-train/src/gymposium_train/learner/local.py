@@ -25,6 +25,7 @@ from torch import Tensor
 from gymposium.errors import BadOption, GymposiumError
 from gymposium.streams import stream
 from gymposium_agents.engines.transformers import base_of
+from gymposium_agents.lora.saving import save_lora
 from gymposium_train.config import Optimizer
 from gymposium_train.learner.critic import ValueHead
 from gymposium_train.learner.forward import ForwardPasses, ForwardResult
@@ -35,8 +36,8 @@ from gymposium_train.learner.precision import Masters, learn_in_float32, toleran
 from gymposium_train.learner.protocol import AuxiliarySft, Demonstration, Pair
 from gymposium_train.learner.reference import Reference
 from gymposium_train.learner.stepping import Stepper
+from gymposium_train.learner.tensor_files import read_tensors, write_tensors
 from gymposium_train.learner.tensors import gather, put_back
-from gymposium_train.objective.mismatch import mismatch_kl
 from gymposium_train.parallel.world import ALONE, Processes
 from gymposium_train.rows import Row, Tokens, described
 
@@ -149,7 +150,7 @@ class LocalLearner:
             with self._training():
                 for _, result in self._passes.rows(batch, entropy=True, frozen=not policy_learns):
                     if first:
-                        _note_start(mine, result, self.loss.proximal(result.batch))
+                        self.loss.note_start(result.batch, result.logprobs, mine)
                     loss = self._loss(result, turns, entropy_weight, kl_weight, policy_learns, mine)
                     (batches * loss).backward()  # type: ignore[no-untyped-call]
                 if auxiliary_sft is not None:
@@ -180,13 +181,28 @@ class LocalLearner:
         return self._of_all_processes(metrics).means()
 
     def in_float32(self) -> AbstractContextManager[None]:
+        """Let the model that is played and saved hold the weights in float32 inside the block, as they are learned.
+        Outside the block they may be rounded to the type in which the model computes."""
         return self._masters.in_model()
 
+    def save_state(self, directory: Path) -> None:
+        """Write the tensors and, if a LoRA is trained, also that in the form that PEFT and vLLM load."""
+        if hasattr(self.model, "peft_config"):
+            save_lora(self.model, directory)
+        write_tensors(self.tensors(), directory)
+
+    def load_state(self, directory: Path) -> None:
+        with read_tensors(directory) as tensors:
+            self.load(tensors)
+
     def tensors(self) -> Iterator[tuple[str, Tensor]]:
+        """The learner's state for a checkpoint, tensor by tensor, each after its name."""
         counts = {"policy_version": self.policy_version, "bad_in_a_row": self._stepper.bad_in_a_row}
         return gather(self._stepper, self.reference, counts, self.world)
 
     def load(self, tensors: Mapping[str, Tensor] | None) -> None:
+        """Restore the state that `tensors` gave. In a learner of several processes only the first one gets it; the
+        others get None. Raises `GymposiumError` if it is the state of a learner with other settings."""
         counts = put_back(tensors, self._stepper, self.reference, self.world)
         self._masters.copy_to_model()
         self.policy_version, self._stepper.bad_in_a_row = counts["policy_version"], counts["bad_in_a_row"]
@@ -284,13 +300,3 @@ class LocalLearner:
         for annotated in self.world.all_gather({places[id(row)]: row.spans for row in mine}):
             for n, spans in annotated.items():
                 rows[n].spans = spans
-
-
-@torch.no_grad()
-def _note_start(metrics: Metrics, result: ForwardResult, old: Tensor) -> None:
-    """Record the difference between the learner's log-probabilities and the engine's before the first optimizer step,
-    and that between the learner's and those that ratios are taken against."""
-    logprobs, batch = result.logprobs, result.batch
-    metrics.add("train/mismatch_kl", float(mismatch_kl(logprobs, batch.engine).sum()), len(logprobs))
-    if len(logprobs):
-        metrics.peak("train/first_log_ratio", float((logprobs - old).abs().max()))

@@ -18,7 +18,7 @@ from gymposium_train.learner.metrics import Metrics
 from gymposium_train.learner.token_batch import TokenBatch
 from gymposium_train.objective.diagnostics import approx_kl
 from gymposium_train.objective.make import make_objective
-from gymposium_train.objective.mismatch import masked, masked_turns, truncated
+from gymposium_train.objective.mismatch import masked, masked_turns, mismatch_kl, truncated
 from gymposium_train.objective.ppo import Ppo, PpoSettings
 from gymposium_train.objective.protocol import Objective, PolicyTokens
 from gymposium_train.objective.terms import importance, k2, k3, k3_straight_through, value_loss
@@ -70,9 +70,17 @@ class Loss:
         assert batch.old is not None
         return batch.old
 
+    @torch.no_grad()
+    def note_start(self, batch: TokenBatch, logprobs: Tensor, metrics: Metrics) -> None:
+        """Record the difference between the learner's log-probabilities [M] and the engine's before the first optimizer
+        step, and that between the learner's and those that ratios are taken against."""
+        metrics.add("train/mismatch_kl", float(mismatch_kl(logprobs, batch.engine).sum()), len(logprobs))
+        if len(logprobs):
+            metrics.peak("train/first_log_ratio", float((logprobs - self.proximal(batch)).abs().max()))
+
     def policy(self, batch: TokenBatch, logprobs: Tensor, kl_weight: float, metrics: Metrics) -> Tensor:
         """The policy's loss with its KL term. `logprobs` [M] are those of the policy that learns."""
-        old, correction = self.proximal(batch), self._correction(batch)
+        old, correction = self.proximal(batch), self.correction(batch)
         tokens = PolicyTokens(logprobs, old, batch.advantages, batch.turn, batch.old, batch.reference)
         total = (self.objective(tokens) * correction * batch.weights).sum()
         share = float(batch.weights.sum())
@@ -100,7 +108,7 @@ class Loss:
         metrics.add("train/value_loss", loss.item(), len(values) / turns)
         return self.critic.weight * loss
 
-    def _correction(self, batch: TokenBatch) -> Tensor:
+    def correction(self, batch: TokenBatch) -> Tensor:
         """[M]: the weights that correct for the difference between the engine that sampled the tokens and the policy
         that ratios are taken against; 1 with `bypass`, where the two are the same."""
         if not isinstance(self.mismatch, Decoupled):

@@ -1,16 +1,14 @@
 """The protocol of a learner: rows of tokens in, optimizer steps out.
 
 A learner sees no games, matches or episodes. `LocalLearner` learns in this process; `DistributedLearner` is split over
-several processes.
+several processes. The learners of other backends are theirs (`gymposium_train.backends`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import NamedTuple, Protocol
-
-from torch import Tensor
 
 from gymposium_train.rows import Row, Tokens
 
@@ -107,16 +105,11 @@ class Learner(Protocol):
         """Replace the reference policy, if there is one, by the current policy."""
         ...
 
-    def tensors(self) -> Iterator[tuple[str, Tensor]]:
-        """The learner's state for a checkpoint, tensor by tensor, each after its name."""
+    def save_state(self, directory: Path) -> None:
+        """Write the learner's state for a checkpoint into a directory that exists."""
         ...
 
-    def load(self, tensors: Mapping[str, Tensor] | None) -> None:
-        """Restore the state that `tensors` gave. In a learner of several processes only the first one gets it; the
-        others get None. Raises `GymposiumError` if it is the state of a learner with other settings."""
-        ...
-
-    def in_float32(self) -> AbstractContextManager[None]:
-        """Let the model that is played and saved hold the weights in float32 inside the block, as they are learned.
-        Outside the block they may be rounded to the type in which the model computes."""
+    def load_state(self, directory: Path) -> None:
+        """Restore the state that `save_state` wrote. Raises `GymposiumError` if it is the state of a learner with other
+        settings."""
         ...

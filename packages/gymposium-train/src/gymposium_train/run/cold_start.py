@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain, islice
-from pathlib import Path
 
 from gymposium.driver import MatchResult
 from gymposium.reading import read
@@ -16,10 +15,11 @@ from gymposium.runs.curves import COLD_START
 from gymposium.streams import stream
 from gymposium.tools.reader import ToolsReader
 from gymposium_agents.loading import LoadedModel
-from gymposium_agents.player import reader_of
+from gymposium_agents.player import over, reader_of
 from gymposium_agents.settings import form_of
 from gymposium_agents.small import make_small_model
 from gymposium_agents.tokens import Sampling, TokenRequest
+from gymposium_train.backends.protocol import LearningModel
 from gymposium_train.cold_start import (
     Ending,
     Lesson,
@@ -35,13 +35,10 @@ from gymposium_train.cold_start import (
 )
 from gymposium_train.config import Prompting, TrainConfig
 from gymposium_train.directory import is_whole, written_whole
-from gymposium_train.learner import LocalLearner
-from gymposium_train.learner.loss import Loss
 from gymposium_train.learner.protocol import Demonstration
 from gymposium_train.live import StageBar
 from gymposium_train.progress import say
 from gymposium_train.run.measures import curve_point
-from gymposium_train.run.models import greedy, load, untaught
 from gymposium_train.run.under_way import UnderWay
 
 TOKENIZER_LESSONS = 10_000
@@ -80,7 +77,8 @@ def start(run: UnderWay) -> None:
                 make_small_model(staging, texts, seed=config.seed, size=size, moves=moves)
                 config.prompting.player_settings().save(staging)
         if teaches:
-            _teach(run, chain([first], lots), bar, began)
+            with run.backend.imitating(run.start) as model:
+                _teach(run, model, chain([first], lots), bar, began)
 
 
 def lessons(run: UnderWay, file: str, tag: str, progress: Callable[[], object] = lambda: None) -> Iterator[Lots]:
@@ -116,23 +114,22 @@ def lessons(run: UnderWay, file: str, tag: str, progress: Callable[[], object] =
             yield [play.lot(wanted) for play in plays]
 
 
-def as_tokens(run: UnderWay, lots: Iterable[Lots], loaded: LoadedModel) -> Iterator[tuple[Lots, list[Lessons]]]:
+def as_tokens(run: UnderWay, lots: Iterable[Lots], model: LearningModel) -> Iterator[tuple[Lots, list[Lessons]]]:
     """Yield the lots, each with its tokens of the model. A lot that files give again is not tokenized again."""
     before: Lots | None = None
     tokens: list[Lessons] = []
     for lot in lots:
         if lot is not before:
-            before, tokens = lot, tokens_of(run, lot, loaded)
+            before, tokens = lot, tokens_of(run, lot, model)
         yield lot, tokens
 
 
-def tokens_of(run: UnderWay, lots: Lots, loaded: LoadedModel) -> list[Lessons]:
+def tokens_of(run: UnderWay, lots: Lots, model: LearningModel) -> list[Lessons]:
     """The lots as tokens of the model."""
-    config = run.config
-    context = int(loaded.model.config.get_text_config(decoder=True).max_position_embeddings)
-    room = min(config.optimizer.max_row or context, context)
-    form = reader_of(config.prompting.reply, loaded.chat)
-    return [tokenized(lot, loaded.chat, room=room, max_tokens=config.prompting.room, form=form) for lot in lots]
+    config, chat = run.config, model.chat
+    room = min(config.optimizer.max_row or model.context, model.context)
+    form = reader_of(config.prompting.reply, chat)
+    return [tokenized(lot, chat, room=room, max_tokens=config.prompting.room, form=form) for lot in lots]
 
 
 def batches_of(
@@ -143,28 +140,20 @@ def batches_of(
     return batches([lot.demonstrations for lot in tokens], size, seed, *key, first=first)
 
 
-def auxiliary_sft(run: UnderWay, loaded: LoadedModel) -> Callable[[int], Iterator[list[Demonstration]]] | None:
+def auxiliary_sft(run: UnderWay, model: LearningModel) -> Callable[[int], Iterator[list[Demonstration]]] | None:
     """For each step of reinforcement learning, batches of lessons to imitate in its optimizer steps; None without
     `sft`. The lessons are those of the cold start's first lot."""
     settings = run.config.sft
     if settings is None:
         return None
-    lots = [lot.demonstrations for lot in tokens_of(run, next(lessons(run, "cold_start", "cold-start")), loaded)]
+    lots = [lot.demonstrations for lot in tokens_of(run, next(lessons(run, "cold_start", "cold-start")), model)]
     return partial(batches, lots, settings.batch, run.config.seed, "beside")
 
 
-def imitator(config: TrainConfig, loaded: LoadedModel, dumps: Path) -> LocalLearner:
-    """The learner of all weights of a model that imitates."""
-    loss = Loss(legality=config.legality_weight)
-    return LocalLearner(loaded.model, loaded.pad, config.optimizer, loss=loss, dumps=dumps)
-
-
-def _teach(run: UnderWay, lots: Iterator[Lots], bar: StageBar, began: float) -> None:
+def _teach(run: UnderWay, model: LearningModel, lots: Iterator[Lots], bar: StageBar, began: float) -> None:
     """Imitate the lots and save the model. Before a lot is learned from, the model replies to some of its prompts; the
     cold start ends soon after few enough of these replies fail, or its share of the budget is used."""
     config, settings, directory = run.config, run.config.cold_start, run.directory
-    loaded = load(config, untaught(directory, config), whole=True)
-    learner = imitator(config, loaded, directory.dumps)
     directory.forget(COLD_START, 0)
     ending, counts, measured = Ending(settings.steps), Counter[str](), dict[str, float]()
     last_point, points = began, dict[str, float]()
@@ -173,15 +162,16 @@ def _teach(run: UnderWay, lots: Iterator[Lots], bar: StageBar, began: float) -> 
         """Measure a point of the learning curve, whose time is no part of the cold start's."""
         nonlocal began, last_point
         before = time.process_time()
-        points.update(curve_point(run, f"curve-cold-{step}", greedy(config, loaded, "lm:cold_start"))[0])
+        player = over("lm:cold_start", model.engine(), model.chat, config.prompting.player_settings())
+        points.update(curve_point(run, f"curve-cold-{step}", player)[0])
         last_point = time.process_time()
         began += last_point - before
 
     def material() -> Iterator[list[Demonstration]]:
-        for number, (lot, tokens) in enumerate(as_tokens(run, lots, loaded)):
+        for number, (lot, tokens) in enumerate(as_tokens(run, lots, model)):
             step = number * LOT_STEPS
             if number and settings.failed:
-                measured["train/sft_failed"] = failed_share(loaded, config.prompting, lot, config.seed, step)
+                measured["train/sft_failed"] = failed_share(model, config.prompting, lot, config.seed, step)
                 # random players teach the form of replies and no more, players in files also what to reply
                 formed = measured["train/sft_failed"] <= settings.failed and not settings.data
                 if formed or run.budget_used(began) >= BUDGET_SHARE:
@@ -194,34 +184,32 @@ def _teach(run: UnderWay, lots: Iterator[Lots], bar: StageBar, began: float) -> 
                 _say_what_is_long(config, counts)
             yield from islice(batches_of(tokens, run, first=step), LOT_STEPS)
 
-    for metrics in imitate(learner, material(), settings, progress=ending):
+    for metrics in imitate(model.learner, material(), settings, progress=ending):
         run.watchers.stepped(COLD_START, int(metrics.pop("step")), metrics | measured | points)
         points.clear()
         failed = f", {measured['train/sft_failed']:.1%} of replies fail" if measured else ""
         bar.advance(f"loss {metrics['train/sft_loss']:.3f}{failed}")
         run.interruption.stop_here()
-    with learner.in_float32(), written_whole(directory.cold_start) as staging:
-        loaded.save(staging)
-        config.prompting.player_settings().save(staging)
-        directory.add_results(
-            cold_start={name: counts[name] for name in ("replies", "too_long", "cut_off")},
-            cold_start_cpu_seconds=time.process_time() - began,
-        )
+    directory.add_results(
+        cold_start={name: counts[name] for name in ("replies", "too_long", "cut_off")},
+        cold_start_cpu_seconds=time.process_time() - began,
+    )
+    model.save(directory.cold_start)
 
 
-def failed_share(loaded: LoadedModel, prompting: Prompting, lots: Lots, seed: int, step: int) -> float:
+def failed_share(model: LearningModel | LoadedModel, prompting: Prompting, lots: Lots, seed: int, step: int) -> float:
     """The share of the model's replies to the lessons' prompts that are no legal move, of at most `TRIED` replies at
     temperature 1. Where the lesson's reply is a call of a tool, any call is a legal move."""
-    rng, engine = stream(seed, "tried", step), loaded.engine()
+    rng, engine = stream(seed, "tried", step), model.engine()
     drawn = [lesson for lot in lots for lesson in rng.sample(lot, min(len(lot), max(1, TRIED // len(lots))))]
-    prompts = [(lesson, prompt_of(lesson, loaded.chat)) for lesson in drawn]
+    prompts = [(lesson, prompt_of(lesson, model.chat)) for lesson in drawn]
     tried = [(lesson, prompt) for lesson, prompt in prompts if len(prompt) < engine.context]
     requests = [TokenRequest(prompt, stream(seed, "tried", step, n)) for n, (_, prompt) in enumerate(tried)]
     completions = engine.generate(requests, Sampling(1.0, prompting.room))
-    form = reader_of(prompting.reply, loaded.chat)
+    form = reader_of(prompting.reply, model.chat)
     readings = (
         read(
-            loaded.chat.read(completion.ids),
+            model.chat.read(completion.ids),
             lesson.legal,
             form.bound(lesson.tools) if isinstance(form, ToolsReader) else form,
             None,

@@ -12,12 +12,12 @@ from itertools import islice
 from pathlib import Path
 
 from gymposium.runs.curves import CONTROL
-from gymposium_agents.loading import LoadedModel
+from gymposium_train.backends.local_model import LocalModel, imitator
+from gymposium_train.backends.models import load, taught
 from gymposium_train.cold_start import imitate
 from gymposium_train.directory import is_whole, written_whole
 from gymposium_train.learner.protocol import Demonstration
-from gymposium_train.run.cold_start import LOT_STEPS, as_tokens, batches_of, imitator, lessons
-from gymposium_train.run.models import load, taught
+from gymposium_train.run.cold_start import LOT_STEPS, as_tokens, batches_of, lessons
 from gymposium_train.run.under_way import UnderWay
 
 STAGE = "Control (more SFT), CPU seconds"
@@ -54,12 +54,13 @@ def learn(
     config = run.config
     loaded = load(config, taught(run.directory, config), whole=True)
     learner = imitator(config, loaded, run.directory.dumps)
+    model = LocalModel(config, loaded, learner)
     began = time.process_time()
 
     def spent(step: int) -> float:
         return (time.process_time() - began) / seconds if step and seconds else float(step)
 
-    for metrics in imitate(learner, _material(run, loaded), config.cold_start, progress=spent):
+    for metrics in imitate(learner, _material(run, model), config.cold_start, progress=spent):
         stepped({**metrics, "perf/cpu_seconds": time.process_time() - began})
     cpu = time.process_time() - began
     with learner.in_float32(), written_whole(run.directory.control) as staging:
@@ -68,7 +69,7 @@ def learn(
         finish(cpu, staging)
 
 
-def _material(run: UnderWay, loaded: LoadedModel) -> Iterator[list[Demonstration]]:
+def _material(run: UnderWay, model: LocalModel) -> Iterator[list[Demonstration]]:
     """Batches of fresh random matches, lot by lot, or of the cold start's files in another order."""
-    for number, (_, tokens) in enumerate(as_tokens(run, lessons(run, "control", "control"), loaded)):
+    for number, (_, tokens) in enumerate(as_tokens(run, lessons(run, "control", "control"), model)):
         yield from islice(batches_of(tokens, run, "control", number), LOT_STEPS)

@@ -14,6 +14,7 @@ from gymposium.cli.resume import command_line
 from gymposium.games.registry import load_game
 from gymposium.loggers.make import close_loggers, make_loggers
 from gymposium.loggers.protocol import LoggerStart
+from gymposium_train.backends.models import chat_of, player_from, untaught
 from gymposium_train.callbacks import Callback
 from gymposium_train.checkpoints import complete_checkpoints, step_of
 from gymposium_train.config import TrainConfig
@@ -30,7 +31,6 @@ from gymposium_train.run.cold_start import start
 from gymposium_train.run.control import control
 from gymposium_train.run.fitting import fitted
 from gymposium_train.run.measures import measure, measure_anchors
-from gymposium_train.run.models import chat_of, player_from, taught, trained, untaught
 from gymposium_train.run.together import check_processes, leading
 from gymposium_train.run.training import reinforce
 from gymposium_train.run.under_way import UnderWay
@@ -95,13 +95,12 @@ def _stages(run: UnderWay) -> None:
     directory, config = run.directory, run.config
     start(run)
     _say_what_the_template_does(run)
-    measure(run, "cold start", partial(player_from, directory, config, taught(directory, config)), step=0)
+    measure(run, "cold start", partial(run.backend.player, run.start, "cold start"), step=0)
     if config.steps != 0:
         with control_beside(run):
             reinforce(run)
-            model, adapter = trained(directory, config)
             steps = directory.results()["steps"]
-            measure(run, "trained", partial(player_from, directory, config, model, adapter), step=steps)
+            measure(run, "trained", partial(run.backend.player, run.start, "trained"), step=steps)
         if config.control:
             control(run)
             measure(run, "control", partial(player_from, directory, config, directory.control))

@@ -14,6 +14,7 @@ from gymposium.errors import GymposiumError
 from gymposium.rewards.grammar import make_reward
 from gymposium.runs.curves import TRAIN
 from gymposium_train.ahead import Ahead, Taken
+from gymposium_train.backends.protocol import LearningModel
 from gymposium_train.checkpoints import (
     complete_checkpoints,
     load_checkpoint,
@@ -33,8 +34,6 @@ from gymposium_train.run.best import Best
 from gymposium_train.run.cold_start import auxiliary_sft
 from gymposium_train.run.health import FAILED_LIMIT, MOST_SETBACKS, Health, failed_replies, failed_share, some_replies
 from gymposium_train.run.measures import curve_point, returns_before
-from gymposium_train.run.models import save_trained, taught, trained
-from gymposium_train.run.together import learning
 from gymposium_train.run.under_way import UnderWay
 from gymposium_train.samples_file import SamplesFile
 from gymposium_train.trainee import make_trainee
@@ -50,15 +49,25 @@ MAX_IDLE_STEPS = 10
 
 def reinforce(run: UnderWay) -> None:
     """Train the model by reinforcement learning, from the newest checkpoint if there is one."""
-    directory, config, credit = run.directory, run.config, make_credit(run.config.credit)
-    _, adapter = trained(directory, config)
-    result = directory.model if adapter is None else adapter
+    directory, config = run.directory, run.config
+    result = directory.model if config.model.tune == "full" else directory.adapter
     if is_whole(result):
         return
     pace = Pace(config, used=directory.results().get("cold_start_cpu_seconds", 0.0))
+    with run.backend.reinforcing(run.start) as model:
+        steps = _reinforced(run, model, pace)
+        # before the result is whole, after which a resumed run does nothing here
+        directory.add_results(
+            train_cpu_seconds=steps.cpu, steps=steps.done, kept_step=steps.kept, setbacks=steps.health.setbacks
+        )
+        model.save(result)
+
+
+def _reinforced(run: UnderWay, model: LearningModel, pace: Pace) -> _Steps:
+    """Take all steps. Returns them when they are done, and engines and source are closed."""
+    directory, config, credit = run.directory, run.config, make_credit(run.config.credit)
     with (
-        learning(config, taught(directory, config), directory.dumps, run.world) as (loaded, learner),
-        make_trainee(config, directory.path, loaded, learner, run.games) as trainee,
+        make_trainee(config, directory.path, model, run.games) as trainee,
         run.recorder("train") as record,
         ExitStack() as resources,
     ):
@@ -76,7 +85,7 @@ def reinforce(run: UnderWay) -> None:
             directory.samples_file,
             config.samples,
             config.steps,
-            loaded.chat.pieces,
+            model.chat.pieces,
             critic=credit.critic is not None,
             show=say,
         )
@@ -88,28 +97,23 @@ def reinforce(run: UnderWay) -> None:
             reward=make_reward(config.reward),
             pace=pace,
             keep=samples.keep,
-            auxiliary_sft=auxiliary_sft(run, loaded),
+            auxiliary_sft=auxiliary_sft(run, model),
         )
-        steps = _Steps(run, training, loaded.model)
+        steps = _Steps(run, training)
         directory.forget(TRAIN, steps.done)
         trainee.publish()
         steps.take()
         for remark in training.reward.remarks():
             say(remark, style="yellow")
-    with learner.in_float32():
-        # before the result is whole, after which a resumed run does nothing here
-        directory.add_results(
-            train_cpu_seconds=steps.cpu, steps=steps.done, kept_step=steps.kept, setbacks=steps.health.setbacks
-        )
-        save_trained(config, loaded, result)
+        return steps
 
 
 class _Steps:
     """The steps of a run: how many are done, at what cost, and the state to which the run goes back if an update spoilt
     the policy."""
 
-    def __init__(self, run: UnderWay, training: Training, model: Any) -> None:
-        self._run, self._training, self._model = run, training, model
+    def __init__(self, run: UnderWay, training: Training) -> None:
+        self._run, self._training = run, training
         self._pace, self._begin = training.pace, training.pace.used
         self.done = 0
         """Number of steps done."""
@@ -328,7 +332,7 @@ class _Steps:
     def _save(self) -> None:
         run, keep = self._run, self._run.config.checkpoints.keep
         learner, state = self._training.trainee.learner, self._state()
-        saved = save_checkpoint(run.directory.checkpoints, learner, self._model, state, keep=keep, besides=self._good)
+        saved = save_checkpoint(run.directory.checkpoints, learner, state, keep=keep, besides=self._good)
         self._saved = complete_checkpoints(run.directory.checkpoints)
         run.watchers.saved(saved)
 
@@ -336,7 +340,7 @@ class _Steps:
         """Keep the weights as the best so far, beside those of the best before, until a checkpoint says so."""
         if self._run.config.checkpoints.best and self._run.config.evaluation.every != 0 and self._run.games:
             learner, directory = self._training.trainee.learner, self._run.directory.best
-            save_checkpoint(directory, learner, self._model, self._state(), keep=2)
+            save_checkpoint(directory, learner, self._state(), keep=2)
 
     def _state(self) -> dict[str, Any]:
         return {

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from gymposium.driver import MatchResult
 from gymposium.games.protocol import Game
 from gymposium.records import RecordWriter
+from gymposium_train.backends.protocol import Backend, BackendStart, make_backend
 from gymposium_train.config import TrainConfig
 from gymposium_train.directory import RunDirectory
 from gymposium_train.live import StageBar, View
@@ -33,6 +34,16 @@ class UnderWay:
     """The processes of the run."""
     _recorded: dict[str, set[str]] = field(default_factory=dict)
     """Ids of the matches in each record file."""
+
+    @property
+    def start(self) -> BackendStart:
+        """The run as its backend sees it."""
+        return BackendStart(config=self.config, directory=self.directory, world=self.world)
+
+    @property
+    def backend(self) -> Backend:
+        """What holds the model that learns."""
+        return make_backend(self.start)
 
     def budget_used(self, began: float) -> float:
         """The share of the run's budget that this process has used since the CPU time `began`; 0 for a run whose steps

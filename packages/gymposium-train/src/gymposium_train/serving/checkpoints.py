@@ -7,11 +7,10 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from gymposium.errors import GymposiumError
+from gymposium_train.backends.protocol import BackendStart, make_backend
 from gymposium_train.checkpoints import complete_checkpoints, step_of
 from gymposium_train.config import TrainConfig
 from gymposium_train.directory import RunDirectory, is_whole
-from gymposium_train.run.models import promote
 from gymposium_train.serving.errors import NotFound
 
 
@@ -34,10 +33,12 @@ class ServedCheckpoints:
         """Keep the weights of a checkpoint as a model or adapter to use. Promoting it again changes nothing. Raises
         `NotFound` if there is no such checkpoint."""
         run = RunDirectory(self.directory)
+        place = run.promoted / f"step-{step:05d}"
         with self._one_at_a_time:
-            try:
-                place = promote(run, self.config, step)
-            except GymposiumError as error:
-                raise NotFound(str(error)) from None
-        assert is_whole(place), "it was written completely"
+            if not is_whole(place):
+                saved = next((path for path in complete_checkpoints(run.checkpoints) if step_of(path) == step), None)
+                if saved is None:
+                    raise NotFound(f"There is no checkpoint of step {step}. A run keeps its newest ones.")
+                start = BackendStart(config=self.config, directory=run)
+                make_backend(start).export(start, saved, place)
         return {"step": step, "promoted": True, "directory": str(place.resolve())}

@@ -21,6 +21,7 @@ from collections.abc import Iterable
 import pluggy
 
 from gymposium.plugins.specs import (
+    BackendSpec,
     CommandSpec,
     CreditSpec,
     EngineSpec,
@@ -124,6 +125,17 @@ def gymposium_sources() -> Iterable[SourceSpec]:
 
 
 @hookspec
+def gymposium_backends() -> Iterable[BackendSpec]:
+    """Offer backends for training runs, which hold the model that learns, each by the name that `backend.kind` gives in
+    a config.
+
+    Example: `yield BackendSpec(name="remote", summary="Learning on a service.", entry_point="remote.backend:Remote",
+    settings="remote.settings:RemoteSettings")`
+    """
+    raise NotImplementedError
+
+
+@hookspec
 def gymposium_executors() -> Iterable[ExecutorSpec]:
     """Offer executors, which play the matches of runs, each by the name that `--executor` gives.
 
@@ -150,6 +162,7 @@ HOOKS: dict[str, type[Spec]] = {
     "gymposium_credits": CreditSpec,
     "gymposium_objectives": ObjectiveSpec,
     "gymposium_sources": SourceSpec,
+    "gymposium_backends": BackendSpec,
     "gymposium_executors": ExecutorSpec,
     "gymposium_commands": CommandSpec,
 }

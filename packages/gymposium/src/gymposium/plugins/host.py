@@ -30,6 +30,7 @@ from gymposium.plugins.crashes import Crashes
 from gymposium.plugins.hookspecs import API_VERSION, HOOKS, PROJECT
 from gymposium.plugins.offers import Offer, canonical, offers
 from gymposium.plugins.specs import (
+    BackendSpec,
     CommandSpec,
     ConfiguredSpec,
     CreditSpec,
@@ -99,6 +100,7 @@ class Host:
         self.credits: dict[str, CreditSpec] = self._specs[CreditSpec]
         self.objectives: dict[str, ObjectiveSpec] = self._specs[ObjectiveSpec]
         self.sources: dict[str, SourceSpec] = self._specs[SourceSpec]
+        self.backends: dict[str, BackendSpec] = self._specs[BackendSpec]
         self.executors: dict[str, ExecutorSpec] = self._specs[ExecutorSpec]
         self.commands: dict[str, CommandSpec] = self._specs[CommandSpec]
         self._claims: dict[_Claim, str] = {}

@@ -319,6 +319,16 @@ class SourceSpec(ConfiguredSpec):
     kind = "source"
 
 
+class BackendSpec(ConfiguredSpec):
+    """A backend that a plugin offers, which holds the model that learns: `backend.kind = NAME` in a training config.
+    `entry_point` resolves to a callable that takes the settings, a subclass of
+    `gymposium_train.config.backend.BackendSettings` whose `kind` is the name, and returns a
+    `gymposium_train.backends.protocol.Backend`. The callable is imported when a config is checked, so its module must
+    import nothing heavy."""
+
+    kind = "backend"
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class EngineSpec(ConfiguredSpec):
     """An engine that samples the replies of a language model, for training runs and for `lm:` players.
@@ -336,6 +346,8 @@ class EngineSpec(ConfiguredSpec):
     shares_learner: bool = False
     """True if it samples from the learner's own model in memory. Rollouts then cannot overlap updates, and the learner
     must run in one process."""
+    backend: str = "local"
+    """The backend whose models it plays (`backend.kind`)."""
     all_weights: bool = False
     """True if it can play a model of which all weights are trained (`model.tune = "full"`). The engine must then be a
     `gymposium_agents.engines.transformers.TransformersEngine`. False if it can only load LoRA adapters."""

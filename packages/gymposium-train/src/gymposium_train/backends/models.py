@@ -1,4 +1,4 @@
-"""The models of a run: their directories, and how they are loaded."""
+"""The models of a run on this machine: their directories, and how they are loaded."""
 
 from __future__ import annotations
 
@@ -6,17 +6,16 @@ from pathlib import Path
 
 import torch
 
-from gymposium.errors import GymposiumError
 from gymposium.streams import stream
 from gymposium_agents.chat import Chat
 from gymposium_agents.loading import LoadedModel, load_chat, load_model
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.lora.saving import save_lora
 from gymposium_agents.player import LanguageModelPlayer, over
-from gymposium_train.checkpoints import complete_checkpoints, copy_weights, step_of
 from gymposium_train.config import TrainConfig
-from gymposium_train.directory import RunDirectory, is_whole, written_whole
+from gymposium_train.directory import RunDirectory, written_whole
 from gymposium_train.learner.precision import compute_type
+from gymposium_train.learner.tensor_files import copy_weights
 
 
 def untaught(directory: RunDirectory, config: TrainConfig) -> str | Path:
@@ -62,26 +61,17 @@ def trainable(config: TrainConfig, name: str | Path) -> LoadedModel:
     return loaded
 
 
-def promote(directory: RunDirectory, config: TrainConfig, step: int) -> Path:
-    """Keep the weights of a checkpoint in `promoted/`: a model, or the adapter if a LoRA is trained. Returns the
-    directory. Raises `GymposiumError` if the checkpoint is not there."""
-    target = directory.promoted / f"step-{step:05d}"
-    if is_whole(target):
-        return target
-    saved = next((path for path in complete_checkpoints(directory.checkpoints) if step_of(path) == step), None)
-    if saved is None:
-        raise GymposiumError(f"There is no checkpoint of step {step}. A run keeps its newest ones.")
+def export(directory: RunDirectory, config: TrainConfig, checkpoint: Path, target: Path) -> None:
+    """Write the weights of a checkpoint as a model, or as the adapter if a LoRA is trained."""
     loaded = trainable(config, taught(directory, config))
-    copy_weights(saved, loaded.model)
+    copy_weights(checkpoint, loaded.model)
     save_trained(config, loaded, target)
-    return target
 
 
 def save_trained(config: TrainConfig, loaded: LoadedModel, target: Path) -> None:
-    """Write what reinforcement learning trained: a model, or the adapter if a LoRA is trained; with the settings of its
-    player."""
+    """Write what was trained: a model, or the adapter if a LoRA was trained; with the settings of its player."""
     with written_whole(target) as staging:
-        if config.model.tune == "lora":
+        if hasattr(loaded.model, "peft_config"):
             save_lora(loaded.model, staging)
         else:
             loaded.save(staging)

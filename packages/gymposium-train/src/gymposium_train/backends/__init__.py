@@ -1,0 +1,1 @@
+"""Backends, which hold the model that learns: on this machine, or elsewhere."""

@@ -1,0 +1,100 @@
+"""A model on this machine that learns, in one process or in several that torchrun started."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from gymposium_agents.chat import Chat
+from gymposium_agents.engines.adapters import lora_digest
+from gymposium_agents.engines.transformers import TransformersEngine
+from gymposium_agents.loading import LoadedModel
+from gymposium_train.backends.models import load, save_trained, taught, trainable, untaught
+from gymposium_train.backends.protocol import BackendStart
+from gymposium_train.config import TrainConfig
+from gymposium_train.learner import LocalLearner, Loss
+from gymposium_train.learner.distributed import DistributedLearner
+from gymposium_train.parallel.world import Processes
+from gymposium_train.publishing import Publisher, make_publisher
+
+
+@dataclass(frozen=True, slots=True)
+class LocalModel:
+    """A model in memory with its learner (a `LearningModel`)."""
+
+    config: TrainConfig
+    loaded: LoadedModel
+    """The model as it is played and saved."""
+    learner: LocalLearner | DistributedLearner
+
+    @property
+    def chat(self) -> Chat:
+        return self.loaded.chat
+
+    @property
+    def context(self) -> int:
+        return int(self.loaded.model.config.get_text_config(decoder=True).max_position_embeddings)
+
+    @property
+    def digest(self) -> Callable[[], str] | None:
+        model = self.loaded.model
+        return partial(lora_digest, model) if hasattr(model, "peft_config") else None
+
+    def engine(self) -> TransformersEngine:
+        return self.loaded.engine()
+
+    def publisher(self, name: str, directory: Path, resources: ExitStack) -> Publisher:
+        return make_publisher(self.config, name, directory, self.loaded, resources)
+
+    def save(self, target: Path) -> None:
+        with self.learner.in_float32():
+            save_trained(self.config, self.loaded, target)
+
+
+@dataclass(frozen=True, slots=True)
+class LearningBegins:
+    """The message that reinforcement learning begins, with the data that the other processes need."""
+
+    config: TrainConfig
+    model: str | Path
+
+
+@contextmanager
+def imitating(start: BackendStart) -> Iterator[LocalModel]:
+    """The model before the cold start, of which all weights learn in this process."""
+    loaded = load(start.config, untaught(start.directory, start.config), whole=True)
+    yield LocalModel(start.config, loaded, imitator(start.config, loaded, start.directory.dumps))
+
+
+def imitator(config: TrainConfig, loaded: LoadedModel, dumps: Path) -> LocalLearner:
+    """The learner of all weights of a model that imitates."""
+    loss = Loss(legality=config.legality_weight)
+    return LocalLearner(loaded.model, loaded.pad, config.optimizer, loss=loss, dumps=dumps)
+
+
+@contextmanager
+def reinforcing(start: BackendStart) -> Iterator[LocalModel]:
+    """The model after the cold start, and its learner. If several processes learn, the model that is played and saved
+    is a copy in the CPU's memory."""
+    config, world, dumps = start.config, start.world, start.directory.dumps
+    model = taught(start.directory, config)
+    loaded = trainable(config, model)
+    if world.size == 1:
+        yield LocalModel(config, loaded, local_learner(config, loaded, world, dumps))
+        return
+    world.command(LearningBegins(config, model))
+    whole = LoadedModel(loaded.model.to("cpu"), loaded.chat)
+    loaded = trainable(config, model)
+    learner = DistributedLearner(local_learner(config, loaded, world, dumps), whole.model)
+    with learner.leading():
+        yield LocalModel(config, whole, learner)
+
+
+def local_learner(
+    config: TrainConfig, loaded: LoadedModel, world: Processes, dumps: Path | None = None
+) -> LocalLearner:
+    """This process's learner for reinforcement learning."""
+    return LocalLearner(loaded.model, loaded.pad, config.optimizer, loss=Loss.of(config), dumps=dumps, world=world)

@@ -1,0 +1,28 @@
+"""Settings of the backend: where the model that learns is held."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from gymposium.plugins.host import host
+from gymposium_train.settings import Settings
+from gymposium_train.variants import Variants, from_plugins
+
+
+class BackendSettings(Settings):
+    """Base class of the settings of a backend."""
+
+    kind: str
+    """Where the model learns."""
+
+
+class LocalSettings(BackendSettings):
+    """The model learns on this machine, with torch: in this process, or split over the processes that torchrun
+    starts."""
+
+    kind: Literal["local"] = "local"
+    """Where the model learns."""
+
+
+BACKENDS = Variants(BackendSettings, from_plugins(lambda: host().backends, BackendSettings), default="local")
+"""The table `[backend]` of a config."""

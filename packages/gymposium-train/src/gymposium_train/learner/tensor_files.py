@@ -1,0 +1,72 @@
+"""Files of named tensors: safetensors of a bounded size, written and read one tensor at a time. Nothing is pickled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+PART = 2**28
+"""Maximum number of bytes of tensors in a file and, beside the learner, in memory; a single tensor may be larger."""
+
+
+def write_tensors(tensors: Iterable[tuple[str, Tensor]], directory: Path) -> None:
+    """Write tensors to files of at most `PART` bytes, or of one tensor, in `directory`. If there are none, nothing is
+    written."""
+    files = 0
+    part: dict[str, Tensor] = {}
+    for name, tensor in tensors:
+        if part and tensor.nbytes + sum(one.nbytes for one in part.values()) > PART:
+            save_file(part, directory / _name(files))
+            files += 1
+            part = {}
+        part[name] = tensor
+    if part:
+        save_file(part, directory / _name(files))
+
+
+@contextmanager
+def read_tensors(directory: Path) -> Iterator[Mapping[str, Tensor]]:
+    """The tensors in a directory by name, inside the block. A tensor is read when it is accessed. Raises
+    `FileNotFoundError` if there is no file of tensors."""
+    files = sorted(directory.glob("learner-*.safetensors")) or [directory / _name(0)]
+    with ExitStack() as opened:
+        yield _Tensors([opened.enter_context(safe_open(file, framework="pt")) for file in files])
+
+
+@torch.no_grad()
+def copy_weights(directory: Path, model: torch.nn.Module) -> None:
+    """Copy the trained weights of a learner's state into a model of the same form."""
+    named = dict(model.named_parameters())
+    with read_tensors(directory) as tensors:
+        for key in tensors:
+            kind, _, name = key.partition("|")
+            if kind == "weights" and name in named:  # a critic is not part of the model
+                named[name].copy_(tensors[key])
+
+
+class _Tensors(Mapping[str, Tensor]):
+    """The tensors of some files by name. A tensor is read when it is accessed."""
+
+    def __init__(self, files: Iterable[Any]) -> None:
+        self._files = {name: file for file in files for name in file.keys()}  # noqa: SIM118 (it is no mapping)
+
+    def __getitem__(self, name: str) -> Tensor:
+        tensor: Tensor = self._files[name].get_tensor(name)
+        return tensor
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._files)
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+
+def _name(number: int) -> str:
+    return f"learner-{number + 1:05d}.safetensors"

@@ -1,0 +1,1 @@
+"""Training on the Tinker service: `gymposium train --backend tinker --model NAME`."""

@@ -1,0 +1,88 @@
+"""The backend `tinker`. The SDK and torch are imported when a run starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gymposium.errors import GymposiumError
+from gymposium_agents.settings import TOOLS
+from gymposium_tinker.refusals import refusals
+from gymposium_tinker.settings import TinkerSettings
+from gymposium_train.config import TrainConfig
+
+if TYPE_CHECKING:
+    from gymposium_agents.player import LanguageModelPlayer
+    from gymposium_tinker.model import TinkerModel
+    from gymposium_train.backends.protocol import BackendStart, Learned
+
+
+class TinkerBackend:
+    """Holds the model of a run on the Tinker service."""
+
+    def __init__(self, settings: TinkerSettings) -> None:
+        self._settings = settings
+
+    def refusals(self, config: TrainConfig) -> Iterator[str]:
+        return refusals(config, self._settings)
+
+    def missing(self, config: TrainConfig) -> Iterator[str]:
+        from gymposium_agents.loading import load_chat
+        from gymposium_agents.player import reader_of
+        from gymposium_tinker.service import base_model, check_tokenizers, offered
+
+        if config.model.name is None:
+            return  # that is refused
+        try:
+            model = base_model(config, self._settings)
+            offered(self._settings, model)
+            chat = load_chat(config.model.name, thinking=config.prompting.thinking, trust=config.model.trust)
+            check_tokenizers(self._settings, model, chat)
+            if config.prompting.reply == TOOLS:
+                reader_of(TOOLS, chat)
+        except GymposiumError as error:
+            yield f"backend.kind = tinker: {error}"
+
+    def outline(self, config: TrainConfig) -> dict[str, str]:
+        where = self._settings.base_url or "the Tinker service"
+        lines = {
+            "model": f"{self._settings.model or config.model.name}, on {where}",
+            "trained": f"a LoRA of rank {config.model.lora.rank}, there",
+        }
+        return lines | ({"price": price} if (price := prices(config)) else {})
+
+    def imitating(self, start: BackendStart) -> AbstractContextManager[TinkerModel]:
+        from gymposium_tinker.model import imitating
+
+        return imitating(start, self._settings)
+
+    def reinforcing(self, start: BackendStart) -> AbstractContextManager[TinkerModel]:
+        from gymposium_tinker.model import reinforcing
+
+        return reinforcing(start, self._settings)
+
+    def player(self, start: BackendStart, learned: Learned) -> LanguageModelPlayer:
+        from gymposium_tinker.model import player
+
+        return player(start, self._settings, learned)
+
+    def export(self, start: BackendStart, checkpoint: Path, target: Path) -> None:
+        from gymposium_tinker.model import export
+
+        export(start, self._settings, checkpoint, target)
+
+
+def prices(config: TrainConfig) -> str:
+    """The forward passes that the settings of a run cost beyond one forward and backward pass of each update, in words;
+    empty if there are none."""
+    passes = []
+    if config.kl.weight > 0:
+        passes.append(f"the reference of kl.estimator={config.kl.estimator} reads every row")
+    if config.mismatch.kind == "decoupled" or (config.kl.weight > 0 and config.kl.estimator == "k1"):
+        passes.append("the policy before the update reads every row")
+    own = config.objective.kind not in ("pg", "ppo", "cispo")
+    if own or (config.kl.weight > 0 and config.kl.estimator != "k1"):
+        passes.append("the loss is computed here, so that each optimizer step reads its rows twice")
+    return "; ".join(passes)

@@ -1,0 +1,72 @@
+"""Rows and demonstrations as the service's data: one datum a row, whose targets are its tokens shifted by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+from tinker.types import Datum, ForwardBackwardOutput, ModelInput, TensorData
+from torch import Tensor
+
+from gymposium_train.learner.protocol import Demonstration, Pair, conversations
+from gymposium_train.learner.token_batch import TokenBatch, token_batch
+from gymposium_train.rows import Row, Span, Tokens
+
+
+def datum(ids: Tokens, **inputs: Sequence[float]) -> Datum:
+    """A row of tokens: all but the last are read, all but the first are targets. Each of `inputs` has a number for each
+    target."""
+    tensors = {
+        name: TensorData(data=[*values], dtype="float32", shape=[len(values)]) for name, values in inputs.items()
+    }
+    targets = TensorData(data=[*ids[1:]], dtype="int64", shape=[len(ids) - 1])
+    return Datum(model_input=ModelInput.from_ints([*ids[:-1]]), loss_fn_inputs={"target_tokens": targets, **tensors})
+
+
+def sampled(row: Row, numbers: Callable[[Span], Sequence[float]]) -> list[float]:
+    """A number for each target of a row: those of its sampled tokens, and 0 for the others."""
+    values = [0.0] * (len(row.ids) - 1)
+    for span in row.spans:
+        values[span.start - 1 : span.stop - 1] = numbers(span)
+    return values
+
+
+def scored(ids: Tokens) -> Datum:
+    """A row of which only the log-probabilities are wanted."""
+    return datum(ids, weights=[0.0] * (len(ids) - 1))
+
+
+def imitated(demonstrations: Sequence[Demonstration | Pair], weight: float) -> list[Datum]:
+    """Demonstrations whose weighted log-probabilities add up to `weight` times the mean over all tokens of the
+    completions. Those of one conversation are one datum."""
+    found = [Demonstration(*one) for one in demonstrations]
+    each = weight / sum(len(one.completion) for one in found)
+    data = []
+    for conversation in conversations(found):
+        ids = conversation[-1].prompt + conversation[-1].completion
+        weights = [0.0] * (len(ids) - 1)
+        for one in conversation:
+            start = len(one.prompt) - 1
+            weights[start : start + len(one.completion)] = [each] * len(one.completion)
+        data.append(datum(ids, weights=weights))
+    return data
+
+
+def logprobs(output: ForwardBackwardOutput) -> list[Tensor]:
+    """The log-probability of each target of each datum."""
+    return [torch.tensor(one["logprobs"].data, dtype=torch.float32) for one in output.loss_fn_outputs]
+
+
+def of_sampled(rows: Sequence[Row], scores: Sequence[Tensor]) -> Tensor:
+    """[M]: the scores of the sampled tokens of all rows, in order, from those of all targets."""
+    return torch.cat(
+        [score[span.start - 1 : span.stop - 1] for row, score in zip(rows, scores, strict=True) for span in row.spans]
+    )
+
+
+def flat(rows: Sequence[Row]) -> TokenBatch:
+    """The sampled tokens of rows as flat tensors, in the order of `of_sampled`."""
+    starts = [0]
+    for row in rows:
+        starts.append(starts[-1] + row.sampled)
+    return token_batch(rows, range(len(rows)), starts[:-1], "cpu")

@@ -1,0 +1,92 @@
+"""The engine that samples on the Tinker service: prompts of tokens in, tokens with their log-probabilities out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Future
+from typing import NoReturn
+
+from tinker import SamplingClient
+from tinker.types import ModelInput, SampleResponse, SamplingParams
+
+from gymposium.errors import BadOption, GymposiumError
+from gymposium.settings import NoSettings
+from gymposium_agents.engines.protocol import EngineStart
+from gymposium_agents.futures import then
+from gymposium_agents.tokens import Completion, Policy, Sampling, TokenRequest, Tokens
+from gymposium_tinker.service import explained
+
+
+class TinkerEngine:
+    """A `ConcurrentTokenEngine` that plays snapshots of weights, each under the name of its policy."""
+
+    def __init__(self, context: int, stops: frozenset[int], policy: Policy, client: SamplingClient) -> None:
+        """`context` is the largest number of tokens of prompt and completion together, `stops` are the tokens that end
+        a reply, and `client` samples from the weights of `policy`."""
+        self.context = context
+        self._stops = sorted(stops)
+        self._clients = {policy: client}
+        self.policy = policy
+        """The current policy."""
+
+    @property
+    def policies(self) -> tuple[Policy, ...]:
+        """The policies that are held, oldest first."""
+        return (*self._clients,)
+
+    def add(self, policy: Policy, client: SamplingClient) -> None:
+        """Hold another policy."""
+        self._clients[policy] = client
+
+    def retire(self, policy: Policy) -> None:
+        """Let a policy go."""
+        del self._clients[policy]
+
+    def generate(self, requests: Sequence[TokenRequest], sampling: Sampling) -> list[Completion]:
+        return [future.result() for future in [self.submit(request, sampling) for request in requests]]
+
+    def submit(self, request: TokenRequest, sampling: Sampling) -> Future[Completion]:
+        policy = request.policy or self.policy
+        params = SamplingParams(
+            max_tokens=min(sampling.max_tokens, self.context - len(request.prompt)),
+            temperature=sampling.temperature,
+            seed=request.rng.getrandbits(31),
+            stop=self._stops,
+        )
+        sampled = self._client(policy).sample(ModelInput.from_ints([*request.prompt]), 1, params)
+        return then(sampled.future(), lambda done: _completion(done, request, policy))
+
+    def score(
+        self, pairs: Sequence[tuple[Tokens, Tokens]], *, temperature: float = 1.0, policy: Policy | None = None
+    ) -> list[tuple[float, ...]]:
+        if temperature != 1.0:
+            raise BadOption(f"Tinker scores tokens at temperature 1, not {temperature}.")
+        client = self._client(policy or self.policy)
+        asked = [client.compute_logprobs(ModelInput.from_ints([*prompt, *reply])) for prompt, reply in pairs]
+        with explained():
+            scores = [future.result() for future in asked]
+        return [
+            tuple(float(score) for score in row[len(prompt) :] if score is not None)
+            for row, (prompt, _) in zip(scores, pairs, strict=True)
+        ]
+
+    def _client(self, policy: Policy) -> SamplingClient:
+        if policy not in self._clients:
+            raise GymposiumError(f"The engine holds no {policy}, only {', '.join(map(str, self._clients))}.")
+        return self._clients[policy]
+
+
+def _completion(done: Future[SampleResponse], request: TokenRequest, policy: Policy) -> Completion:
+    with explained():
+        [sequence] = done.result().sequences
+    ids, logprobs, finish = tuple(sequence.tokens), sequence.logprobs, sequence.stop_reason
+    if logprobs is None:
+        raise GymposiumError("The Tinker service returned tokens without their log-probabilities.")
+    if request.watch is not None and (ended := next((n for n, one in enumerate(ids, 1) if request.watch(one)), None)):
+        ids, logprobs, finish = ids[:ended], logprobs[:ended], "stop"
+    return Completion(ids, tuple(logprobs), finish, policy)
+
+
+def no_engine(start: EngineStart, settings: NoSettings) -> NoReturn:
+    """The factory of the engine `tinker`, which only the backend of a run can make. Raises `BadOption`."""
+    raise BadOption("engine=tinker samples from the model that a training run holds there, so no player can name it.")

@@ -1,0 +1,238 @@
+"""The learner on the Tinker service: the methods of `Learner` for a LoRA that the service holds. An update:
+
+for each pass over the rows:
+    for each minibatch:                      an optimizer step
+        send the rows, then the lessons to imitate beside them, then the step
+        wait for all of them
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import torch
+from tinker import APIFuture, ServiceClient, TrainingClient
+from tinker.types import AdamParams, Datum, ForwardBackwardOutput, OptimStepResponse
+from torch import Tensor
+
+from gymposium.errors import GymposiumError
+from gymposium.streams import stream
+from gymposium_agents.engines.canary import tolerance_for
+from gymposium_tinker.data import flat, imitated, logprobs, of_sampled, scored
+from gymposium_tinker.losses import ServiceLoss, weighted
+from gymposium_tinker.publisher import DAY
+from gymposium_tinker.service import explained
+from gymposium_train.config import Optimizer
+from gymposium_train.learner import Loss
+from gymposium_train.learner.metrics import Metrics
+from gymposium_train.learner.minibatches import minibatches
+from gymposium_train.learner.protocol import AuxiliarySft, Demonstration, Pair
+from gymposium_train.learner.token_batch import TokenBatch
+from gymposium_train.rows import Row, Tokens
+
+STATE = "tinker.json"
+"""Name of the file that says where the service holds a state."""
+
+
+class TinkerLearner:
+    """A `Learner` whose model, optimizer (AdamW, with the constants of torch) and reference the service holds."""
+
+    critic = None
+    tolerance = tolerance_for("bfloat16")
+    """The service does not say in which number type it computes."""
+
+    def __init__(
+        self,
+        service: ServiceClient,
+        client: TrainingClient,
+        settings: Optimizer,
+        *,
+        loss: Loss,
+        on_service: ServiceLoss | None,
+        days: int,
+    ) -> None:
+        """`client` trains the model. `on_service` is the loss of the service that equals the policy's part of `loss`;
+        None if that is computed here. Checkpoints are deleted after `days` days."""
+        self.client = client
+        """The client of the model that learns. `load_state` replaces it."""
+        self.policy_version = 0
+        self._service, self._settings, self._loss, self._on_service = service, settings, loss, on_service
+        self._seconds = days * DAY
+        self._reference: TrainingClient | None = None
+        """The client of the reference, if it has been used."""
+        self._reference_path: str | None = None
+        self.refresh_reference()
+
+    def annotate(self, rows: Sequence[Row]) -> None:
+        if rows and self._loss.needs_old:
+            for span, scores in self._of_spans(self.client, rows):
+                span.old = scores
+        if rows and self._reference_path is not None:
+            if self._reference is None:
+                with explained():
+                    self._reference = self._service.create_training_client_from_state(self._reference_path).result()
+            for span, scores in self._of_spans(self._reference, rows):
+                span.reference = scores
+
+    def values_after(self, prompts: Sequence[Tokens]) -> list[float]:
+        raise AssertionError("a credit with a critic is refused")
+
+    def score(self, pairs: Sequence[Pair]) -> list[tuple[float, ...]]:
+        found = self._forward(self.client, [scored(prompt + completion) for prompt, completion in pairs])
+        return [tuple(row[len(prompt) - 1 :].tolist()) for row, (prompt, _) in zip(found, pairs, strict=True)]
+
+    def update(
+        self,
+        rows: Sequence[Row],
+        *,
+        learning_rate: float,
+        entropy_weight: float = 0.0,
+        kl_weight: float | None = None,
+        seed: int = 0,
+        policy_learns: bool = True,
+        auxiliary_sft: AuxiliarySft | None = None,
+    ) -> dict[str, float]:
+        assert policy_learns, "only a critic learns alone, and a credit with one is refused"
+        assert entropy_weight == 0.0, "a weight of the entropy is refused"
+        if kl_weight is None:
+            kl_weight = self._loss.kl.weight if self._loss.kl is not None else 0.0
+        metrics, first = Metrics(), True
+        for epoch in range(self._settings.epochs):
+            batches = minibatches(rows, self._settings.minibatches, stream(seed, "epoch", epoch))
+            for some in batches:
+                self._step(some, len(batches), learning_rate, kl_weight, auxiliary_sft, metrics, first)
+                first = False
+        return metrics.means()
+
+    def imitate(self, demonstrations: Sequence[Demonstration | Pair], learning_rate: float) -> dict[str, float]:
+        metrics = Metrics()
+        with explained():
+            lessons = self._imitation(demonstrations, 1.0)
+            step = self._optimizer_step(learning_rate)
+            _note_imitation(lessons.result(), demonstrations, metrics)
+            step.result()
+        self.policy_version += 1
+        return metrics.means()
+
+    def refresh_reference(self) -> None:
+        if self._loss.needs_reference:
+            self._reference_path = self._saved("reference")
+            self._reference = None
+
+    def save_state(self, directory: Path) -> None:
+        state = {
+            "path": self._saved("state"),
+            "reference": self._reference_path,
+            "policy_version": self.policy_version,
+        }
+        (directory / STATE).write_text(json.dumps(state, indent=2) + "\n", encoding="utf-8")
+
+    def load_state(self, directory: Path) -> None:
+        state: dict[str, Any] = json.loads((directory / STATE).read_text(encoding="utf-8"))
+        if (state["reference"] is None) != (self._reference_path is None):
+            raise GymposiumError(
+                "The checkpoint is another learner's: only one of them has a reference policy. Resume with the "
+                "settings that the run began with."
+            )
+        with explained():
+            self.client = self._service.create_training_client_from_state_with_optimizer(state["path"]).result()
+        self._reference_path, self._reference = state["reference"], None
+        self.policy_version = state["policy_version"]
+
+    def _step(
+        self,
+        rows: list[Row],
+        batches: int,
+        learning_rate: float,
+        kl_weight: float,
+        auxiliary_sft: AuxiliarySft | None,
+        metrics: Metrics,
+        first: bool,
+    ) -> None:
+        """Do one optimizer step on a minibatch, one of `batches` in its pass. All requests are sent before one is
+        waited for."""
+        batch, lessons, demonstrations = flat(rows), None, []
+        with explained():
+            policy = self._policy(rows, batch, batches, kl_weight, metrics)
+            if auxiliary_sft is not None:
+                weight, found_lessons = next(auxiliary_sft)
+                demonstrations = [*found_lessons]
+                lessons = self._imitation(demonstrations, weight)
+            step = self._optimizer_step(learning_rate)
+            found = of_sampled(rows, logprobs(policy.result()))
+            if lessons is not None:
+                _note_imitation(lessons.result(), demonstrations, metrics)
+            step.result()
+        self.policy_version += 1
+        if not found.isfinite().all():
+            raise GymposiumError(
+                "The service computed log-probabilities that are not finite. Begin a new run with a lower "
+                "optimizer.learning_rate."
+            )
+        if first:
+            self._loss.note_start(batch, found, metrics)
+        if self._on_service is not None:
+            with torch.no_grad():
+                self._loss.policy(batch, found, kl_weight, metrics)
+
+    def _policy(
+        self, rows: list[Row], batch: TokenBatch, batches: int, kl_weight: float, metrics: Metrics
+    ) -> APIFuture[ForwardBackwardOutput]:
+        """Send the policy's loss of a minibatch, times the number of minibatches."""
+        if self._on_service is not None:
+            data = weighted(rows, batch, self._loss, float(batches))
+            return self.client.forward_backward(data, self._on_service.name, self._on_service.settings)
+
+        def loss(data: list[Datum], scores: list[Tensor]) -> tuple[Tensor, dict[str, float]]:
+            return batches * self._loss.policy(batch, of_sampled(rows, scores), kl_weight, metrics), {}
+
+        return self.client.forward_backward_custom([scored(row.ids) for row in rows], loss)
+
+    def _imitation(
+        self, demonstrations: Sequence[Demonstration | Pair], weight: float
+    ) -> APIFuture[ForwardBackwardOutput]:
+        """Send `weight` times the loss of imitation."""
+        return self.client.forward_backward(imitated(demonstrations, weight), "cross_entropy")
+
+    def _optimizer_step(self, learning_rate: float) -> APIFuture[OptimStepResponse]:
+        """Send an optimizer step, with the constants of `torch.optim.AdamW`."""
+        return self.client.optim_step(
+            AdamParams(
+                learning_rate=learning_rate,
+                beta1=0.9,
+                beta2=0.999,
+                eps=1e-8,
+                weight_decay=0.0,
+                grad_clip_norm=self._settings.max_grad_norm,
+            )
+        )
+
+    def _saved(self, what: str) -> str:
+        """Save weights and optimizer on the service; returns their path there."""
+        name = f"{what}-{self.policy_version}"
+        with explained():
+            path: str = self.client.save_state(name, ttl_seconds=self._seconds, overwrite=True).result().path
+        return path
+
+    def _of_spans(self, client: TrainingClient, rows: Sequence[Row]) -> Iterator[tuple[Any, tuple[float, ...]]]:
+        """Each span of the rows, with the log-probabilities of its tokens."""
+        scores = iter(of_sampled(rows, self._forward(client, [scored(row.ids) for row in rows])).tolist())
+        for span in (span for row in rows for span in row.spans):
+            yield span, tuple(islice(scores, len(span)))
+
+    def _forward(self, client: TrainingClient, data: list[Datum]) -> list[Tensor]:
+        with explained():
+            return logprobs(client.forward(data, "cross_entropy").result())
+
+
+def _note_imitation(
+    output: ForwardBackwardOutput, demonstrations: Sequence[Demonstration | Pair], metrics: Metrics
+) -> None:
+    """Record the mean negative log-probability of the completions' tokens."""
+    masks = [torch.tensor(one.loss_fn_inputs["weights"].data) for one in imitated(demonstrations, 1.0)]
+    total = sum(float((mask * row).sum()) for mask, row in zip(masks, logprobs(output), strict=True))
+    metrics.add("train/sft_loss", -total)

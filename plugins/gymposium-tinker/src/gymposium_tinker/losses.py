@@ -1,0 +1,62 @@
+"""The loss of a run as a loss of the service.
+
+The service sums the losses of tokens, so a token's weight is a factor of its advantage. It has the losses of pg, ppo
+and cispo; any other loss, and the KL terms k2 and k3, are computed here from log-probabilities
+(`forward_backward_custom`), which costs another forward pass.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tinker.types import Datum, LossFnType
+
+from gymposium_tinker.data import datum, sampled
+from gymposium_train.config import TrainConfig
+from gymposium_train.learner.loss import Loss
+from gymposium_train.learner.token_batch import TokenBatch
+from gymposium_train.objective.cispo import CispoSettings
+from gymposium_train.objective.pg import PgSettings
+from gymposium_train.objective.ppo import PpoSettings
+from gymposium_train.rows import Row
+
+
+class ServiceLoss(NamedTuple):
+    """A loss that the service computes, and its settings."""
+
+    name: LossFnType
+    settings: dict[str, float | str]
+
+
+def service_loss(config: TrainConfig) -> ServiceLoss | None:
+    """The loss of the service that is the config's; None if the service has none.
+
+    The service's `importance_sampling` does not truncate ratios, as pg does. That makes no difference where ratios are
+    1: in the only optimizer step on rollouts of the policy itself. Otherwise pg is cispo without a lower bound."""
+    objective = config.objective
+    if config.kl.weight > 0 and config.kl.estimator != "k1":
+        return None
+    if type(objective) is PgSettings:
+        if config.optimizer.epochs * config.optimizer.minibatches == 1 and config.engine.staleness == 0:
+            return ServiceLoss("importance_sampling", {})
+        return ServiceLoss("cispo", {"clip_low_threshold": 0.0, "clip_high_threshold": objective.cap})
+    names: dict[type, LossFnType] = {PpoSettings: "ppo", CispoSettings: "cispo"}
+    if (name := names.get(type(objective))) is None:
+        return None
+    assert isinstance(objective, PpoSettings | CispoSettings), "they are in the table"
+    low, high = 1.0 - objective.clip_low, 1.0 + objective.clip_high
+    return ServiceLoss(name, {"clip_low_threshold": low, "clip_high_threshold": high})
+
+
+def weighted(rows: list[Row], batch: TokenBatch, loss: Loss, scale: float) -> list[Datum]:
+    """Rows as data for a loss of the service. `batch` holds their sampled tokens, `scale` is a factor of the loss."""
+    proximal = iter(loss.proximal(batch).tolist())
+    advantages = iter((scale * batch.advantages * batch.weights * loss.correction(batch)).tolist())
+    return [
+        datum(
+            row.ids,
+            logprobs=sampled(row, lambda span: [next(proximal) for _ in range(len(span))]),
+            advantages=sampled(row, lambda span: [next(advantages) for _ in range(len(span))]),
+        )
+        for row in rows
+    ]

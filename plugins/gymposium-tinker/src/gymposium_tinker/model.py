@@ -1,0 +1,170 @@
+"""A model on the Tinker service that learns, and what is saved of it."""
+
+from __future__ import annotations
+
+import json
+import weakref
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tinker import ServiceClient, TrainingClient
+
+from gymposium.errors import GymposiumError
+from gymposium.streams import stream
+from gymposium_agents.chat import Chat
+from gymposium_agents.loading import load_chat, stop_tokens
+from gymposium_agents.player import LanguageModelPlayer, over
+from gymposium_agents.tokens import BASE, Policy
+from gymposium_tinker.engine import TinkerEngine
+from gymposium_tinker.learner import STATE, TinkerLearner
+from gymposium_tinker.losses import service_loss
+from gymposium_tinker.publisher import Snapshots
+from gymposium_tinker.service import base_model, connected, explained, offered
+from gymposium_tinker.settings import TinkerSettings
+from gymposium_train.backends.protocol import BackendStart, Learned
+from gymposium_train.config import TrainConfig
+from gymposium_train.directory import written_whole
+from gymposium_train.learner import Loss
+
+
+@dataclass(frozen=True, slots=True)
+class TinkerModel:
+    """A LoRA on the service with its learner (a `LearningModel`)."""
+
+    config: TrainConfig
+    settings: TinkerSettings
+    service: ServiceClient
+    chat: Chat
+    stops: frozenset[int]
+    context: int
+    learner: TinkerLearner
+    digest: None = None
+
+    def engine(self) -> TinkerEngine:
+        with explained():
+            client = self.learner.client.save_weights_and_get_sampling_client().result()
+        return TinkerEngine(self.context, self.stops, Policy("learner", self.learner.policy_version), client)
+
+    def publisher(self, name: str, directory: Path, resources: ExitStack) -> Snapshots:
+        return Snapshots(
+            self.service,
+            lambda: self.learner.client,
+            self.context,
+            self.stops,
+            directory,
+            staleness=self.config.engine.staleness,
+            keeps=any("past" in stage.opponents for stage in self.config.stages),
+            days=self.settings.checkpoint_days,
+        )
+
+    def save(self, target: Path) -> None:
+        save(self.config, self.learner.client, target)
+
+
+@contextmanager
+def imitating(start: BackendStart, settings: TinkerSettings) -> Iterator[TinkerModel]:
+    """The base model with a new LoRA, which imitates."""
+    with connected(settings) as service:
+        yield _model(start, settings, service, _new(start.config, settings, service), Loss())
+
+
+@contextmanager
+def reinforcing(start: BackendStart, settings: TinkerSettings) -> Iterator[TinkerModel]:
+    """The LoRA after the cold start, or a new one without a cold start, for reinforcement learning."""
+    config = start.config
+    with connected(settings) as service:
+        if config.cold_start.steps:
+            with explained():
+                path = _read(start.directory.cold_start)["path"]
+                client = service.create_training_client_from_state(path).result()
+        else:
+            client = _new(config, settings, service)
+        yield _model(start, settings, service, client, Loss.of(config))
+
+
+def player(start: BackendStart, settings: TinkerSettings, learned: Learned) -> LanguageModelPlayer:
+    """The greedy player of what the run saved."""
+    config, directory = start.config, start.directory
+    saved = directory.adapter if learned == "trained" else directory.cold_start if config.cold_start.steps else None
+    model = base_model(config, settings)
+    service = connected(settings)
+    with explained():
+        if saved is None:
+            client = service.create_sampling_client(base_model=model).result()
+        else:
+            client = service.create_sampling_client(model_path=_read(saved)["sampler"]).result()
+    chat, stops = _format(config)
+    engine = TinkerEngine(_context(config, settings), stops, BASE, client)
+    weakref.finalize(engine, service.close, "success")
+    return over(f"lm:{saved or model}", engine, chat, config.prompting.player_settings())
+
+
+def export(start: BackendStart, settings: TinkerSettings, checkpoint: Path, target: Path) -> None:
+    """Save the weights of a checkpoint for sampling."""
+    with connected(settings) as service:
+        with explained():
+            client = service.create_training_client_from_state(_read(checkpoint)["path"]).result()
+        save(start.config, client, target)
+
+
+def save(config: TrainConfig, client: TrainingClient, target: Path) -> None:
+    """Save weights on the service, for training and for sampling, without an end. Write where they are, with the
+    settings of their player, to a directory."""
+    with explained():
+        state, sampler = client.save_state("result", overwrite=True), client.save_weights_for_sampler("result")
+        saved = {"path": state.result().path, "sampler": sampler.result().path}
+    with written_whole(target) as staging:
+        (staging / STATE).write_text(json.dumps(saved, indent=2) + "\n", encoding="utf-8")
+        config.prompting.player_settings().save(staging)
+
+
+def _model(
+    start: BackendStart, settings: TinkerSettings, service: ServiceClient, client: TrainingClient, loss: Loss
+) -> TinkerModel:
+    config = start.config
+    chat, stops = _format(config)
+    learner = TinkerLearner(
+        service,
+        client,
+        config.optimizer,
+        loss=loss,
+        on_service=service_loss(config),
+        days=settings.checkpoint_days,
+    )
+    return TinkerModel(config, settings, service, chat, stops, _context(config, settings), learner)
+
+
+def _new(config: TrainConfig, settings: TinkerSettings, service: ServiceClient) -> TrainingClient:
+    """The client of a new LoRA, whose weights follow from the run's seed."""
+    with explained():
+        return service.create_lora_training_client(
+            base_model(config, settings),
+            rank=config.model.lora.rank,
+            seed=stream(config.seed, "lora").getrandbits(31),
+            train_mlp=settings.train_mlp,
+            train_attn=settings.train_attention,
+            train_unembed=settings.train_output,
+        ).result()
+
+
+def _context(config: TrainConfig, settings: TinkerSettings) -> int:
+    return offered(settings, base_model(config, settings))
+
+
+def _format(config: TrainConfig) -> tuple[Chat, frozenset[int]]:
+    """The chat format of a run, and the tokens that end a reply."""
+    name, trust = config.model.name, config.model.trust
+    assert name is not None, "a config without it is refused"
+    chat = load_chat(name, thinking=config.prompting.thinking, trust=trust)
+    return chat, stop_tokens(name, chat, trust)
+
+
+def _read(directory: Path) -> dict[str, str]:
+    """Where the service holds what was saved in a directory."""
+    file = directory / STATE
+    if not file.is_file():
+        raise GymposiumError(f"{directory} was not written by a run with backend.kind=tinker: it has no {STATE}.")
+    found: dict[str, str] = json.loads(file.read_text(encoding="utf-8"))
+    return found

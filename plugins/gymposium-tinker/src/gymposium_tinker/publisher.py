@@ -1,0 +1,95 @@
+"""The publisher of weights on the Tinker service: snapshots by version."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+
+from tinker import ServiceClient, TrainingClient
+
+from gymposium.durable import replace_text
+from gymposium.errors import GymposiumError
+from gymposium_agents.tokens import Policy
+from gymposium_tinker.engine import TinkerEngine
+from gymposium_tinker.service import explained
+
+DAY = 86_400
+"""Seconds."""
+
+
+class Snapshots:
+    """A `Publisher`: each publish is a snapshot of the learner's weights, which never changes.
+
+    Snapshots are held by the session, unless versions may be kept as opponents: then they are saved under the policy's
+    name, and `keep` notes their paths in files."""
+
+    def __init__(
+        self,
+        service: ServiceClient,
+        training: Callable[[], TrainingClient],
+        context: int,
+        stops: frozenset[int],
+        directory: Path,
+        *,
+        staleness: int,
+        keeps: bool,
+        days: int,
+    ) -> None:
+        """`training` returns the client of the model that learns, `directory` holds the paths of kept versions,
+        `staleness` is the number of publishes that rollouts may be behind, and `keeps` says whether versions may be
+        kept, for `days` days."""
+        self.context = context
+        self._service, self._training, self._stops, self._directory = service, training, stops, directory
+        self._keeps, self._seconds = keeps, days * DAY
+        self._engine: TinkerEngine | None = None
+        self._newest: deque[Policy] = deque(maxlen=staleness + 1)
+        """The versions that rollouts may still play."""
+        self._past: set[Policy] = set()
+        self._paths: dict[Policy, str] = {}
+        """Where the newest versions are saved, if they may be kept."""
+
+    def publish(self, policy: Policy) -> TinkerEngine:
+        if self._engine is not None and policy == self._engine.policy:
+            return self._engine
+        with explained():
+            if self._keeps:
+                saved = self._training().save_weights_for_sampler(str(policy), ttl_seconds=self._seconds).result()
+                self._paths[policy] = saved.path
+                client = self._service.create_sampling_client(model_path=saved.path).result()
+            else:
+                client = self._training().save_weights_and_get_sampling_client().result()
+        if self._engine is None:
+            self._engine = TinkerEngine(self.context, self._stops, policy, client)
+        self._engine.add(policy, client)
+        self._engine.policy = policy
+        self._newest.append(policy)
+        for held in self._engine.policies:
+            if held not in self._newest and held not in self._past:
+                self._engine.retire(held)
+        self._paths = {one: path for one, path in self._paths.items() if one in self._newest}
+        return self._engine
+
+    def keep(self, policy: Policy) -> None:
+        self._directory.mkdir(parents=True, exist_ok=True)
+        replace_text(self._file(policy), json.dumps({"path": self._paths[policy]}) + "\n")
+
+    def past(self, policy: Policy) -> TinkerEngine:
+        assert self._engine is not None, "a version is published before past ones play"
+        if policy not in self._engine.policies:
+            if not self._file(policy).is_file():
+                raise GymposiumError(f"{self._directory} holds no {policy}: only versions that were kept play again.")
+            path = json.loads(self._file(policy).read_text(encoding="utf-8"))["path"]
+            with explained():
+                self._engine.add(policy, self._service.create_sampling_client(model_path=path).result())
+        self._past.add(policy)
+        return self._engine
+
+    def let_go(self, policy: Policy) -> None:
+        self._past.discard(policy)
+        if self._engine is not None and policy in self._engine.policies and policy not in self._newest:
+            self._engine.retire(policy)
+
+    def _file(self, policy: Policy) -> Path:
+        return self._directory / f"{policy}.json"

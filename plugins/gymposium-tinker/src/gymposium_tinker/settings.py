@@ -1,0 +1,31 @@
+"""Settings of the backend `tinker`. The key is no setting: the environment variable `TINKER_API_KEY` holds it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from gymposium_train.config.backend import BackendSettings
+
+
+class TinkerSettings(BackendSettings):
+    """The model learns and samples on the Tinker service, as a LoRA of rank `model.lora.rank`. The tokenizer and the
+    chat template are those of `model.name`."""
+
+    kind: Literal["tinker"] = "tinker"
+    """Where the model learns."""
+    base_url: str | None = None
+    """The address of the service. By default that of the environment variable `TINKER_BASE_URL` or, without it, the
+    production service."""
+    model: str | None = None
+    """The service's name of the base model; by default `model.name`."""
+    train_attention: bool = True
+    """Whether the LoRA is on the layers of attention."""
+    train_mlp: bool = True
+    """Whether the LoRA is on the feed-forward layers."""
+    train_output: bool = False
+    """Whether the LoRA is on the output layer."""
+    checkpoint_days: int = Field(default=30, ge=1, le=3650)
+    """Number of days after which the service deletes checkpoints and versions. What the run ends with is never
+    deleted."""
