@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from gymposium.arena.tournament import run_tournament
 from gymposium.arena.verify import verify_board
 from gymposium.errors import GymposiumError
-from gymposium.executors.protocol import PartDone, RunPart
+from gymposium.executors.protocol import ExecutorStart, PartDone, RunPart
 from gymposium.plugins.host import host
 
 pytest.importorskip("ray", reason="ray is not installed: tox run -m peers")
@@ -113,8 +114,23 @@ def test_a_node_that_differs_is_refused_by_name(nodes: faults.Nodes, tmp_path: P
     executor = faults.ray_executor(nodes.address)
     assert isinstance(executor, RayExecutor)
     executor._team._here = {**executor._team._here, "gymposium-2048": "9.9"}
-    with closing(executor), pytest.raises(GymposiumError, match=r"it has|has gymposium-2048 .* instead of 9\.9"):
+    with closing(executor), pytest.raises(GymposiumError, match=r"has no gymposium-2048 \(9\.9 here\)"):
         list(executor.run([RunPart(board, (0,), 64, None)]))  # type: ignore[arg-type]
+
+
+def test_a_node_without_the_plugins_is_left_out_and_the_others_play(nodes: faults.Nodes, tmp_path: Path) -> None:
+    from gymposium_ray.executor import RayExecutor
+
+    expected, board = (faults.new_board(tmp_path / name, 2, "nothing") for name in ("local", "ray"))
+    assert faults.play_locally(expected, 2).complete
+    notes: list[str] = []
+    odd = nodes.cluster.add_node(num_cpus=1, env_vars={"GYMPOSIUM_PLUGINS": ""})
+    start = ExecutorStart(workers=3, plugins=(faults.PLUGIN,), address=nodes.address, note=notes.append)
+    with closing(RayExecutor(start)) as executor:
+        assert run_tournament(board, executor).complete
+    nodes.cluster.remove_node(odd)
+    assert faults.content(board) == faults.content(expected)
+    assert any("is not used: it has" in note and "no gymposium-ray (" in note for note in notes)
 
 
 def test_no_cluster_at_an_address() -> None:

@@ -13,6 +13,7 @@ from typing import Self
 
 from gymposium.allowed import VARIABLE
 from gymposium.plugins.host import host
+from gymposium.records.record import versions
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +57,12 @@ class Setup:
 
 
 def surroundings() -> dict[str, str]:
-    """Versions of Python and of all plugins, and the digests of one-file plugins, by name."""
-    found = {"python": platform.python_version()}
+    """Versions of Python, of what records name and of all plugins that work, and the digests of one-file plugins, by
+    name."""
+    found = {"python": platform.python_version(), **versions()}
     for plugin in host().plugins:
+        if plugin.status != "active":
+            continue
         if plugin.source.endswith(".py"):
             found[Path(plugin.source).name] = sha256(Path(plugin.source).read_bytes()).hexdigest()[:16]
         elif plugin.distribution:
@@ -67,10 +71,13 @@ def surroundings() -> dict[str, str]:
 
 
 def difference(here: dict[str, str], there: dict[str, str]) -> str | None:
-    """The differences between two surroundings as the end of a sentence; None if there is none."""
-    differing = [
-        f"{name} {there.get(name, 'is missing')} instead of {here.get(name, 'nothing')}"
-        for name in sorted(here.keys() | there.keys())
-        if here.get(name) != there.get(name)
-    ]
-    return ", ".join(differing) or None
+    """The differences of another node from this process, as what it has; None if there is none."""
+    found = []
+    for name in sorted(here.keys() | there.keys()):
+        if name not in there:
+            found.append(f"no {name} ({here[name]} here)")
+        elif name not in here:
+            found.append(f"{name} {there[name]}, which is not here")
+        elif here[name] != there[name]:
+            found.append(f"{name} {there[name]} ({here[name]} here)")
+    return ", ".join(found) or None
