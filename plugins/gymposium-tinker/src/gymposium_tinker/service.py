@@ -20,7 +20,9 @@ PROBES = ("The quick brown fox.", " 12 a1\n\tb2 {}<>", "Grüße, 你好 🙂")
 
 
 def key() -> str:
-    """The key of the service. Raises `BadOption` if it is not set."""
+    """The key of the service. Raises `BadOption` if it is not set. The SDK's telemetry, which sends the headers of
+    failed requests with the key, is switched off unless the user has set TINKER_TELEMETRY."""
+    os.environ.setdefault("TINKER_TELEMETRY", "0")
     if not os.environ.get(KEY):
         raise BadOption(f"{KEY} is not set: put the key of your Tinker account into this environment variable.")
     return os.environ[KEY]
