@@ -23,7 +23,8 @@ from gymposium_agents.merge import merge_lora
 from gymposium_agents.player import LanguageModelPlayer
 from gymposium_agents.sources import Trust
 from gymposium_train import TrainConfig
-from gymposium_train.config.references import missing
+from gymposium_train.config.checks import check
+from gymposium_train.config.problems import BadConfig
 
 CODE = """
 import os, pathlib
@@ -90,7 +91,8 @@ def test_code_of_a_model_is_not_run(with_code: Path, marker: Path, tmp_path: Pat
     ):
         with pytest.raises(GymposiumError, match=r"brings Python code, which is not run.*trust_remote_code=true"):
             use()
-    assert any("trust_remote_code=true" in problem for problem in missing(config))
+    with pytest.raises(BadConfig, match="trust_remote_code=true"):
+        check(config)
     assert not marker.exists()
 
 

@@ -188,6 +188,7 @@ def test_the_plugins_are_listed_with_what_became_of_them(gymposium: Run, tmp_pat
         "objectives": [],
         "sources": [],
         "backends": [],
+        "executors": [],
         "commands": [],
     }
     assert plugins["sad"]["status"] == "broken"

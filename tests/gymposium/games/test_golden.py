@@ -3,7 +3,6 @@ gymposium.testing.golden` writes them; read the changes before you keep them."""
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,8 @@ from gymposium.prompt import prompt_for
 from gymposium.reading import READERS
 from gymposium.testing.golden import file_name, golden_games, main, transcript
 
+from ..our_plugins import names_with_games
+
 ROOT = Path(__file__).parents[3]
 OURS, PLUGINS = ROOT / "tests" / "golden", ROOT / "tests" / "plugins" / "golden"
 HOW = "Run  python -m gymposium.testing.golden FOLDER [PLUGIN]  and read what changed."
@@ -23,13 +24,8 @@ HOW = "Run  python -m gymposium.testing.golden FOLDER [PLUGIN]  and read what ch
 
 def of_plugins() -> dict[str, list[Game]]:
     """Return the games of the distributions in `plugins/`, by plugin."""
-    names = [
-        name
-        for project in sorted((ROOT / "plugins").glob("*/pyproject.toml"))
-        for name in tomllib.loads(project.read_text())["project"]["entry-points"].get("gymposium", {})
-    ]
     found = {plugin.name: plugin.specs for plugin in host().plugins}
-    return {name: golden_games([s for s in found[name] if isinstance(s, GameSpec)]) for name in names}
+    return {name: golden_games([s for s in found[name] if isinstance(s, GameSpec)]) for name in names_with_games()}
 
 
 KEPT = [(OURS, game) for game in golden_games()] + [

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
-from pathlib import Path
 from typing import Any
 
 from gymposium.plugins.host import Host, host
@@ -13,14 +11,12 @@ from gymposium.testing.conformance import parametrize, run_as_test
 from gymposium.testing.registry import Subject
 from gymposium.testing.subjects import subjects_of
 
-PLUGINS = Path(__file__).resolve().parents[3] / "plugins"
+from ..our_plugins import names_with_games
 
 
 def first_party() -> list[GameSpec]:
     """The built-in games, and those of every distribution in `plugins/`."""
-    names = set()
-    for project in sorted(PLUGINS.glob("*/pyproject.toml")):
-        names |= set(tomllib.loads(project.read_text())["project"]["entry-points"].get("gymposium", {}))
+    names = {*names_with_games()}
     missing = names - {plugin.name for plugin in host().plugins if plugin.status == "active"}
     assert not missing, f"not installed, or broken: {missing}"
     theirs = [s for p in host().plugins if p.name in names for s in p.specs if isinstance(s, GameSpec)]
