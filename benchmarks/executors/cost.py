@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
+from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -21,8 +22,10 @@ from gymposium.executors.local import LocalExecutor
 from gymposium.executors.protocol import Executor, RunPart
 
 WORKERS = 2
-LENGTHS = {1.0: 40, 10.0: 8}
+LENGTHS = {1.0: 20, 10.0: 4}
 """Number of parts that are played, by their length in seconds."""
+PAIRS = 3
+"""Number of times that both executors play the parts, by turns."""
 SIZE, PARTS = 64, 200
 """Number of matches in a part and number of parts by which the driver is measured."""
 
@@ -36,16 +39,21 @@ def measured(nodes: Nodes) -> list[dict[str, Any]]:
         for seconds, count in LENGTHS.items():
             size = max(1, round(speed * seconds))
             parts = [_part(matches, number * size, size) for number in range(count)]
-            local = _cpu_of(lambda: LocalExecutor(WORKERS), parts)
-            ray = _cpu_of(lambda: ray_executor(nodes.address), parts)
+            local, ray = [], []
+            for _ in range(PAIRS):
+                local.append(_cpu_of(lambda: LocalExecutor(WORKERS), parts))
+                ray.append(_cpu_of(lambda: ray_executor(nodes.address), parts))
+            ratios = sorted(one / other for one, other in zip(ray, local, strict=True))
             rows.append(
                 {
                     "seconds a part": seconds,
                     "parts": count,
                     "matches a part": size,
-                    "CPU s local": local,
-                    "CPU s ray": ray,
-                    "ray / local": ray / local,
+                    "CPU s local": median(local),
+                    "CPU s ray": median(ray),
+                    "ray / local, least": ratios[0],
+                    "ray / local, median": median(ratios),
+                    "ray / local, most": ratios[-1],
                 }
             )
         return rows
