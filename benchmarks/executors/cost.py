@@ -26,6 +26,8 @@ LENGTHS = {1.0: 20, 10.0: 4}
 """Number of parts that are played, by their length in seconds."""
 PAIRS = 3
 """Number of times that both executors play the parts, by turns."""
+WARM = 15.0
+"""Number of seconds for which they play before."""
 SIZE, PARTS = 64, 200
 """Number of matches in a part and number of parts by which the driver is measured."""
 
@@ -39,10 +41,10 @@ def measured(nodes: Nodes) -> list[dict[str, Any]]:
         for seconds, count in LENGTHS.items():
             size = max(1, round(speed * seconds))
             parts = [_part(matches, number * size, size) for number in range(count)]
-            local, ray = [], []
+            local, ray, warm = [], [], max(WORKERS, round(WORKERS * WARM / seconds))
             for _ in range(PAIRS):
-                local.append(_cpu_of(lambda: LocalExecutor(WORKERS), parts))
-                ray.append(_cpu_of(lambda: ray_executor(nodes.address), parts))
+                local.append(_cpu_of(lambda: LocalExecutor(WORKERS), parts, warm))
+                ray.append(_cpu_of(lambda: ray_executor(nodes.address), parts, warm))
             ratios = sorted(one / other for one, other in zip(ray, local, strict=True))
             rows.append(
                 {
@@ -106,9 +108,9 @@ def _play(executor: Executor, parts: Sequence[RunPart]) -> None:
             raise RuntimeError(done.error)
 
 
-def _cpu_of(make: Callable[[], Executor], parts: Sequence[RunPart]) -> float:
+def _cpu_of(make: Callable[[], Executor], parts: Sequence[RunPart], warm: int) -> float:
     with closing(make()) as executor:
-        _play(executor, [parts[0]] * (2 * WORKERS))  # workers start and make their players
+        _play(executor, [parts[0]] * warm)  # until all workers have started and made their players
         before = sum(_seconds())
         _play(executor, parts)
         return sum(_seconds()) - before

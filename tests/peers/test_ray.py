@@ -65,7 +65,7 @@ def test_boards_of_a_cluster_are_equal_whatever_fails(
     assert ended.complete
     assert faults.content(board) == faults.content(expected)
     if fault == "a player hangs":
-        assert ended.faults["hanging", "did not answer in time"] == 8
+        assert ended.faults["hanging", "did not answer in time"] == 4
 
 
 def test_a_cluster_verifies_a_board(nodes: faults.Nodes, tmp_path: Path) -> None:
