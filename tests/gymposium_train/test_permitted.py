@@ -73,6 +73,14 @@ def test_a_config_may_name_models_opponents_and_servers_of_this_machine() -> Non
     check_permitted(TrainConfig(games=("kuhn_poker",)))
 
 
+def test_a_config_may_name_no_cluster_that_an_opponent_thinks_on() -> None:
+    name = "remote:mcts-5?executor=ray&address=elsewhere.example:6379"
+    file = {"games": ["kuhn_poker"], "stages": [{"opponents": {name: 1.0}}]}
+    with pytest.raises(NotAllowed, match="it says address="):
+        check_permitted(config_from(file))
+    check_permitted(config_from({**file, "stages": [{"opponents": {"remote:mcts-5?workers=2": 1.0}}]}))
+
+
 def train(*arguments: str | Path) -> Result:
     return CliRunner().invoke(app, ["train", *map(str, arguments)], prog_name="gymposium")
 

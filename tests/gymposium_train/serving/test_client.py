@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +73,30 @@ def test_a_client_belongs_to_the_run_that_it_met_first(tmp_path: Path, player: L
         assert service.file.counts()["sessions"] == {}
         with Server(address) as other:
             assert other.session("a").group == "a"
+    server.close()
+
+
+def test_an_answer_of_something_else_binds_to_no_run(tmp_path: Path, player: LanguageModelPlayer) -> None:
+    class Answers(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(404)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *args: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Answers) as other:
+        port = other.server_port
+        thread = threading.Thread(target=other.serve_forever, args=(0.01,))
+        thread.start()
+        server = Server(f"http://127.0.0.1:{port}")
+        with pytest.raises(ServerError, match="404"):
+            server.status()
+        other.shutdown()
+        thread.join()
+    with served(tmp_path, player, port=port):
+        assert server.session("a").group == "a"
     server.close()
 
 

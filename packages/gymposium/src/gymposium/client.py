@@ -120,7 +120,8 @@ class AsyncServer:
                 if waited > PATIENCE:
                     raise ServerError(f"{why} Start one: gymposium serve") from None
             else:
-                self._http.headers.setdefault(RUN, response.headers.get(RUN, ""))
+                if (run := response.headers.get(RUN)) is not None:
+                    self._http.headers.setdefault(RUN, run)
                 if response.is_success:
                     return response.json()
                 why = f"{response.status_code}: {_reason(response)}"

@@ -14,11 +14,11 @@ from urllib.parse import unquote_plus, urlsplit
 
 from gymposium.allowed import is_allowed
 from gymposium.errors import NotAllowed
-from gymposium_agents.engines.vllm.settings import VllmSettings, is_loopback
+from gymposium_agents.engines.vllm.settings import is_loopback
 from gymposium_train.config.overrides import Override
 from gymposium_train.config.root import TrainConfig
 
-_OPTION = re.compile(r"[?&](base_url|key|engine|trust_remote_code|allow_pickle)=")
+_OPTION = re.compile(r"[?&](address|base_url|key|engine|trust_remote_code|allow_pickle)=")
 
 
 def check_permitted(config: TrainConfig, typed: Collection[Override] = ()) -> None:
@@ -42,13 +42,15 @@ def _named(config: TrainConfig) -> Iterator[tuple[tuple[str, ...], str, str]]:
     for path, name in names:
         if option := _OPTION.search(unquote_plus(name)):
             yield path, name, f"it says {option[1]}="
-    engine = config.engine.own
-    for url in engine.urls if isinstance(engine, VllmSettings) else ():
-        if not is_loopback(urlsplit(url).hostname or ""):
-            yield ("engine", "url"), url, "prompts and the server's key would be sent there"
-    base_url = getattr(config.backend, "base_url", None)
-    if base_url is not None and not is_loopback(urlsplit(base_url).hostname or ""):
-        yield ("backend", "base_url"), base_url, "the rows and the service's key would be sent there"
+    addresses = [
+        (("engine", "url"), url.strip().rstrip("/"), "prompts and the server's key would be sent there")
+        for url in (getattr(config.engine, "url", None) or "").split(",")
+    ]
+    base_url = getattr(config.backend, "base_url", None) or ""
+    addresses.append((("backend", "base_url"), base_url, "the rows and the service's key would be sent there"))
+    for where, address, why in addresses:
+        if address and not is_loopback(urlsplit(address).hostname or ""):
+            yield where, address, why
     for setting, why in (("run", "this command would run"), ("scores", "this code would run")):
         if (named := getattr(config.source, setting, None)) is not None:
             yield ("source", setting), named, why
