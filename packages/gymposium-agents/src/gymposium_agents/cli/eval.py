@@ -16,7 +16,7 @@ from gymposium.cli.executors import (
     ExecutorOption,
     JobsOption,
     executor_if_chosen,
-    play_series,
+    play_missing,
 )
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.matches import (
@@ -35,7 +35,6 @@ from gymposium.cli.resume import (
 )
 from gymposium.cli.run import names_of
 from gymposium.cli.text import note, out
-from gymposium.driver import play
 from gymposium.errors import BadOption
 from gymposium.executors.protocol import Executor
 from gymposium.executors.series import SeriesMatches
@@ -43,13 +42,12 @@ from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
 from gymposium.players.protocol import Player
-from gymposium.records import recorded
 from gymposium.runs.folder import RunFolder, check_new
 from gymposium.seating import MatchPlan, Series
 from gymposium.settings import read_settings
 from gymposium_agents.cli.blocks import blocks
 from gymposium_agents.cli.own_server import ServerOptions, seated_players
-from gymposium_agents.evaluate import Evaluation, check_share, contest, contestants, seat_of
+from gymposium_agents.evaluate import Evaluation, check_share, contestants, seat_of
 from gymposium_agents.presets import Preset, preset as find_preset, takes_options, with_defaults
 
 if TYPE_CHECKING:
@@ -278,30 +276,16 @@ class _Session:
                 finished = sum(first <= numbers[match_id] < first + plan.matches for match_id in log.finished)
                 title = f"{game.name} {ALONE if opponent == ALONE else f'against {opponent}'}"
                 task = bar.add_task(title, total=plan.matches, completed=finished)
-                if executor is None:
-                    jobs = contest(
-                        players[plan.player],
-                        players.get(opponent),
-                        game,
-                        plan.matches,
-                        seed=plan.seed,
-                        tag=plan.tag(game, opponent),
-                        on_illegal=plan.on_illegal,
-                        first=first,
-                    )
-                    missing = (job for job in jobs if job.id not in log.finished)
-                    for _ in recorded(play(missing, at_once=self._at_once, schedule=self._schedule), log.write):
-                        bar.advance(task)
-                else:
-                    names = (plan.player, *[opponent] * (game.seats - 1))
-                    play_series(
-                        executor,
-                        SeriesMatches(series[pairing], names, first),
-                        [players[name] for name in dict.fromkeys(names)],
-                        log,
-                        at_once=self._at_once,
-                        advance=partial(bar.advance, task),
-                    )
+                names = (plan.player, *[opponent] * (game.seats - 1))
+                play_missing(
+                    SeriesMatches(series[pairing], names, first),
+                    [players[name] for name in names],
+                    log,
+                    executor,
+                    at_once=self._at_once,
+                    schedule=self._schedule,
+                    advance=partial(bar.advance, task),
+                )
             for record in log.in_order():
                 pairing, number = divmod(numbers[record.id], plan.matches)
                 game, _, evaluation = self.results[pairing]

@@ -20,7 +20,7 @@ from gymposium.cli.executors import (
     ExecutorOption,
     JobsOption,
     executor_if_chosen,
-    play_series,
+    play_missing,
 )
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.matches import (
@@ -39,7 +39,7 @@ from gymposium.cli.resume import (
 )
 from gymposium.cli.run import names_of
 from gymposium.cli.text import note, out
-from gymposium.driver import FORFEIT, play
+from gymposium.driver import FORFEIT
 from gymposium.durable import replace_text
 from gymposium.errors import BadOption, GymposiumError
 from gymposium.executors.protocol import Executor
@@ -49,9 +49,8 @@ from gymposium.games.registry import load_game
 from gymposium.players.protocol import Player
 from gymposium.prompt import PROMPT_VERSION
 from gymposium.reading import bound
-from gymposium.records import recorded
 from gymposium.runs.folder import RunFolder, RunMatches, check_new
-from gymposium.seating import MatchPlan, Series, seated_jobs
+from gymposium.seating import MatchPlan, Series
 from gymposium.settings import read_settings
 from gymposium.tools import tools_of
 from gymposium_agents.cli.own_server import ServerOptions, seated_players
@@ -266,28 +265,15 @@ class _Session:
         series = Series(self._tag, game.name, names, settings.matches, settings.seed, settings.swap, str(FORFEIT))
         with matches_of(folder, MatchPlan((series,)), self._allow) as (log, bar):
             task = bar.add_task(game.name, total=settings.matches, completed=len(log.finished))
-            if executor is not None:
-                play_series(
-                    executor,
-                    SeriesMatches(series, tuple(self.texts)),
-                    seated,
-                    log,
-                    at_once=settings.at_once,
-                    advance=partial(bar.advance, task),
-                )
-                return self._write(players, folder, log)
-            jobs = seated_jobs(
-                game,
+            play_missing(
+                SeriesMatches(series, tuple(self.texts)),
                 seated,
-                settings.matches,
-                seed=settings.seed,
-                swap=settings.swap,
-                tag=self._tag,
-                on_illegal=FORFEIT,
+                log,
+                executor,
+                at_once=settings.at_once,
+                schedule=self._schedule,
+                advance=partial(bar.advance, task),
             )
-            missing = (job for job, _ in jobs if job.id not in log.finished)
-            for _ in recorded(play(missing, at_once=settings.at_once, schedule=self._schedule), log.write):
-                bar.advance(task)
             return self._write(players, folder, log)
 
     def _write(self, players: Mapping[str, Player], folder: RunFolder, log: RunMatches) -> dict[str, Any]:

@@ -128,8 +128,7 @@ class _Files:
             self._state.finished += lineup.matches - cut.rest
             self._state.torn += [lineup.id] if file.torn else []
             self._watch(self._state)
-            while cut.rest:
-                yield cut.part()
+            yield from cut.parts()
             self._close_if_done(lineup.id)
 
     def add(self, done: PartDone) -> None:

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Annotated
 
 import typer
 
 from gymposium.cli.resume import plugin_files
 from gymposium.cli.text import note
+from gymposium.driver import Schedule, play
 from gymposium.errors import BadOption, GymposiumError
 from gymposium.executors.cutting import Cut
 from gymposium.executors.make import LOCAL, running_executor
-from gymposium.executors.protocol import Executor, ExecutorStart, RunPart
+from gymposium.executors.protocol import Executor, ExecutorStart
 from gymposium.executors.series import SeriesMatches
 from gymposium.players.protocol import Player, repeats_of
+from gymposium.records import recorded
 from gymposium.runs.folder import RunMatches
+from gymposium.watchdog import Watchdog
 
 ExecutorOption = Annotated[
     str | None,
@@ -39,27 +42,24 @@ EXECUTOR_OPTIONS = ("executor", "jobs", "address")
 """The parameters of these options; a run that goes on may be given others."""
 
 
-@contextmanager
-def chosen_executor(name: str | None, jobs: int | None, address: str | None) -> Iterator[Executor]:
-    """Context with the executor that the options name, by default `local`."""
+def chosen_executor(name: str | None, jobs: int | None, address: str | None) -> AbstractContextManager[Executor]:
+    """Context with the executor that the options name, by default `local`. Raises `BadOption` for an address without a
+    cluster."""
     if address is not None and name in (None, LOCAL):
         raise BadOption(f"--address {address} is for a cluster: add --executor ray.")
     start = ExecutorStart(workers=jobs, plugins=tuple(plugin_files()), address=address, note=note)
-    with running_executor(name or LOCAL, start) as executor:
-        yield executor
+    return running_executor(name or LOCAL, start)
 
 
-@contextmanager
 def executor_if_chosen(
     name: str | None, jobs: int | None, address: str | None, *, schedule: str, start_server: bool = False
-) -> Iterator[Executor | None]:
+) -> AbstractContextManager[Executor | None]:
     """As `chosen_executor`, but None if no option names one: the matches are then played in this process.
     `start_server` tells whether players share a server that lasts as long as the command.
 
     Raises `BadOption` for what workers cannot do."""
     if name is None and jobs is None and address is None:
-        yield None
-        return
+        return nullcontext()
     if schedule != "rounds":
         raise BadOption(f"--schedule {schedule}: workers play in rounds; leave out --executor and --jobs, or this.")
     if start_server:
@@ -67,35 +67,38 @@ def executor_if_chosen(
             "--start-server: workers do not share that server. Start one with  gymposium engine start  and name it in "
             "the player (engine=URL), or leave out --executor and --jobs."
         )
-    with chosen_executor(name, jobs, address) as executor:
-        yield executor
+    return chosen_executor(name, jobs, address)
 
 
-def play_series(
-    executor: Executor,
+def play_missing(
     matches: SeriesMatches,
-    players: Iterable[Player],
+    players: Sequence[Player],
     log: RunMatches,
+    executor: Executor | None,
     *,
     at_once: int,
-    watchdog: float | None = None,
+    schedule: Schedule,
+    watchdog: Watchdog | None = None,
     advance: Callable[[int], object],
 ) -> Counter[str]:
-    """Play the matches of a series that `log` does not hold. `players` are its players as they are made in this
-    process. Returns the number of matches that broke off, by reason.
+    """Play the matches of a series that `log` does not hold, in this process without an executor. `players` are its
+    players as they are made in this process, by seat. Returns the number of matches that broke off, by reason.
 
-    Raises `GymposiumError` if workers cannot play them."""
-    tag = matches.series.tag
+    Raises what `play` raises in this process, and `GymposiumError` if workers cannot play them."""
+    tag, broken = matches.series.tag, Counter[str]()
     missing = [number for number in range(matches.series.matches) if f"{tag}-{number}" not in log.finished]
+    if executor is None:
+        jobs = matches.jobs(players, missing)
+        for played in recorded(play(jobs, at_once=at_once, watchdog=watchdog, schedule=schedule), log.write):
+            advance(1)
+            if played.ending.broke_off:
+                broken[played.ending.detail] += 1
+        return broken
     alike = all(repeats_of(player) in ("quickly", "slowly") for player in players)
-    cut = Cut(matches, missing, at_once=at_once, watchdog=watchdog, whole_batches=not alike)
-
-    def parts() -> Iterator[RunPart]:
-        while cut.rest:
-            yield cut.part()
-
-    broken, error = Counter[str](), None
-    for done in executor.run(parts()):
+    seconds = None if watchdog is None else watchdog.seconds
+    cut = Cut(matches, missing, at_once=at_once, watchdog=seconds, whole_batches=not alike)
+    error = None
+    for done in executor.run(cut.parts()):
         log.append(done.lines)
         cut.add(done)
         broken.update(done.broken)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from hashlib import blake2b
@@ -18,7 +18,7 @@ from gymposium.cli.executors import (
     ExecutorOption,
     JobsOption,
     executor_if_chosen,
-    play_series,
+    play_missing,
 )
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.matches import (
@@ -39,7 +39,6 @@ from gymposium.cli.resume import (
     to_allow,
 )
 from gymposium.cli.text import note, out, with_interval
-from gymposium.driver import play
 from gymposium.ending import FAILURES
 from gymposium.errors import BadOption
 from gymposium.executors.protocol import Executor
@@ -49,15 +48,14 @@ from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Player
-from gymposium.records import recorded
-from gymposium.runs.folder import RunFolder, RunMatches, check_new
+from gymposium.runs.folder import RunFolder, check_new
 from gymposium.scores import Score
-from gymposium.seating import MatchPlan, Series, seated_jobs, seats_of
+from gymposium.seating import MatchPlan, Series, seats_of
 from gymposium.settings import read_settings
 from gymposium.watchdog import Watchdog
 
-AT_ONCE = 64
-"""Number of matches that a worker plays side by side."""
+AT_ONCE = 256
+"""Number of matches that are played side by side."""
 _RESULTS = ("win", "draw", "loss")
 _FAILURES = ("illegal", "unparsable", "cut off")
 
@@ -176,39 +174,20 @@ class _Session:
         plan = MatchPlan((series,))
         with matches_of(folder, plan, self._allow) as (log, bar):
             task = bar.add_task(self.game.name, total=total, completed=len(log.finished))
-            if executor is None:
-                self._play_here(log, lambda: bar.advance(task))
-            else:
-                self.broken = play_series(
-                    executor,
-                    SeriesMatches(series, tuple(names_of(self.settings.players))),
-                    self.players,
-                    log,
-                    at_once=AT_ONCE,
-                    watchdog=self.settings.watchdog,
-                    advance=partial(bar.advance, task),
-                )
+            self.broken = play_missing(
+                SeriesMatches(series, tuple(names_of(self.settings.players))),
+                self.players,
+                log,
+                executor,
+                at_once=AT_ONCE,
+                schedule=self._schedule,
+                watchdog=self._watchdog,
+                advance=partial(bar.advance, task),
+            )
             numbers = plan.numbers()
             for record in log.in_order():
                 for seat, index in enumerate(seats_of(numbers[record.id], self.game.seats, swap=swap)):
                     self.scores[index].add_record(record, self.game, seat)
-
-    def _play_here(self, log: RunMatches, advance: Callable[[], object]) -> None:
-        settings = self.settings
-        jobs = seated_jobs(
-            self.game,
-            self.players,
-            settings.matches,
-            seed=settings.seed,
-            swap=settings.swap,
-            tag=self._tag,
-            on_illegal=self.policy,
-        )
-        missing = (job for job, _ in jobs if job.id not in log.finished)
-        for played in recorded(play(missing, watchdog=self._watchdog, schedule=self._schedule), log.write):
-            advance()
-            if played.ending.broke_off:
-                self.broken[played.ending.detail] += 1
 
     def print(self) -> None:
         """Prints the scores as a table."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from gymposium.executors.protocol import PartDone, PlannedMatches, RunPart
 
@@ -44,6 +44,11 @@ class Cut:
     def rest(self) -> int:
         """Number of matches that are in no part yet."""
         return 0 if self.stopped else len(self._missing) - self._next
+
+    def parts(self) -> Iterator[RunPart]:
+        """The parts, each cut when it is asked for, until none is left or no further one is to be played."""
+        while self.rest:
+            yield self.part()
 
     def part(self) -> RunPart:
         """The next part."""

@@ -33,7 +33,7 @@ class PlannedMatches(Protocol):
     def make_player(self, name: str) -> Player:
         """Make one of the players. A process makes each of them once."""
 
-    def jobs(self, players: Sequence[Player], numbers: Sequence[int]) -> list[MatchJob]:
+    def jobs(self, players: Sequence[Player], numbers: Sequence[int]) -> Iterable[MatchJob]:
         """The matches of these numbers. `players` are those of `self.players`, in order."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from gymposium.driver import MatchJob
@@ -30,11 +30,11 @@ class SeriesMatches:
     def make_player(self, name: str) -> Player:
         return make_player(name)
 
-    def jobs(self, players: Sequence[Player], numbers: Sequence[int]) -> list[MatchJob]:
+    def jobs(self, players: Sequence[Player], numbers: Iterable[int]) -> Iterator[MatchJob]:
         series = self.series
         game, policy = load_game(series.game), FailurePolicy.parse(series.on_illegal)
-        return [
-            seated_job(
+        for number in numbers:
+            yield seated_job(
                 game,
                 players,
                 number,
@@ -44,5 +44,3 @@ class SeriesMatches:
                 on_illegal=policy,
                 first=self.first,
             )
-            for number in numbers
-        ]

@@ -102,7 +102,7 @@ def _play(part: RunPart, players: dict[str, Player], supervisor: Connection) -> 
             players[name] = part.matches.make_player(name)
     seated = [players[name] for name in part.matches.players]
     for numbers in part.batches():
-        jobs = part.matches.jobs(seated, numbers)
+        jobs = list(part.matches.jobs(seated, numbers))
         places = {job.id: place for place, job in enumerate(jobs)}
         guard = SupervisedGuard(part, numbers, supervisor)
         played = sorted(play(jobs, at_once=len(jobs), guard=guard), key=lambda result: places[result.job.id])
