@@ -26,9 +26,7 @@ from .serving import begin, service_in
 
 
 @contextmanager
-def served(
-    directory: Path, player: LanguageModelPlayer, port: int = 0, **settings: Any
-) -> Iterator[tuple[str, Service]]:
+def served(directory: Path, player: LanguageModelPlayer, port: int = 0) -> Iterator[tuple[str, Service]]:
     """The address and the service of a run in a directory."""
     directory.mkdir(exist_ok=True)
     service = service_in(directory, player)
