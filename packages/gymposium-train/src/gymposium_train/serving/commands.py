@@ -11,6 +11,7 @@ import subprocess
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -43,8 +44,9 @@ class Ran:
     `content` and, in a reply that calls tools, `tool_calls`."""
 
 
+@cache
 def score_function(text: str) -> Score:
-    """The function that `module:function` or `file.py:function` names. Raises `BadOption`."""
+    """The function that `module:function` or `file.py:function` names; a file is run once. Raises `BadOption`."""
     place, _, name = text.rpartition(":")
     if not (place and name.isidentifier()):
         raise BadOption(f"{text!r}: write a function as module:function or as file.py:function.")

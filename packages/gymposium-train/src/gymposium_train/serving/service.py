@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from itertools import count
 from typing import Any
 
 from gymposium.errors import GymposiumError
@@ -27,11 +26,18 @@ from gymposium_agents.serving.turns import ServedTurn
 from gymposium_agents.tokens import Policy
 from gymposium_train.serving.bodies import TRAIN, Begin, End
 from gymposium_train.serving.errors import Busy, Conflict, Gone, NotFound, NotReady, RunOver, ServiceError
+from gymposium_train.serving.groups import (
+    TOO_OLD,
+    add_job,
+    check_can_be_learned,
+    finish_job,
+    next_job,
+    settle,
+    unused_key,
+)
 from gymposium_train.serving.settings import SessionSettings
 from gymposium_train.serving.trajectories import as_row, turns_of
 
-TOO_OLD = "its policy is too old"
-"""Why sessions and groups are dropped whose policy is more than `engine.staleness` steps behind."""
 ACTIVE = 2.0
 """Number of seconds after a request for which a session is expected to ask again soon."""
 LINGER = 10.0
@@ -128,7 +134,7 @@ class Service:
                 raise Busy(f"{self.settings.most_sessions} sessions are open, which is the maximum. End some first.")
             if counts["groups"].get("complete", 0) >= self.settings.most_groups:
                 raise Busy(f"{self.settings.most_groups} groups wait for training. POST /v1/train begins a step.")
-            key = asked.group or self._new_key()
+            key = asked.group or unused_key(self.file)
             group = self.file.group(key)
             member = self._member(group, key, asked)
             own = stream(self.seed, "session", key, member, asked.seed or 0).getrandbits(48)
@@ -238,7 +244,7 @@ class Service:
                 raise Conflict(f"parts: all sessions of a group have the same names; here they are: {names}.")
             with self.file.change():
                 self.file.set_session(name, "ended", ending=data)
-                self._settle(row.group)
+                settle(self.file, row.group)
             self._open.pop(row.secret, None)
             self._changed.notify_all()
         self.tell()
@@ -259,7 +265,7 @@ class Service:
         with self._changed:
             with self.file.change():
                 self.file.set_session(row.id, state, why=why)
-                self._settle(row.group)
+                settle(self.file, row.group)
             self._open.pop(row.secret, None)
             self._changed.notify_all()
 
@@ -269,25 +275,6 @@ class Service:
             opened = self._open.get(row.secret)
             if opened is None or not opened.session.busy:
                 self._leave_out(row, "expired", f"there was no request for {self.settings.expires:g} seconds")
-
-    def _settle(self, key: str) -> None:
-        """Change the state of an open group whose members have all begun and are over. Fewer than two sessions of a
-        larger group teach nothing."""
-        group = self.file.group(key)
-        assert group is not None, "each session has a group"
-        rows = self.file.sessions(key)
-        begun = {row.member for row in rows if row.state != "open"}
-        if group.state != "open" or len(begun) < group.size or any(row.state == "open" for row in rows):
-            return
-        ended = sum(row.state == "ended" for row in rows)
-        if group.split != TRAIN:
-            self.file.set_group(key, "learned", why="it is not of the split that is learned from")
-        elif ended >= min(2, group.size):
-            self.file.set_group(key, "complete")
-        else:
-            self.file.set_group(
-                key, "dropped", why=f"{ended} of its {group.size} sessions ended, and the others failed"
-            )
 
     def _session(self, name: str) -> SessionRow:
         row = self.file.session(name)
@@ -336,7 +323,7 @@ class Service:
         """Add a group. The same group again changes nothing; `Conflict` if it has another size."""
         with self._changed:
             self._check_goes_on()
-            key = key or self._new_key()
+            key = key or unused_key(self.file)
             found = self.file.group(key)
             if found is None:
                 self.file.add_group(key, size, TRAIN)
@@ -344,12 +331,6 @@ class Service:
                 raise Conflict(f"The group {key!r} has the size {found.size} already.")
         self.tell()
         return self.group(key)
-
-    def _new_key(self) -> str:
-        """The key of a group that has none. It follows from the number of groups, and the seed of the task from it, so
-        that a client that does the same again gets the same tasks."""
-        first = sum(self.file.counts()["groups"].values()) + 1
-        return next(key for n in count(first) if self.file.group(key := f"group-{n:06d}") is None)
 
     def group(self, key: str) -> GroupRow:
         """The group with this key. Raises `NotFound`."""
@@ -373,7 +354,7 @@ class Service:
                 return self.job(asked)
             for group in groups:
                 self._close(group)
-            number = self._add_job([group.key for group in groups])
+            number = add_job(self.file, groups)
             self._untold.add(number)
             self._changed.notify_all()
         self.tell()
@@ -381,22 +362,10 @@ class Service:
 
     def _close(self, group: GroupRow) -> None:
         """Raise `Conflict` for a group that cannot be learned from; its open sessions are dropped."""
-        if group.state not in ("open", "complete") or group.split != TRAIN:
-            raise Conflict(f"The group {group.key!r} is {group.state}, so it cannot be learned from.")
-        rows = self.file.sessions(group.key)
-        ended = sum(row.state == "ended" for row in rows)
-        if ended < min(2, group.size):
-            raise Conflict(f"Of the group {group.key!r} {ended} sessions have ended: at least 2 are needed.")
-        for row in rows:
+        check_can_be_learned(self.file, group)
+        for row in self.file.sessions(group.key):
             if row.state == "open":
                 self._leave_out(row, "dropped", "training began without it")
-
-    def _add_job(self, keys: Sequence[str]) -> int:
-        with self.file.change():
-            number = self.file.add_job()
-            for key in keys:
-                self.file.set_group(key, "taken", job=number)
-        return number
 
     def job(self, number: int) -> JobRow:
         """The job with this number. Raises `NotFound`."""
@@ -429,7 +398,7 @@ class Service:
         with self._changed:
             self._begin_step(step)
             while True:
-                job = self.file.job_of(step) or self._next_job(step)
+                job = self.file.job_of(step) or next_job(self.file, step, self.settings.groups, self.policies.staleness)
                 if job is not None:
                     self.state = "learning"
                     self.file.set_job(job.id, "learning", step=step)
@@ -450,41 +419,17 @@ class Service:
         with self._changed:
             for job in self.file.jobs("learning"):
                 if job.step is not None and job.step < step:
-                    self._finish(job, {})
-
-    def _next_job(self, step: int) -> JobRow | None:
-        """The oldest job that waits, with the groups that are new enough; None if there is none."""
-        if not (waiting := self.file.jobs("waiting")):
-            complete = self.file.groups(state="complete")
-            if self.settings.groups is None or len(complete) < self.settings.groups:
-                return None
-            waiting = [self.job(self._add_job([group.key for group in complete]))]
-        job = waiting[0]
-        with self.file.change():
-            for group in self.file.groups(job=job.id):
-                ended = self.file.sessions(group.key, state="ended")
-                if min(row.step for row in ended) < step - self.policies.staleness:
-                    self.file.set_group(group.key, "dropped", why=TOO_OLD, job=job.id)
-            if not any(group.state == "taken" for group in self.file.groups(job=job.id)):
-                self.file.set_job(job.id, "done", step=None, metrics={"rollout/groups": 0})
-                return None
-        return job
+                    finish_job(self.file, job, {})
 
     def learned(self, step: int, metrics: Mapping[str, Any]) -> None:
         """Note that a step has been learned from and its policy is published."""
         with self._changed:
             self.state = "waiting"
             if (job := self.file.job_of(step)) is not None:
-                self._finish(job, {name: value for name, value in metrics.items() if isinstance(value, int | float)})
+                numbers = {name: value for name, value in metrics.items() if isinstance(value, int | float)}
+                finish_job(self.file, job, numbers)
             self._changed.notify_all()
         self.tell()
-
-    def _finish(self, job: JobRow, metrics: Mapping[str, Any]) -> None:
-        with self.file.change():
-            self.file.set_job(job.id, "done", step=job.step, metrics=metrics)
-            for group in self.file.groups(job=job.id):
-                if group.state == "taken":
-                    self.file.set_group(group.key, "learned", job=job.id)
 
     def close(self) -> None:
         """End the engines' threads and the file."""
