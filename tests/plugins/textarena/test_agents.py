@@ -70,6 +70,28 @@ def test_a_wrapped_agent_reads_the_prompt_and_answers_in_tags() -> None:
     assert "inside <move></move>" in seen[0]
 
 
+def test_an_agent_reads_the_position_or_the_whole_match() -> None:
+    seen: list[str] = []
+
+    def agent(observation: str) -> str:
+        seen.append(observation)
+        return Picks(len(observation))(observation)
+
+    matches("tic_tac_toe", TextArenaPlayer(agent), make_player("random"), count=1)
+    rules = load_game("tic_tac_toe").rules(0)
+    assert len(seen) > 2
+    assert all(text.startswith(rules) for text in seen)
+    assert max(text.count("Legal moves: ") for text in seen) == 1
+    seen.clear()
+    [result] = matches("tic_tac_toe", TextArenaPlayer(agent, context="full"), make_player("random"), count=1)
+    assert [text.count("Legal moves: ") for text in seen] == list(range(1, len(seen) + 1))
+    assert {text.count(rules) for text in seen} == {1}
+    for before, after, turn in zip(seen, seen[1:], result.turns[::2], strict=False):
+        assert after.startswith(f"{before}\n[Player 0] {turn.text}\n")
+    with pytest.raises(BadOption, match="write 'state' or 'full'"):
+        TextArenaPlayer(agent, context="all")  # type: ignore[arg-type]
+
+
 def test_a_person_plays_through_textarenas_agent(monkeypatch: pytest.MonkeyPatch) -> None:
     agent = Picks(3)
     monkeypatch.setattr("builtins.input", lambda text: agent(text))
@@ -126,21 +148,24 @@ def test_textarenas_openai_agent_plays_at_a_table_and_in_the_environment(address
     assert (verified.matches, verified.problems) == (6, [])
 
 
-@pytest.mark.parametrize(("env_id", "players"), THEIRS)
-def test_a_player_of_text_plays_textarenas_games(env_id: str, players: int) -> None:
-    agents = [TextArenaAgent(TextPlayer(), seed=seat) for seat in range(players)]
-    env = Recorded(ta.make(env_id))
-    rewards, _ = play(env, dict(enumerate(agents)), seed=7)
-    assert set(rewards) == set(range(players))
-    told = [turn.text for agent in agents for turn in agent.turns]
-    assert len(told) == len(env.episode.actions) > 0
-    assert all("My secret" in text for text in told)
-    assert not any("My secret" in text for _, text in env.episode.actions)
-    [again] = replay(env.episode)
-    assert again.same, again.difference
-    twice = Recorded(ta.make(env_id))
-    play(twice, {seat: TextArenaAgent(TextPlayer(), seed=seat) for seat in range(players)}, seed=7)
-    assert twice.episode == env.episode
+def test_a_player_of_text_plays_ten_of_textarenas_games() -> None:
+    episodes = []
+    for env_id, players in THEIRS:
+        agents = [TextArenaAgent(TextPlayer(), seed=seat) for seat in range(players)]
+        env = Recorded(ta.make(env_id))
+        rewards, _ = play(env, dict(enumerate(agents)), seed=7)
+        assert set(rewards) == set(range(players))
+        told = [turn.text for agent in agents for turn in agent.turns]
+        assert len(told) == len(env.episode.actions) > 0
+        assert all("My secret" in text for text in told)
+        assert not any("My secret" in text for _, text in env.episode.actions)
+        twice = Recorded(ta.make(env_id))
+        play(twice, {seat: TextArenaAgent(TextPlayer(), seed=seat) for seat in range(players)}, seed=7)
+        assert twice.episode == env.episode
+        episodes.append(env.episode)
+    assert [(found.episode.env, found.difference) for found in replay(*episodes)] == [
+        (env_id, "") for env_id, _ in THEIRS
+    ]
 
 
 def test_a_language_model_plays_textarenas_games(model: Any) -> None:

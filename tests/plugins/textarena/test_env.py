@@ -6,6 +6,7 @@ import copy
 import random
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from gymposium.games.protocol import Game
 from gymposium.players.protocol import Ask, Reply
 from gymposium.reading import READERS, Reader
 from gymposium.records import Record, RecordWriter, verify_file
+from gymposium.tools import move_of, tools_of
+from gymposium.tools.random_calls import random_call
 
 ta = pytest.importorskip("textarena", reason="textarena is not installed: tox run -e textarena")
 
@@ -110,6 +113,48 @@ def test_the_first_message_has_the_rules_and_each_turn_a_position() -> None:
     assert "".join(text for _, text, _ in messages) == table.asked[0].text
     assert messages[0][1] == load_game("kuhn_poker").rules(0) + "\n"
     assert env.get_observation() == (seat, [])
+
+
+def test_a_reply_comes_back_to_its_player_alone() -> None:
+    [env_id] = register_games("kuhn_poker")
+    env = ta.make(f"{env_id}-raw", reply="tags")
+    env.reset(num_players=2, seed=1)
+    seen: dict[int, list[Any]] = {0: [], 1: []}
+    for action in ("<think>I bluff.</think><move>pass</move>", "<move>bet</move>", "<move>bet</move>"):
+        seat, messages = env.get_observation()
+        seen[seat] += messages
+        env.step(action)
+    own = (0, "<think>I bluff.</think><move>pass</move>", ta.ObservationType.PLAYER_ACTION)
+    assert own in seen[0]
+    assert not any("I bluff" in text for _, text, _ in seen[1])
+
+
+class Calls(ta.Agent):  # type: ignore[misc]
+    """Calls a random tool, and keeps what it reads."""
+
+    def __init__(self, name: str, seed: int) -> None:
+        self._tools = tools_of(load_game(name))
+        self._rng = random.Random(seed)
+        self.read: list[str] = []
+
+    def __call__(self, observation: str) -> str:
+        self.read.append(observation)
+        return move_of([random_call(self._tools, observation[-500:], self._rng)])
+
+
+@pytest.mark.parametrize("name", ["tables", "mail"])
+def test_a_world_with_tools_shows_everything_so_far(name: str, tmp_path: Path) -> None:
+    [env_id] = register_games(name)
+    with RecordWriter(tmp_path / "matches.jsonl") as writer:
+        for seed in range(5):
+            env, agent = ta.make(env_id), Calls(name, seed)
+            rewards, _ = play(env, {0: agent}, seed)
+            assert 0.0 <= rewards[0] <= 1.0
+            assert len(agent.read) == len(env.record().turns)
+            assert all(after.startswith(before) for before, after in pairwise(agent.read))
+            writer.write(env.table.played)
+    verified = verify_file(tmp_path / "matches.jsonl")
+    assert (verified.matches, verified.problems) == (5, [])
 
 
 def test_a_failed_reply_is_asked_for_again_and_then_forfeits() -> None:
@@ -224,6 +269,8 @@ def test_mistakes_say_what_to_do() -> None:
         GymposiumEnv("tic_tac_toe", players={2: "random"})
     with pytest.raises(BadOption, match="leave a seat to an agent"):
         GymposiumEnv("tic_tac_toe", players={0: "random", 1: "random"})
+    with pytest.raises(BadOption, match="is not a policy"):
+        GymposiumEnv("tic_tac_toe", on_illegal="twice")
     with pytest.raises(UnknownName, match="tic_tac_toe"):
         register_games("tictactoe")
 

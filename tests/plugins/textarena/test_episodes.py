@@ -72,6 +72,19 @@ def test_a_line_has_the_form_that_the_page_describes(episode: Episode) -> None:
     assert Episode.parse(episode.line()) == episode
 
 
+def test_the_digest_depends_on_what_was_shown() -> None:
+    episodes = []
+    for env_id in ("TicTacToe-v0", "TicTacToe-v0-train"):
+        env, actions = Recorded(ta.make(env_id)), iter(["[0]", "[3]", "[1]", "[4]", "[2]"])
+        play(env, dict.fromkeys(range(2), lambda observation, actions=actions: next(actions)), seed=1)
+        episodes.append(env.episode)
+    shown, other = episodes
+    assert (shown.actions, shown.rewards, shown.game_info) == (other.actions, other.rewards, other.game_info)
+    assert shown.digest != other.digest
+    [again] = replay(replace(shown, env=other.env))
+    assert again.difference == "An observation differs, or its digest was changed."
+
+
 def test_what_was_changed_is_found(episode: Episode) -> None:
     poker = recorded("KuhnPoker-v0", 2, seed=1)
     swapped = tuple((1 - player, text) for player, text in episode.actions)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import textarena as ta
 
 from gymposium import GameSpec
@@ -85,7 +83,7 @@ class _Shown(OneReplyMatch):
         return (0.0,)
 
 
-_GAME: Any = _Observations(
+_GAME = _Observations(
     GameSpec(
         name="textarena",
         title="TextArena",

@@ -12,6 +12,7 @@ from textarena.envs.registration import ENV_REGISTRY, register_with_versions
 from gymposium import Table, load_game
 from gymposium.driver import MatchResult
 from gymposium.errors import BadOption, NotAsked, WrongType
+from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Game, Observation, Style
 from gymposium.match_score import match_score
 from gymposium.players.grammar import make_opponents
@@ -28,8 +29,8 @@ class GymposiumEnv(ta.Env):  # type: ignore[misc]  # TextArena publishes no type
     """A game of gymposium as an environment of TextArena.
 
     Each player's first message is the prompt with the rules, and each turn brings a message with the position, the
-    legal moves and how to answer, of the type `GAME_BOARD`. After a failed reply this begins with the reason. What a
-    player replies is shown to no other player.
+    legal moves and how to answer, of the type `GAME_BOARD`. After a failed reply this begins with the reason. The text
+    of a reply comes back to its player alone; the positions say what the others may know of it.
 
     Rewards have TextArena's scale. Rivals get from -1 to 1: two of them 1, 0 or -1, more of them by their rank. A
     player who plays alone, or with others for one result, gets from 0 to 1. Whoever forfeits gets -1.
@@ -64,7 +65,8 @@ class GymposiumEnv(ta.Env):  # type: ignore[misc]  # TextArena publishes no type
             )
         self._seats = [seat for seat in range(self.game.seats) if seat not in given]
         self._opponents = make_opponents([given[seat] for seat in sorted(given)], len(given))
-        self._options: dict[str, Any] = {"on_illegal": on_illegal, "reply": reply, "prompt": prompt, "name": name}
+        policy = FailurePolicy.parse(on_illegal)
+        self._options: dict[str, Any] = {"on_illegal": policy, "reply": reply, "prompt": prompt, "name": name}
         self._prompt = prompt_for(self.game, prompt, reader(reply))
         self._table: Table | None = None
         self._state: Any = None
@@ -113,7 +115,9 @@ class GymposiumEnv(ta.Env):  # type: ignore[misc]  # TextArena publishes no type
         if table.over and not self._ended_in_reset:
             raise NotAsked("The episode is over: call reset() for another one.")
         if not table.over:
-            table.answer(state.current_player_id, action)
+            seat = state.current_player_id
+            table.answer(seat, action)
+            state.add_observation(action, ta.ObservationType.PLAYER_ACTION, from_id=seat, to_id=seat)
             self._show()
         self._ended_in_reset = False
         done: tuple[bool, dict[str, Any]] = state.step()
@@ -166,16 +170,15 @@ def register_games(*names: str) -> list[str]:
     `gymposium:kuhn_poker-raw` without a wrapper. Without arguments, all games with their default parameters.
     `textarena.make(id, players={1: "mcts-100"})` passes keywords to `GymposiumEnv`.
 
-    The wrapper shows the prompt and the newest position, which is all that a seat needs. Raises `UnknownName` and
-    `BadParameter` for a name that is no game's."""
-    for name in names:
-        load_game(name)
-    ids = [f"{PREFIX}{name}" for name in names or host().games]
-    for env_id, name in zip(ids, names or host().games, strict=True):
-        if env_id not in ENV_REGISTRY:
-            wrappers = {"default": [ta.wrappers.GameBoardObservationWrapper]}
-            register_with_versions(env_id, GymposiumEnv, wrappers, game=name)
-    return ids
+    The wrapper shows the prompt and the newest position, and in games whose positions show only what is new, such as
+    worlds with tools, everything so far. Raises `UnknownName` and `BadParameter` for a name that is no game's."""
+    specs = {name: load_game(name).spec for name in names} or dict(host().games)
+    for name, spec in specs.items():
+        if f"{PREFIX}{name}" not in ENV_REGISTRY:
+            grows = spec.tools or spec.recorded
+            wrapper = ta.wrappers.LLMObservationWrapper if grows else ta.wrappers.GameBoardObservationWrapper
+            register_with_versions(f"{PREFIX}{name}", GymposiumEnv, {"default": [wrapper]}, game=name)
+    return [f"{PREFIX}{name}" for name in specs]
 
 
 def _has_one_result(game: Game) -> bool:

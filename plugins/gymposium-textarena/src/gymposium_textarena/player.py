@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from typing import Literal
 
-from gymposium.errors import GymposiumError, WrongType
+from gymposium.errors import BadOption, GymposiumError, WrongType
 from gymposium.games.protocol import Style
 from gymposium.players.protocol import Ask, Reply, Usage
 from gymposium.prompt import prompt_for
 from gymposium.reading import Reader, reader
+
+_MEMORY = "textarena"
 
 
 class BadAgent(GymposiumError, TypeError):
@@ -27,18 +30,29 @@ class TextArenaPlayer:
     """
 
     def __init__(
-        self, agent: Callable[[str], str], *, name: str | None = None, reply: str = "move", prompt: Style = "full"
+        self,
+        agent: Callable[[str], str],
+        *,
+        name: str | None = None,
+        reply: str = "move",
+        prompt: Style = "full",
+        context: Literal["state", "full"] = "state",
     ) -> None:
         """`name` is the name in records, by default that of the agent's class. `reply` (`"move"`, `"tags"`, `"json"`)
-        and `prompt` (`"full"`, `"compact"`) are as for `gymposium.Table`.
+        and `prompt` (`"full"`, `"compact"`) are as for `gymposium.Table`. With the context `"full"` the agent reads all
+        prompts and replies of its seat so far, as games need whose positions show only what is new.
 
-        Raises `WrongType` for an agent that cannot be called, and `UnknownName` for another form of replies."""
+        Raises `WrongType` for an agent that cannot be called, `UnknownName` for another form of replies, and
+        `BadOption` for another context."""
         if not callable(agent):
             raise WrongType("An agent", "callable with the text of an observation", agent)
+        if context not in ("state", "full"):
+            raise BadOption(f"context={context!r}: write 'state' or 'full'.")
         self.agent = agent
         self.name = type(agent).__name__ if name is None else name
         self.reader: Reader = reader(reply)
         self.style: Style = prompt
+        self.context = context
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         """The agent's reply to each ask. Raises `BadAgent` unless it is text."""
@@ -46,8 +60,12 @@ class TextArenaPlayer:
 
     def _reply(self, ask: Ask) -> Reply:
         began = time.perf_counter()
+        before: tuple[str, ...] = ask.memory.get(_MEMORY, ())
         prompt = prompt_for(ask.game, self.style, self.reader)
-        said: object = self.agent(prompt(ask.observe(self.style), ask.reason))
+        now = prompt(ask.observe(self.style), ask.reason, rules=not before)
+        said: object = self.agent("\n".join((*before, now)))
         if not isinstance(said, str):
             raise BadAgent(f"{self.name} returned {said!r} of type {type(said).__name__} in place of text.")
+        if self.context == "full":
+            ask.memory[_MEMORY] = (*before, now, f"[Player {ask.seat}] {said}\n")
         return Reply(said, usage=Usage(seconds=time.perf_counter() - began))
