@@ -137,7 +137,7 @@ def test_only_what_can_be_replayed_is_recorded(tmp_path: Path) -> None:
     with pytest.raises(BadOption, match="seed=None: give a number"):
         env.reset(num_players=2)
     env.reset(num_players=2, seed=1)
-    assert env.get_observation() == env.get_observation()
+    env.get_observation()
     env.step("[1]")
     assert env.close()[0] is None
     with pytest.raises(GymposiumError, match="play it to the end"):
@@ -149,6 +149,16 @@ def test_only_what_can_be_replayed_is_recorded(tmp_path: Path) -> None:
         Recorded(ta.wrappers.ClipWordsActionWrapper(ta.make("TicTacToe-v0"), max_num_words=3))
     with pytest.raises(BadOption, match="a record of its own"):
         Recorded(GymposiumEnv("tic_tac_toe"))
+
+
+def test_messages_are_shown_again_until_the_player_acts() -> None:
+    env = Recorded(ta.make("TicTacToe-v0-raw"))
+    env.reset(num_players=2, seed=1)
+    first = env.get_observation()
+    assert first[1]
+    assert env.get_observation() == first
+    env.step("[1]")
+    assert env.get_observation()[0] == 1 - first[0]
 
 
 @pytest.mark.parametrize(
