@@ -1,0 +1,78 @@
+"""The harness of a seat: a chat with the model, in this process, one request for each turn of the match."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import verifiers.v1 as vf
+from httpx import AsyncClient
+from openai import APIStatusError, AsyncOpenAI
+from verifiers.v1.dialects.chat import message_to_wire
+from verifiers.v1.harnesses.utils.compaction import is_context_overflow
+
+from gymposium_verifiers.config import ChatHarnessConfig
+from gymposium_verifiers.taskset import MatchData
+
+_DONE = vf.ProgramResult(exit_code=0, stdout="", stderr="")
+
+
+class ChatSession(vf.HarnessSession):
+    """The conversation of one seat. Messages are only added to it, so that all turns of a match are one branch of the
+    trace."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self._client = AsyncOpenAI(
+            base_url=self.endpoint,
+            api_key=self.secret,
+            timeout=None,
+            http_client=AsyncClient(trust_env=False, timeout=None),  # the endpoint is on this machine
+        )
+        tools = self.data.tools if isinstance(self.data, MatchData) else []
+        self._offered: dict[str, Any] = {"tools": tools} if tools else {}
+        system, self._opening = self.harness.resolve_prompt(self.data)
+        self._messages: list[dict[str, Any]] = [{"role": "system", "content": system}] if system else []
+
+    async def _run(self, messages: vf.Messages | None) -> vf.ProgramResult:
+        """One request to the model, with `messages` or the task's own prompt added. A conversation that the model has
+        no room for gets no answer."""
+        said = self._opening if messages is None else messages
+        self._messages += (
+            [{"role": "user", "content": said}] if isinstance(said, str) else map(message_to_wire, said or ())
+        )
+        try:
+            completion = await self._client.chat.completions.create(
+                model=self.ctx.model, messages=self._messages, **self._offered
+            )
+        except APIStatusError as error:
+            if is_context_overflow(error):
+                return _DONE
+            raise
+        self._messages.append(completion.choices[0].message.model_dump(exclude_none=True))
+        return _DONE
+
+    async def close(self) -> None:
+        """Closes the connection."""
+        await super().close()
+        await self._client.close()
+
+
+class ChatHarness(vf.Harness[ChatHarnessConfig]):
+    """A chat without a program of its own. It offers the model the tools of the task, whose calls the environment
+    answers."""
+
+    APPENDS_SYSTEM_PROMPT = True
+    EXECUTES_CODE = False
+    NEEDS_CONTAINER = False
+
+    async def session(self, *given: Any) -> ChatSession:
+        """The session of one rollout; the arguments are those of `vf.HarnessSession`."""
+        return ChatSession(self, *given)
+
+    async def launch(self, *given: Any) -> vf.ProgramResult:
+        """One request with the task's own prompt, in a session of its own."""
+        session = ChatSession(self, *given)
+        try:
+            return await session._run(None)
+        finally:
+            await session.close()
