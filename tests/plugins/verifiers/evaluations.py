@@ -51,7 +51,13 @@ def verified(run: Path) -> list[Record]:
 def facts(record: Record) -> dict[str, Any]:
     """What a record says of the match itself, without its id and times."""
     turns = [{key: value for key, value in turn.items() if key != "seconds"} for turn in record.turns]
-    return {"game": record.game, "seed": record.seed, "players": record.players, "events": record.events, "turns": turns}
+    return {
+        "game": record.game,
+        "seed": record.seed,
+        "players": record.players,
+        "events": record.events,
+        "turns": turns,
+    }
 
 
 def only_trace(episodes: list[vf.Episode]) -> vf.Trace:

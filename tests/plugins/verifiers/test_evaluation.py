@@ -37,7 +37,9 @@ GAMES = [
 
 
 @pytest.mark.parametrize(("game", "opponents", "seats"), GAMES, ids=lambda value: str(value))
-def test_scores_are_the_returns_of_records_that_verify(game: str, opponents: str, seats: object, tmp_path: Path) -> None:
+def test_scores_are_the_returns_of_records_that_verify(
+    game: str, opponents: str, seats: object, tmp_path: Path
+) -> None:
     tasks = 3
     episodes, requests = evaluate(tmp_path / "run", tasks=tasks, game=game, opponents=opponents, seats=seats)
     assert [(episode.ok, episode.errors) for episode in episodes] == [(True, [])] * tasks

@@ -7,7 +7,7 @@ from typing import Literal, Self
 import verifiers.v1 as vf
 from pydantic import Field, model_validator
 
-from gymposium.errors import GymposiumError
+from gymposium.errors import BadOption, GymposiumError
 from gymposium_verifiers.matches import Matches
 
 ID = "gymposium-verifiers"
@@ -87,13 +87,17 @@ class MatchEnvConfig(vf.EnvConfig):
         if isinstance(self.taskset, MatchesConfig):
             matches, harnesses = self.taskset.matches(), self.agent_harnesses()
             for role in (f"player{seat}" for seat in sorted(matches.agents)):
-                if not isinstance(harnesses[role], ChatHarnessConfig):
-                    if matches.calls_tools:
-                        raise ValueError(
-                            f"{role}.harness.id={harnesses[role].id}: {matches.game.name} offers tools, which that "
-                            f"harness does not pass on. Leave the harness out, or write taskset.reply=tags, with which "
-                            f"the prompt describes the tools."
-                        )
-                elif not isinstance(getattr(self, role).runtime, vf.SubprocessConfig):
-                    raise ValueError(f"{role}.runtime: the harness runs in this process. Leave runtime.type=subprocess.")
+                _check_agent(role, harnesses[role], getattr(self, role).runtime, matches)
         return self
+
+
+def _check_agent(role: str, harness: vf.HarnessConfig, runtime: vf.RuntimeConfig, matches: Matches) -> None:
+    """Raises `BadOption` for an agent that cannot play these matches."""
+    if isinstance(harness, ChatHarnessConfig):
+        if not isinstance(runtime, vf.SubprocessConfig):
+            raise BadOption(f"{role}.runtime: the harness runs in this process. Leave runtime.type=subprocess.")
+    elif matches.calls_tools:
+        raise BadOption(
+            f"{role}.harness.id={harness.id}: {matches.game.name} offers tools, which that harness does not pass on. "
+            f"Leave the harness out, or write taskset.reply=tags, with which the prompt describes the tools."
+        )

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import verifiers.v1 as vf
-from httpx import AsyncClient
-from openai import APIStatusError, AsyncOpenAI
+from openai import APIStatusError, AsyncOpenAI, DefaultAsyncHttpxClient
 from verifiers.v1.dialects.chat import message_to_wire
 from verifiers.v1.harnesses.utils.compaction import is_context_overflow
 
@@ -26,12 +25,12 @@ class ChatSession(vf.HarnessSession):
             base_url=self.endpoint,
             api_key=self.secret,
             timeout=None,
-            http_client=AsyncClient(trust_env=False, timeout=None),  # the endpoint is on this machine
+            http_client=DefaultAsyncHttpxClient(trust_env=False, timeout=None),  # the endpoint is on this machine
         )
         tools = self.data.tools if isinstance(self.data, MatchData) else []
         self._offered: dict[str, Any] = {"tools": tools} if tools else {}
         system, self._opening = self.harness.resolve_prompt(self.data)
-        self._messages: list[dict[str, Any]] = [{"role": "system", "content": system}] if system else []
+        self._messages: list[Any] = [{"role": "system", "content": system}] if system else []
 
     async def _run(self, messages: vf.Messages | None) -> vf.ProgramResult:
         """One request to the model, with `messages` or the task's own prompt added. A conversation that the model has

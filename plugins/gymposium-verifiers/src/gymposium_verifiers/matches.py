@@ -1,4 +1,4 @@
-"""The matches that an environment plays: the game with its opponents, the rows of the taskset, and the table of a row."""
+"""The matches that an environment plays: the game and its opponents, the rows of the taskset, the table of a row."""
 
 from __future__ import annotations
 
@@ -148,6 +148,7 @@ class Matches:
 
 def _lineups(seats: int | str | Sequence[int], count: int) -> tuple[tuple[int, ...], ...]:
     """The line-ups that `seats` describes in a game of `count` seats. Raises `BadOption`."""
+    lineups: tuple[tuple[int, ...], ...]
     if seats == "each":
         lineups = tuple((seat,) for seat in range(count))
     elif seats == "all":
@@ -160,7 +161,9 @@ def _lineups(seats: int | str | Sequence[int], count: int) -> tuple[tuple[int, .
 
 
 def _numbers(seats: int | str | Sequence[int], count: int) -> tuple[int, ...]:
-    listed: Sequence[object] = seats.split(",") if isinstance(seats, str) else [seats] if isinstance(seats, int) else seats
+    listed: Sequence[object] = (
+        seats.split(",") if isinstance(seats, str) else [seats] if isinstance(seats, int) else seats
+    )
     try:
         numbers = sorted(int(str(seat)) for seat in listed)
     except ValueError:
