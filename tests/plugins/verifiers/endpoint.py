@@ -51,9 +51,25 @@ class Endpoint:
     """The bodies of all requests."""
 
 
+Respond = Callable[[str, Mapping[str, Any]], tuple[int, Mapping[str, Any]]]
+"""A function from a path and a body, which is empty for GET, to a status and a body."""
+
+
 @contextmanager
 def endpoint(script: Script = plays, seed: int = 0) -> Iterator[Endpoint]:
     """A server on this machine that answers chat completions by a script."""
+
+    def respond(path: str, request: Mapping[str, Any]) -> tuple[int, Mapping[str, Any]]:
+        said = script(request, stream(seed, request["messages"]))
+        return (said["status"], {"error": said["error"]}) if "status" in said else (200, _completion(request, said))
+
+    with serving(respond) as served:
+        yield served
+
+
+@contextmanager
+def serving(respond: Respond) -> Iterator[Endpoint]:
+    """A server on this machine that answers requests with JSON."""
     requests: list[dict[str, Any]] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -62,10 +78,14 @@ def endpoint(script: Script = plays, seed: int = 0) -> Iterator[Endpoint]:
         def do_POST(self) -> None:
             request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             requests.append(request)
-            told = json.dumps([seed, request["messages"]], sort_keys=True)
-            said = script(request, random.Random(hashlib.sha256(told.encode()).digest()))
-            body = json.dumps(_completion(request, said) if "status" not in said else {"error": said["error"]}).encode()
-            self.send_response(said.get("status", 200))
+            self._answer(*respond(self.path, request))
+
+        def do_GET(self) -> None:
+            self._answer(*respond(self.path, {}))
+
+        def _answer(self, status: int, answer: Mapping[str, Any]) -> None:
+            body = json.dumps(answer).encode()
+            self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
@@ -84,6 +104,11 @@ def endpoint(script: Script = plays, seed: int = 0) -> Iterator[Endpoint]:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+def stream(seed: int, told: object) -> random.Random:
+    """A random stream that follows from a seed and what was told."""
+    return random.Random(hashlib.sha256(json.dumps([seed, told], sort_keys=True).encode()).digest())
 
 
 def _completion(request: Mapping[str, Any], said: Said) -> dict[str, Any]:
