@@ -1,7 +1,7 @@
 """verifiers' training client, which renders the conversation to token ids: only the agents' own replies are trained.
 
-Its renderer of Qwen 3 runs on a small tokenizer that knows bytes and the special tokens of that template. An engine that
-samples is not there: a scripted endpoint answers with the ids of legal moves."""
+Its renderer of Qwen 3 runs on a small tokenizer that knows bytes and the special tokens of that template. No model
+samples: a scripted endpoint answers with the ids of legal moves."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import asyncio
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
