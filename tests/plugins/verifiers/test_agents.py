@@ -204,6 +204,7 @@ def test_opponents_are_no_agents(tmp_path: Path) -> None:
     trace = only_trace(episodes)
     [record] = verified(tmp_path / "run")
     mine = [turn["text"] for turn in record.turns if turn["seat"] == 1]
+    assert all(turn["tokens"][0] > 0 == turn["tokens"][1] - 1 for turn in record.turns if turn["seat"] == 1)
     assert [node.message.content for node in trace.nodes if node.sampled] == mine
     assert {node.message.role for node in trace.nodes if not node.sampled} == {"user"}
 

@@ -105,6 +105,20 @@ def test_rewards_are_written_in_gymposiums_grammar(tmp_path: Path) -> None:
         assert list(trace.rewards) == ["weighted(accuracy=1,completeness=0.5)"]
 
 
+def test_a_reward_by_turn_knows_what_each_turn_was_paid(tmp_path: Path) -> None:
+    episodes, _ = evaluate(tmp_path / "run", tasks=2, game="2048(max_tile=16)", reward="clipped(1)")
+    for episode in episodes:
+        [trace] = episode.traces
+        assert 1.0 < trace.reward == int(trace.reward) < trace.metrics["replies"]
+        assert trace.reward < trace.metrics["return"]
+
+
+def test_the_sampling_of_the_run_reaches_the_model(tmp_path: Path) -> None:
+    env = {"player0": {"sampling": {"temperature": 0.25, "max_tokens": 7}}}
+    _, requests = evaluate(tmp_path / "run", tasks=1, game="kuhn_poker", seats=0, env=env)
+    assert {(request["temperature"], request.get("max_tokens")) for request in requests} == {(0.25, 7)}
+
+
 def test_the_command_evaluates_and_its_records_verify(tmp_path: Path) -> None:
     (tmp_path / "eval.toml").write_text(
         f"""

@@ -6,10 +6,13 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
+import verifiers.v1 as vf
+
 from gymposium.records import verify_file
-from gymposium_verifiers.config import MatchesConfig
+from gymposium_verifiers.config import MatchEnvConfig, MatchesConfig
 
 from .endpoint import endpoint
 from .evaluations import evaluate
@@ -54,6 +57,15 @@ def test_the_command_of_the_page_evaluates(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     [traces] = tmp_path.glob("outputs/*/traces.jsonl")
     assert len(traces.read_text(encoding="utf-8").splitlines()) == 20
+
+
+def test_the_lines_for_the_trainer_describe_an_environment_of_self_play() -> None:
+    [block] = blocks("toml")
+    [source] = tomllib.loads(block)["orchestrator"]["train"]["source"]
+    config = vf.resolve_env_config(source["env"])
+    assert isinstance(config, MatchEnvConfig)
+    [task] = vf.load_environment(config).taskset.take(1)
+    assert task.data.seats == (0, 1)
 
 
 def test_the_page_names_every_setting_and_metric(tmp_path: Path) -> None:

@@ -65,3 +65,9 @@ def test_tasks_are_without_end_and_can_be_selected() -> None:
     assert not env.taskset.bounded
     chosen = env.taskset.include(idx=["4:6"])
     assert [(task.data.idx, task.data.seed, task.data.seats) for task in chosen] == [(4, 2, (0,)), (5, 2, (1,))]
+    assert [task.data.name for task in chosen] == ["kuhn_poker seed=2 seats=0", "kuhn_poker seed=2 seats=1"]
+
+
+def test_games_of_openspiel_that_gymposium_does_not_word_are_there_too() -> None:
+    env = load_environment("openspiel:nim", opponents="mcts-10")
+    assert env.matches.game.name.startswith("openspiel:nim")

@@ -65,9 +65,9 @@ class MatchEnv(vf.Env[MatchEnvConfig]):
             except EngineError as error:
                 _note(traces, error.played)
                 raise
+        _note(traces, played)
         for seat, trace in traces.items():
             await asyncio.to_thread(score, trace, played, seat, matches.reward)
-        _note(traces, played)
 
 
 def load_environment(game: str, **settings: Any) -> MatchEnv:
