@@ -20,7 +20,14 @@ MODEL = "scripted"
 
 
 def evaluate(
-    folder: Path, *, script: Script = plays, tasks: int = 2, rollouts: int = 1, env: Any = None, **taskset: Any
+    folder: Path,
+    *,
+    script: Script = plays,
+    tasks: int = 2,
+    rollouts: int = 1,
+    resume: bool = False,
+    env: Any = None,
+    **taskset: Any,
 ) -> tuple[list[vf.Episode], list[dict[str, Any]]]:
     """The episodes of an evaluation that writes into `folder`, and the requests that the model got. `taskset` are the
     settings of the matches, `env` those of the agents."""
@@ -35,6 +42,7 @@ def evaluate(
             rich=None,
             output_dir=folder.parent,
             run={"name": folder.name},
+            resume=resume,
         )
         return asyncio.run(run_eval(config)), served.requests
 

@@ -93,6 +93,17 @@ def test_replies_have_the_form_that_was_asked_for(reply: str, form: str, tmp_pat
     assert [record.prompts[0]["reader"] for record in verified(tmp_path / "run")] == [reply]
 
 
+def test_a_system_prompt_of_the_run_stands_first(tmp_path: Path) -> None:
+    file = tmp_path / "system.txt"
+    file.write_text("You play to win.", encoding="utf-8")
+    _, requests = evaluate(tmp_path / "run", tasks=1, game="kuhn_poker", seats=0, system_prompt=file)
+    for request in requests:
+        assert request["messages"][0] == {"role": "system", "content": "You play to win."}
+        assert [message["role"] for message in request["messages"][1:]] == (["user", "assistant"] * 9)[
+            : len(request["messages"]) - 1
+        ]
+
+
 def test_white_space_of_free_text_counts(tmp_path: Path) -> None:
     trace = only_trace(evaluate(tmp_path / "run", script=says("\n  7 \n"), tasks=1, game="trace")[0])
     [record] = verified(tmp_path / "run")

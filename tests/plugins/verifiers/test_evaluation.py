@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import random
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gymposium import load_game
 from gymposium_verifiers import records_of
 
-from .endpoint import endpoint
+from .endpoint import Said, endpoint, plays
 from .evaluations import ID, MODEL, evaluate, facts, verified
 
 GAMES = [
@@ -117,6 +120,21 @@ def test_the_sampling_of_the_run_reaches_the_model(tmp_path: Path) -> None:
     env = {"player0": {"sampling": {"temperature": 0.25, "max_tokens": 7}}}
     _, requests = evaluate(tmp_path / "run", tasks=1, game="kuhn_poker", seats=0, env=env)
     assert {(request["temperature"], request.get("max_tokens")) for request in requests} == {(0.25, 7)}
+
+
+def test_a_resumed_evaluation_plays_the_matches_that_broke_off(tmp_path: Path) -> None:
+    def fails_in_seat_1(request: Mapping[str, Any], rng: random.Random) -> Said:
+        broken = "You act second." in request["messages"][0]["content"]
+        return {"status": 422, "error": {"message": "out of order"}} if broken else plays(request, rng)
+
+    first, _ = evaluate(tmp_path / "run", script=fails_in_seat_1, tasks=4, game="kuhn_poker")
+    assert sorted(episode.ok for episode in first) == [False, False, True, True]
+    kept = [facts(record) for record in records_of(tmp_path / "run")]
+    resumed, _ = evaluate(tmp_path / "run", tasks=4, game="kuhn_poker", resume=True)
+    assert [episode.ok for episode in resumed] == [True] * 4
+    records = [facts(record) for record in verified(tmp_path / "run")]
+    assert len(records) == 4
+    assert all(match in records for match in kept)
 
 
 def test_the_command_evaluates_and_its_records_verify(tmp_path: Path) -> None:

@@ -15,7 +15,8 @@ from verifiers.v1.configs.cli.eval import EvalConfig
 from gymposium.allowed import VARIABLE
 from gymposium.errors import BadOption
 from gymposium.rewards.protocol import CheckedReward
-from gymposium_verifiers import load_environment
+from gymposium_verifiers import ChatHarness, load_environment
+from gymposium_verifiers.config import ChatHarnessConfig
 
 from .evaluations import ID, evaluate
 
@@ -105,6 +106,12 @@ def test_a_task_of_other_matches_is_not_played() -> None:
 
     assert "This is a task of chess, and the environment plays kuhn_poker" in asyncio.run(told(chess))
     assert "load the tasks with the settings of the environment" in asyncio.run(told(other))
+
+
+def test_the_harness_plays_no_other_tasks() -> None:
+    data = vf.TaskData(prompt="What is 2 + 2?")
+    with pytest.raises(BadOption, match="choose another one for other tasks"):
+        asyncio.run(ChatHarness(ChatHarnessConfig(id=ID)).session(None, None, None, "", "", {}, data))
 
 
 def test_other_environments_of_verifiers_do_not_play_matches(tmp_path: Path) -> None:

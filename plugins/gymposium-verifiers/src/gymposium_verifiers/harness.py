@@ -9,6 +9,7 @@ from openai import APIStatusError, AsyncOpenAI, DefaultAsyncHttpxClient
 from verifiers.v1.dialects.chat import message_to_wire
 from verifiers.v1.harnesses.utils.compaction import is_context_overflow
 
+from gymposium.errors import BadOption
 from gymposium_verifiers.config import ChatHarnessConfig
 from gymposium_verifiers.taskset import MatchData
 
@@ -20,25 +21,26 @@ class ChatSession(vf.HarnessSession):
     trace."""
 
     def __init__(self, *given: Any) -> None:
+        """The arguments are those of `vf.HarnessSession`. Raises `BadOption` for a task that is no match."""
         super().__init__(*given)
+        if not isinstance(self.data, MatchData):
+            raise BadOption(
+                "This harness plays the matches of gymposium-verifiers: choose another one for other tasks."
+            )
         self._client = AsyncOpenAI(
             base_url=self.endpoint,
             api_key=self.secret,
             timeout=None,
             http_client=DefaultAsyncHttpxClient(trust_env=False, timeout=None),  # the endpoint is on this machine
         )
-        tools = self.data.tools if isinstance(self.data, MatchData) else []
-        self._offered: dict[str, Any] = {"tools": tools} if tools else {}
-        system, self._opening = self.harness.resolve_prompt(self.data)
+        self._offered: dict[str, Any] = {"tools": self.data.tools} if self.data.tools else {}
+        system = self.data.system_prompt
         self._messages: list[Any] = [{"role": "system", "content": system}] if system else []
 
-    async def _run(self, messages: vf.Messages | None) -> vf.ProgramResult:
-        """One request to the model, with `messages` or the task's own prompt added. A conversation that the model has
-        no room for gets no answer."""
-        said = self._opening if messages is None else messages
-        self._messages += (
-            [{"role": "user", "content": said}] if isinstance(said, str) else map(message_to_wire, said or ())
-        )
+    async def _run(self, messages: vf.Messages) -> vf.ProgramResult:
+        """One request to the model, with `messages` added. A conversation that the model has no room for gets no
+        answer."""
+        self._messages += map(message_to_wire, messages)
         try:
             completion = await self._client.chat.completions.create(
                 model=self.ctx.model, messages=self._messages, **self._offered
@@ -69,9 +71,5 @@ class ChatHarness(vf.Harness[ChatHarnessConfig]):
         return ChatSession(self, *given)
 
     async def launch(self, *given: Any) -> vf.ProgramResult:
-        """One request with the task's own prompt, in a session of its own."""
-        session = ChatSession(self, *given)
-        try:
-            return await session._run(None)
-        finally:
-            await session.close()
+        """Not used: a harness with sessions of its own launches no program."""
+        raise NotImplementedError("sessions of this harness launch no program")
