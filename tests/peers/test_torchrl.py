@@ -1,15 +1,18 @@
-"""The environments in TorchRL's wrappers, with the real library: `tox run -m peers` installs it."""
+"""The environments in TorchRL's wrappers, and its recipe, with the real library: `tox run -e torchrl` installs it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pettingzoo
 import pytest
 
 import gymposium  # noqa: F401  (registers the environments)
+from gymposium.driver import MatchResult
+from gymposium.table import OutsideSeat
 
-torchrl_envs = pytest.importorskip("torchrl.envs", reason="torchrl is not installed: tox run -m peers")
+torchrl_envs = pytest.importorskip("torchrl.envs", reason="torchrl is not installed: tox run -e torchrl")
 check_env_specs = pytest.importorskip("torchrl.envs.utils", reason="torchrl is not installed").check_env_specs
 
 pytestmark = pytest.mark.filterwarnings("default")  # TorchRL's own
@@ -49,3 +52,27 @@ def test_pettingzoo_wrapper(kind: Any, env_id: str, keywords: dict[str, Any]) ->
         assert match.ending.seat is None, "masks leave legal moves alone"
         paid = [played["next", group, "reward"].sum(0).flatten().tolist() for group in env.group_map]
         assert [reward for group in paid for reward in group] == pytest.approx(list(match.returns))
+
+
+def test_a_step_of_ppo_learns_from_matches_with_legal_moves(
+    program: Callable[[str], Any], matches: list[MatchResult], replies_of_learner: Callable[[list[MatchResult]], int]
+) -> None:
+    import torch
+
+    torch.manual_seed(0)
+    recipe = program("torchrl_ppo")
+    actor, critic = recipe.make_networks(recipe.make_env())
+    before = [weights.detach().clone() for weights in (*actor.parameters(), *critic.parameters())]
+    batch, losses = recipe.train(actor, critic, frames=256)
+    ended = batch["next", "done"]
+    assert batch.numel() == 256
+    assert int(ended.sum()) == len(matches) > 50
+    assert 256 - 5 <= replies_of_learner(matches) <= 256  # the last match goes on
+    paid = batch["next", "reward"][ended].tolist()
+    assert sorted(paid) == sorted(match.returns[seat_of_learner(match)] for match in matches)
+    assert all(losses[name].isfinite() for name in ("loss_objective", "loss_critic", "loss_entropy"))
+    assert not any(old.equal(new) for old, new in zip(before, (*actor.parameters(), *critic.parameters())))
+
+
+def seat_of_learner(match: MatchResult) -> int:
+    return next(seat for seat, player in enumerate(match.job.players) if isinstance(player, OutsideSeat))
