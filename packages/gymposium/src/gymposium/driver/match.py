@@ -81,8 +81,13 @@ class RunningMatch:
         self._so_far = partial(_result_so_far, job, None, self.turns, self.penalties, 0)
 
     def begin(self) -> None:
-        """Opens the match and asks its first seats. Raises `EngineError` if the game's engine fails."""
+        """Opens the match and asks its first seats. Raises `EngineError` if the game's engine fails, and what a player
+        raises that does not play this game (`Choosy`)."""
         job = self.job
+        for player in job.players:
+            check = getattr(player, "check_game", None)  # of `Choosy`
+            if check is not None:
+                check(job.game)
         try:
             self.match, self.opening = open_match(job.game, job.seed, job.opening)
             # functions of its parts, not of `self`: a reference cycle would outlive the match
