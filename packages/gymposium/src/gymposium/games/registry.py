@@ -22,8 +22,9 @@ def load_game(name: str, **params: Any) -> Game:
     """Return the game with this name: `load_game("goofspiel(num_cards=8)")` or `load_game("goofspiel", num_cards=8)`.
 
     `openspiel:NAME` returns any other OpenSpiel game with the engine's plain text, `gym:ID` any text environment of
-    Gymnasium, and `recorded:NAME` a game of OpenSpiel for records whose chance was drawn elsewhere. Games are immutable and cached. Raises `UnknownName` with the nearest names, `BadParameter` for a wrong
-    parameter, and `WrongType` if `name` is not text."""
+    Gymnasium, and `recorded:NAME` a game of OpenSpiel for records whose chance was drawn elsewhere. Games are immutable
+    and cached. Raises `UnknownName` with the nearest names, `BadParameter` for a wrong parameter, and `WrongType` if
+    `name` is not text."""
     if not isinstance(name, str):
         raise WrongType("The name of a game", "text such as 'tic_tac_toe' or 'goofspiel(num_cards=8)'", name)
     if chance_is_recorded(name):

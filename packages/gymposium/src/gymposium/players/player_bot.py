@@ -15,7 +15,7 @@ from gymposium.reading import Reading, bound, read, read_action
 from gymposium.streams import derived_seed, stream
 
 
-class PlayerBot(pyspiel.Bot):  # type: ignore[misc] - pyspiel has no types
+class PlayerBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel publishes no types
     """A gymposium player in one seat of a game of OpenSpiel, as a `pyspiel.Bot`.
 
     The player is asked in words, with what its seat may see and nothing else, so it plays games of hidden information

@@ -7,7 +7,6 @@ action.
 
 from __future__ import annotations
 
-import copy
 import random
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -86,7 +85,7 @@ class OpenSpielGame:
     def __reduce__(self) -> tuple[Any, ...]:
         from gymposium.games.registry import load_game
 
-        return load_game, (self.name,)
+        return (load_game, (self.name,)) if not self.dealt else (_dealt, (self.name, self.dealt))
 
     def rules(self, seat: int, style: Style = "full") -> str:
         return self.wording.rules(seat, style)
@@ -108,14 +107,16 @@ class OpenSpielGame:
         A replay takes the outcomes of chance from the record. Raises `BadParameter` for a game without chance."""
         if not self.spec.chance:
             raise BadParameter(f"recorded:{self.name}: {self.name} has no chance to record. Write {self.name}.")
-        game = copy.copy(self)
-        game.spec, game.name, game.dealt = replace(self.spec, recorded=True), f"recorded:{self.name}", ()
-        return game
+        return self._with(spec=replace(self.spec, recorded=True), name=f"recorded:{self.name}", dealt=())
 
     def recorded(self, events: Sequence[Event]) -> Self:
         """Return this game with the outcomes of chance in these events (`gymposium.games.protocol.Recorded`)."""
-        game = copy.copy(self)
-        game.dealt = tuple(event.move for event in events if event.seat == CHANCE)
+        return self._with(dealt=tuple(event.move for event in events if event.seat == CHANCE))
+
+    def _with(self, **attributes: Any) -> Self:
+        """Return the same game with other values of these attributes."""
+        game = object.__new__(type(self))
+        game.__dict__.update(self.__dict__, **attributes)
         return game
 
     def start(self) -> pyspiel.State:
@@ -340,10 +341,10 @@ class OpenSpielMatch:
         while number < len(actions):
             state, action = self.state, actions[number]
             if state.is_terminal():
-                raise BadRecord(f"action {number} ({action}) comes after the end of the match")
+                raise BadRecord(f"action {number}: {action} comes after the end of the match")
             if state.is_chance_node():
                 if action not in [outcome for outcome, _ in self.game.chances(state)]:
-                    raise BadRecord(f"action {number} ({action}) is not an outcome of chance")
+                    raise BadRecord(f"action {number}: {action} is not an outcome of chance")
                 self.events.append(Event(CHANCE, self.game.outcome(state, action)))
                 state.apply_action(action)
                 self._forget()
@@ -354,7 +355,7 @@ class OpenSpielMatch:
             moves: dict[int, str] = {}
             for seat in self.to_move():
                 if (mine := here.get(seat)) not in self._legal(seat):
-                    raise BadRecord(f"action {number + seat * joint} ({mine}) of seat {seat} is not legal")
+                    raise BadRecord(f"action {number + seat * joint}: {mine} of seat {seat} is not legal")
                 moves[seat] = self.legal_moves(seat)[self._legal(seat).index(mine)]
             self._move(moves)
             number += len(here)
@@ -373,6 +374,13 @@ class OpenSpielMatch:
                 self._forget()
                 return
         raise BadRecord(f"Event {number}: {move!r} is not an outcome of chance here.")
+
+
+def _dealt(name: str, outcomes: Sequence[str]) -> OpenSpielGame:
+    """Load a game with these recorded outcomes of chance; a pickle holds this call."""
+    from gymposium.games.registry import load_game
+
+    return cast(OpenSpielGame, load_game(name)).recorded([Event(CHANCE, outcome) for outcome in outcomes])
 
 
 def engine_game(name: str, params: Mapping[str, Any]) -> pyspiel.Game:

@@ -2,35 +2,44 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, cast
+
+import pyspiel
 
 from gymposium.errors import BadParameter
 from gymposium.games.openspiel.adapter import OpenSpielGame
 from gymposium.games.registry import load_game, load_named_game
 from gymposium.plugins.host import host
-from gymposium.plugins.names import parse_name
+from gymposium.plugins.names import format_name, parse_name
 
 
 def game_of_engine(name: str) -> OpenSpielGame:
     """Return the game that OpenSpiel calls `name`, such as `goofspiel(num_cards=4)` (`str(engine_game)`).
 
     It is gymposium's own game if that has the engine's rules, parameters and numbers of actions, and `openspiel:NAME`
-    otherwise. The name may come from a file: it is checked as one (`gymposium.allowed`). Raises `BadParameter` and
-    `UnknownName` if OpenSpiel has no such game."""
-    short, written = parse_name(name)
-    return _own_game(short, written) or cast(OpenSpielGame, load_named_game(f"openspiel:{name}"))
-
-
-def _own_game(short: str, written: Mapping[str, str]) -> OpenSpielGame | None:
-    spec = host().games.get(short)
-    if spec is None:
-        return None
-    ours = {parameter.name for parameter in spec.parameters}
+    otherwise. The name may come from a file: it is checked as one (`gymposium.allowed`). Raises `UnknownName` if
+    OpenSpiel has no such game, and `BadParameter` for one that cannot be played here."""
+    short, written = parse_name(_EMPTY.sub("", name))
     defaults = _defaults(short)
-    given = {key: value for key, value in written.items() if key in ours}
-    if any(_text(defaults.get(key)) != value.lower() for key, value in written.items() if key not in ours):
+    given = {key: value for key, value in written.items() if value.lower() != str(defaults.get(key)).lower()}
+    game = _own_game(short, given, defaults)
+    if game is None:
+        game = cast(OpenSpielGame, load_named_game(format_name(f"openspiel:{short}", given)))
+    if game.engine.get_type().chance_mode == pyspiel.GameType.ChanceMode.SAMPLED_STOCHASTIC:
+        raise BadParameter(f"OpenSpiel's {short} draws chance out of sight, so a match cannot be played again.")
+    return game
+
+
+_EMPTY = re.compile(r"(?<=[(,])[A-Za-z_]+=(?:,|(?=\)))")
+"""A parameter whose value is empty text, which the engine writes out if it is the default."""
+
+
+def _own_game(short: str, given: Mapping[str, str], defaults: Mapping[str, Any]) -> OpenSpielGame | None:
+    spec = host().games.get(short)
+    if spec is None or not given.keys() <= {parameter.name for parameter in spec.parameters}:
         return None
     with suppress(BadParameter):
         game = load_game(short, **given)
@@ -40,15 +49,8 @@ def _own_game(short: str, written: Mapping[str, str]) -> OpenSpielGame | None:
 
 
 def _defaults(short: str) -> Mapping[str, Any]:
-    import pyspiel
-
     known = {kind.short_name: kind for kind in pyspiel.registered_games()}
     return cast(Mapping[str, Any], known[short].parameter_specification) if short in known else {}
-
-
-def _text(value: Any) -> str:
-    """Return a parameter as the engine writes it, in lower case."""
-    return str(value).lower()
 
 
 def _follows_engine(game: OpenSpielGame) -> bool:
