@@ -63,9 +63,10 @@ def audit_logs(paths: Sequence[str | Path], *, agents: Sequence[str] = ()) -> Au
             audit.episodes.append(episode)
             if not episode.id:
                 continue
-            before = first.setdefault((episode.format, episode.id), episode.where)
-            if before != episode.where:
-                episode.problems.append(f"the episode {episode.id} is in {before} already")
+            key = (episode.format, episode.id)
+            if key in first:
+                episode.problems.append(f"the episode {episode.id} is in {first[key]} already")
+            first.setdefault(key, episode.where)
     return audit
 
 

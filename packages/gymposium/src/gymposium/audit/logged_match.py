@@ -62,9 +62,9 @@ class LoggedMatch:
         """Tell the moves of all seats to move. `texts` are the agents' own words. Raises `BadLog` unless they are
         legal moves of these seats."""
         if not actions or actions.keys() != set(self.match.to_move()):
-            moved = " and ".join(map(str, sorted(actions))) or "nobody"
             if self.match.state.is_terminal():
-                fail(f"seat {moved} moves after the end of the match")
+                fail("it comes after the end of the match")
+            moved = " and ".join(map(str, sorted(actions))) or "nobody"
             fail(f"seat {moved} moves, but {self.to_move()} is to move")
         if self.match.state.is_simultaneous_node():
             self._advance([actions.get(seat, -1) for seat in range(self.game.seats)])

@@ -40,7 +40,7 @@ def ratings_of(records: Iterable[Record]) -> list[Rating]:
     games: dict[str, list[MatchOutcome]] = {}
     for outcome in distinct(outcomes_of(records)):
         if len(set(outcome.players)) == len(outcome.players) > 1:
-            games.setdefault(outcome.game, []).append(outcome)
+            games.setdefault(outcome.game.removeprefix("recorded:"), []).append(outcome)
     return [
         rating
         for game, outcomes in sorted(games.items())

@@ -128,7 +128,7 @@ def _print(audit: Audit, rows: Sequence[AgentRow], ratings: Sequence[Rating]) ->
 
 
 def _results_table(rows: Sequence[AgentRow]) -> Table:
-    table = _table("game", "agent", "matches", "win", "draw", "loss", "mean return")
+    table = _table("game", "agent", "matches", "win", "draw", "loss", "mean return", title="Results")
     for row in rows:
         mean = f"{row.returned / row.matches:+.3f}" if row.matches else "–"
         counts = (str(row.results[result]) for result in ("win", "draw", "loss"))
@@ -140,7 +140,7 @@ def _failures_table(rows: Sequence[AgentRow]) -> Table:
     from gymposium.audit.logged_match import CAUSES
 
     causes = [cause for cause in CAUSES if any(row.failures[cause] for row in rows)]
-    table = _table("game", "agent", *(f"forfeits: {cause}" for cause in causes), "asked again")
+    table = _table("game", "agent", *causes, "asked again", title="Forfeits by cause")
     for row in rows:
         if row.failures or row.retried:
             counts = [str(row.failures[cause]) for cause in causes]
@@ -150,7 +150,7 @@ def _failures_table(rows: Sequence[AgentRow]) -> Table:
 
 
 def _ratings_table(ratings: Sequence[Rating]) -> Table:
-    table = _table("game", "agent", "rating", "matches")
+    table = _table("game", "agent", "rating", "matches", title="Ratings with 95 % intervals")
     for row in ratings:
         table.add_row(visible(row.game), visible(row.agent), _rating(row), str(row.matches))
     return table
@@ -166,8 +166,8 @@ def _rating(row: Rating) -> str:
     return f"{row.value:.0f} [{row.low:.0f}, {row.high:.0f}]"
 
 
-def _table(*heads: str) -> Table:
-    table = Table(box=None)
+def _table(*heads: str, title: str) -> Table:
+    table = Table(box=None, title=title, title_justify="left", title_style="bold")
     for head in heads:
         table.add_column(head, justify="left" if head in ("game", "agent") else "right", overflow="fold")
     return table

@@ -16,6 +16,8 @@ State = Mapping[str, Any]
 
 FAILED = {"TIMEOUT": "timed out", "ERROR": "crashed", "INVALID": "illegal"}
 """The statuses of agents that failed, each with the cause."""
+_GAVE_UP = -2
+"""The action by which an agent of `open_spiel_*` says that it failed."""
 
 
 def statuses_of(step: Sequence[State]) -> list[str]:
@@ -116,12 +118,13 @@ class Steps(ABC):
         status says: some environments end such an episode as `DONE`."""
         match = self.told.match
         failed: dict[int, Reply | PlayerFailure | None] = {}
-        slow = "TIMEOUT" in statuses_of(step)
         for seat, action in actions.items():
             status = step[seat]["status"]
+            if status == "TIMEOUT" and action is not None:
+                fail(f"seat {seat} timed out by its status, but it moves {action!r}")
             if status == "TIMEOUT":
                 failed[seat] = None
-            elif status == "ERROR" and not slow and action not in match.legal_actions(seat):
+            elif status == "ERROR" and action in (None, _GAVE_UP):
                 failed[seat] = PlayerFailure("the log says ERROR", own=True)
             elif type(action) is not int:
                 failed[seat] = self.told.unparsable(repr(action))
