@@ -2,8 +2,8 @@
 
 `files` finds and reads log files within limits, without importing anything that a log names. Each format has a module,
 which turns the JSON of a log into episodes: `inspect_ai`, `textarena`, `openspiel`, `kaggle`. They tell a
-`logged_match` what happened, which the driver plays again, and name whatever does not agree. `ratings` rates the agents,
-and `report` counts.
+`logged_match` what happened, which the driver plays again, and name whatever does not agree. `report` counts, and
+`ratings` rates the agents.
 """
 
 from gymposium.audit.audit import Audit, audit_logs

@@ -1,7 +1,7 @@
 """What a log tells of one match: the replies of its seats and the outcomes of chance, in order.
 
-The format's module tells a `LoggedMatch` what happened, action by action, and is stopped at the first one that breaks the
-rules. The driver then plays the told replies again, and writes the record.
+The format's module tells a `LoggedMatch` what happened, action by action, and is stopped at the first one that breaks
+the rules. The driver then plays the told replies again, and writes the record.
 """
 
 from __future__ import annotations

@@ -104,7 +104,18 @@ def _data(audit: Audit, rows: Sequence[AgentRow], ratings: Sequence[Rating]) -> 
             }
             for episode in audit.episodes
         ],
-        "agents": [asdict(row) for row in rows],
+        "agents": [
+            {
+                "game": row.game,
+                "agent": row.agent,
+                "matches": row.matches,
+                "results": dict(row.results),
+                "mean_return": row.returned / row.matches if row.matches else None,
+                "failures": dict(row.failures),
+                "asked_again": dict(row.retried),
+            }
+            for row in rows
+        ],
         "ratings": [asdict(rating) for rating in ratings],
         "problems": len(audit.problems),
     }
