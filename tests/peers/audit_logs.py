@@ -127,7 +127,7 @@ def inspect_log(folder: Path, game: str, matches: int, seed: int, *, log_format:
     def output(messages: Any, *_: Any) -> ModelOutput:
         line = next(line for line in messages[-1].text.split("\n") if line.startswith("Legal moves: "))
         legal = line.removeprefix("Legal moves: ").split(", ")
-        text = rng.choice(["a9", "I give up"]) if rng.random() < nonsense else rng.choice(legal)
+        text = rng.choice(["b2", "I give up"]) if rng.random() < nonsense else rng.choice(legal)
         made = ModelOutput.from_content("mockllm/model", text)
         made.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)  # else it fetches an encoding
         return made
