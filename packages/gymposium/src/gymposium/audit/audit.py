@@ -10,7 +10,9 @@ from typing import Any, Protocol
 from gymposium.audit import inspect_ai, kaggle, openspiel, textarena
 from gymposium.audit.episode import BadLog, Episode
 from gymposium.audit.files import log_files, parts_of
+from gymposium.audit.logged_match import NeedsIsolation
 from gymposium.errors import GymposiumError, describe
+from gymposium.isolated import CallFailed, isolated
 from gymposium.records import FORMAT, Record, first_difference
 
 
@@ -90,9 +92,20 @@ def _episode(form: Format, data: Mapping[str, Any], where: str, agents: tuple[st
     try:
         form.read(data, episode)
         _check_record(episode)
+    except NeedsIsolation:
+        try:
+            return isolated(_episode_of, form.NAME, data, where, agents)
+        except CallFailed as error:
+            episode.problems.append(str(error))
     except Exception as error:  # noqa: BLE001 - an engine may raise anything for an untrusted log
         episode.problems.append(str(error) if isinstance(error, GymposiumError) else describe(error))
     return episode
+
+
+def _episode_of(name: str, data: Mapping[str, Any], where: str, agents: tuple[str, ...]) -> Episode:
+    """`_episode`, called in another process with the name of the format."""
+    (form,) = (form for form in FORMATS if name == form.NAME)
+    return _episode(form, data, where, agents)
 
 
 def _check_record(episode: Episode) -> None:

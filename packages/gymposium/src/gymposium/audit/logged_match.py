@@ -17,6 +17,8 @@ from gymposium.errors import BadRecord
 from gymposium.failures import FailurePolicy
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch
 from gymposium.games.protocol import Game
+from gymposium.games.registry import needs_isolation
+from gymposium.isolated import is_isolated
 from gymposium.players.protocol import Ask, Player, Reply
 from gymposium.reading import READERS, read
 from gymposium.records import Record, ScriptedPlayer
@@ -25,6 +27,10 @@ from gymposium.watchdog import Watchdog
 
 _READER = READERS["tags"]
 """Reads what agents of other libraries wrote as no move. Their moves are recorded as indices beside the text."""
+
+
+class NeedsIsolation(Exception):
+    """The match must be told in another process (`gymposium.isolated`)."""
 
 
 @dataclass(slots=True)
@@ -42,6 +48,9 @@ class LoggedMatch:
     answers: list[tuple[int, Answer]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        """Raises `NeedsIsolation` if a log could make the game's engine end this process."""
+        if needs_isolation(self.game.name) and not is_isolated():
+            raise NeedsIsolation
         if len(self.agents) != self.game.seats:
             fail(f"there are {len(self.agents)} agents, but {self.game.name} has {self.game.seats} seats")
         self.match = self.game.begin(None)

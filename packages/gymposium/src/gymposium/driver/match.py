@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from gymposium.driver.guard import Answer, PlayerFailure
 from gymposium.driver.opening import open_match
-from gymposium.driver.result import EngineError, MatchJob, MatchResult, Refused, Turn
+from gymposium.driver.result import EngineError, GameRefused, MatchJob, MatchResult, Turn
 from gymposium.ending import OVER, Ending
 from gymposium.errors import GymposiumError, WorldBroke, tells_what_to_do
 from gymposium.failures import Tally, forfeited
@@ -81,7 +81,7 @@ class RunningMatch:
         self._so_far = partial(_result_so_far, job, None, self.turns, self.penalties, 0)
 
     def begin(self) -> None:
-        """Opens the match and asks its first seats. Raises `EngineError` if the game's engine fails, and `Refused` if a
+        """Opens the match and asks its first seats. Raises `EngineError` if the game's engine fails, and `GameRefused` if a
         player does not play this game (`Choosy`)."""
         job = self.job
         for seat, player in enumerate(job.players):
@@ -90,7 +90,7 @@ class RunningMatch:
                 try:
                     check(job.game)
                 except GymposiumError as error:
-                    raise Refused(self._so_far(f"seat {seat} could not be asked: {error}"), error) from error
+                    raise GameRefused(self._so_far(f"seat {seat} could not be asked: {error}"), error) from error
         try:
             self.match, self.opening = open_match(job.game, job.seed, job.opening)
             # functions of its parts, not of `self`: a reference cycle would outlive the match

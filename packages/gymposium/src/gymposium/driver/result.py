@@ -133,7 +133,7 @@ class EngineError(GymposiumError):
         self.__cause__ = error
 
 
-class Refused(EngineError):
+class GameRefused(EngineError):
     """A player does not play the game of a match, which has not begun; the cause is the player's own error."""
 
     def __init__(self, played: MatchResult, error: GymposiumError) -> None:
