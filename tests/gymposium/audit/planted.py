@@ -241,7 +241,7 @@ INSPECT = [
         "wrong winner",
         4,
         lambda e: _record(e[4])["results"].reverse(),
-        r"the score outcome.win is 0.0, but by the record it is 1.0",
+        r"the score outcome has the answer 'loss', but by the record it is 'win'",
     ),
     Corruption(
         "wrong claimed status",

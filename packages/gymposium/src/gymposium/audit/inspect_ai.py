@@ -105,6 +105,10 @@ def _check_scores(scores: Any, record: Record, seat: int) -> None:
     """Check the figures that gymposium-inspect's scorers gave; other scorers' are their own."""
     if not isinstance(scores, dict):
         fail("the sample has no scores")
+    outcome = scores.get("outcome")
+    answer = outcome.get("answer") if isinstance(outcome, dict) else None
+    if answer is not None and answer != record.results[seat]:
+        fail(f"the score outcome has the answer {answer!r}, but by the record it is {record.results[seat]!r}")
     expected = {"outcome": _figures(record, seat), "report": record.reports[seat] if record.reports else {}}
     for scorer, figures in expected.items():
         value = scores.get(scorer, {}).get("value") if isinstance(scores.get(scorer), dict) else None

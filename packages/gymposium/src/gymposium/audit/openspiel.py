@@ -76,6 +76,8 @@ def _tell(told: LoggedMatch, transition: Any) -> None:
         told.chance(entry(transition, "action", int, "it"))
     elif player == _JOINT:
         joint = entry(transition, "joint_action", list, "it")
+        if not all(type(action) is int for action in joint):
+            fail(f"the joint action {joint} is not of whole numbers")
         if len(joint) != told.game.seats:
             fail(f"the joint action has {len(joint)} actions for {told.game.seats} seats")
         told.moves({seat: joint[seat] for seat in match.to_move()}, _names(joint))

@@ -81,8 +81,8 @@ class RunningMatch:
         self._so_far = partial(_result_so_far, job, None, self.turns, self.penalties, 0)
 
     def begin(self) -> None:
-        """Opens the match and asks its first seats. Raises `EngineError` if the game's engine fails, and `GameRefused` if
-        a player does not play this game (`Choosy`)."""
+        """Opens the match and asks its first seats. Raises `EngineError` if the game's engine fails, and `GameRefused`
+        if a player does not play this game (`Choosy`)."""
         job = self.job
         for seat, player in enumerate(job.players):
             check = getattr(player, "check_game", None)  # of `Choosy`

@@ -19,6 +19,10 @@ class ConnectX(Steps):
     """The steps of an episode of `connectx`. Each holds the board."""
 
     first = 1
+    running_reward = 0
+
+    def begin(self) -> None:
+        self.check_step(0)
 
     def make_game(self) -> OpenSpielGame:
         settings = entry(self.data, "configuration", dict)

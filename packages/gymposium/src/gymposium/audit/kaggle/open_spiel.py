@@ -21,6 +21,7 @@ class OpenSpielSteps(Steps):
 
     first = 2
     """In step 1 the environment draws the first chance; agents are asked, but do not move."""
+    running_reward = None
 
     def make_game(self) -> OpenSpielGame:
         info = entry(self.data, "info", dict)
@@ -64,14 +65,18 @@ class OpenSpielSteps(Steps):
         match = self.told.match
         for seat, state in enumerate(self.steps[number]):
             seen = state["observation"]
-            here = {"isTerminal": match.state.is_terminal(), "currentPlayer": match.state.current_player()}
+            here = {
+                "playerId": seat,
+                "isTerminal": match.state.is_terminal(),
+                "currentPlayer": match.state.current_player(),
+            }
             for key, value in here.items():
-                if seen.get(key, value) != value:
-                    fail(f"the observation of seat {seat} says {key} {seen[key]}, but it is {value}")
+                if seen.get(key) != value:
+                    fail(f"the observation of seat {seat} says {key} {seen.get(key)}, but it is {value}")
             shown = _history_in(seen.get("serializedGameAndState"))
             if shown is not None and shown != match.state.history():
                 fail(f"the state that seat {seat} is shown has the history {shown}, but it is {match.state.history()}")
-            applied = state["info"].get("actionApplied") if isinstance(state.get("info"), dict) else None
+            applied = entry(state, "info", dict, f"seat {seat}").get("actionApplied")
             if applied is not None and applied != self.action_of(state):
                 fail(f"info.actionApplied of seat {seat} is {applied}, but it submitted {self.action_of(state)}")
 

@@ -30,6 +30,8 @@ class Steps(ABC):
 
     first: int
     """Number of the first step in which agents move."""
+    running_reward: float | None
+    """The reward of every agent in steps before the end."""
 
     def __init__(self, data: State, steps: Sequence[Sequence[State]], episode: Episode) -> None:
         self.data, self.steps = data, steps
@@ -70,6 +72,7 @@ class Steps(ABC):
         for number in range(1, len(self.steps)):
             try:
                 self._tell_step(number)
+                self._check_running(number)
             except ValueError as error:
                 fail(f"step {number}: {error}")
             if self.early:
@@ -97,6 +100,7 @@ class Steps(ABC):
                 self.told.answers.append((seat, Reply(str(actions[seat]), action=actions[seat])))
             if number + 1 < len(self.steps):
                 fail(f"seat {min(failed)} fails, but the episode goes on")
+            self.check_step(number)
             return
         for seat in asked:
             if type(actions[seat]) is not int:
@@ -104,6 +108,13 @@ class Steps(ABC):
         self.told.moves(actions, {seat: str(action) for seat, action in actions.items()})
         self.after(number)
         self.check_step(number)
+
+    def _check_running(self, number: int) -> None:
+        rewards = [state["reward"] for state in self.steps[number]]
+        if self.told.match.state.is_terminal() or number + 1 == len(self.steps):
+            return
+        if any(reward != self.running_reward for reward in rewards):
+            fail(f"the rewards are {rewards} before the end, where they should be {self.running_reward}")
 
     def _note_early(self, step: Sequence[State]) -> None:
         if failed := {
