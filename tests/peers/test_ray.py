@@ -19,6 +19,7 @@ from gymposium.arena.verify import verify_board
 from gymposium.errors import GymposiumError
 from gymposium.executors.protocol import ExecutorStart, PartDone, RunPart
 from gymposium.plugins.host import host
+from gymposium.testing.subjects import named_subjects
 
 pytest.importorskip("ray", reason="ray is not installed: tox run -m peers")
 ROOT = Path(__file__).parents[2]
@@ -66,6 +67,15 @@ def test_boards_of_a_cluster_are_equal_whatever_fails(
     assert faults.content(board) == faults.content(expected)
     if fault == "a player hangs":
         assert ended.faults["hanging", "did not answer in time"] == 4
+
+
+def test_the_conformance_kit_passes(nodes: faults.Nodes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAY_ADDRESS", nodes.address)
+    [subject] = named_subjects("ray")
+    checks = list(subject.checks())
+    assert len(checks) == 3
+    for check in checks:
+        check.run(subject.get())
 
 
 def test_a_cluster_verifies_a_board(nodes: faults.Nodes, tmp_path: Path) -> None:

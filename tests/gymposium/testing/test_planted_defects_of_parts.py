@@ -1,10 +1,11 @@
-"""For every check of players, rewards and loggers there is a part with one defect that turns it red."""
+"""For every check of players, rewards, loggers and executors there is a part with one defect that turns it red."""
 
 from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,13 @@ from typing import Any
 import pytest
 
 from gymposium.errors import BadOption
+from gymposium.executors.local import LocalExecutor
+from gymposium.executors.protocol import ExecutorStart, PartDone, RunPart
 from gymposium.games.protocol import Style
 from gymposium.loggers.protocol import LoggerStart
 from gymposium.players.protocol import Ask, Reply
 from gymposium.plugins.host import Host, host
-from gymposium.plugins.specs import LoggerSpec, OpponentSpec, RewardSpec, Spec
+from gymposium.plugins.specs import ExecutorSpec, LoggerSpec, OpponentSpec, RewardSpec, Spec
 from gymposium.reading import READERS
 from gymposium.rewards.protocol import Reward
 from gymposium.testing import CHECKS, QUICK, CheckFailed, NotApplicable
@@ -24,6 +27,7 @@ from gymposium.testing.parts import GAMES, parts_of
 from gymposium.testing.subjects import subjects_of
 from gymposium.trajectories import Trajectory
 
+PARTS = ("player", "reward", "logger", "executor")
 FEW = replace(QUICK, draws=4)
 
 
@@ -154,6 +158,42 @@ class Once(Log):
         super().__init__(start, settings)
 
 
+class Whole(LocalExecutor):
+    """An executor without a defect."""
+
+    def __init__(self, start: ExecutorStart) -> None:
+        super().__init__(1)
+
+
+class Reversing(Whole):
+    def run(self, parts: Iterable[RunPart]) -> Iterator[PartDone]:
+        return (replace(done, lines=done.lines[::-1]) for done in super().run(parts))
+
+
+class Repeating(Whole):
+    def run(self, parts: Iterable[RunPart]) -> Iterator[PartDone]:
+        return (done for done in super().run(parts) for _ in range(2))
+
+
+class Spent(Whole):
+    runs = 0
+
+    def run(self, parts: Iterable[RunPart]) -> Iterator[PartDone]:
+        self.runs += 1
+        return super().run(parts if self.runs == 1 else ())
+
+
+class Unnumbered(Whole):
+    def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[tuple[int, Any]]:
+        return ((0, result) for _, result in super().map(function, items))
+
+
+class Swallowing(Whole):
+    def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[tuple[int, Any]]:
+        with suppress(TypeError):
+            yield from super().map(function, items)
+
+
 def player(implementation: str) -> OpponentSpec:
     entry_point = f"{__name__}:{implementation}"
     return OpponentSpec(name="planted", form="planted", pattern="planted", summary="One.", entry_point=entry_point)
@@ -172,6 +212,10 @@ def logger(implementation: str, settings: str = "Settings") -> LoggerSpec:
         settings=f"{__name__}:{settings}",
         examples=({},),
     )
+
+
+def executor(implementation: str) -> ExecutorSpec:
+    return ExecutorSpec(name="planted", summary="One.", entry_point=f"{__name__}:{implementation}")
 
 
 REWARDS: list[Callable[[Sequence[Trajectory]], list[Reward]]] = [sound, endless, short, unforgiving, drawn, seeding]
@@ -195,6 +239,11 @@ DEFECTS: list[tuple[str, Spec, str]] = [
     ("loggers_take_numbers_and_text", logger("NumbersOnly"), "could not convert"),
     ("loggers_close_after_an_error", logger("Stubborn"), "the run failed"),
     ("loggers_go_on_after_a_resume", logger("Once"), "FileExistsError"),
+    ("executors_play_as_one_process", executor("Reversing"), "differ from those of one process"),
+    ("executors_play_as_one_process", executor("Repeating"), "came back as"),
+    ("executors_go_on_after_a_run_was_left", executor("Spent"), "came back as []"),
+    ("executors_call_functions", executor("Unnumbered"), "map gives [(0, "),
+    ("executors_call_functions", executor("Swallowing"), "does not raise"),
 ]
 
 
@@ -224,13 +273,17 @@ def test_the_defect_turns_its_check_red(check: str, spec: Spec, says: str) -> No
     assert says in failed[check]
 
 
-@pytest.mark.parametrize("spec", [player("Sound"), reward("sound"), logger("Log")], ids=["player", "reward", "logger"])
+@pytest.mark.parametrize(
+    "spec",
+    [player("Sound"), reward("sound"), logger("Log"), executor("Whole")],
+    ids=["player", "reward", "logger", "executor"],
+)
 def test_without_a_defect_it_is_green(spec: Spec) -> None:
     assert not red(spec)
 
 
 def test_no_check_of_a_part_is_without_a_planted_defect() -> None:
-    assert {check.name for check in CHECKS if check.of in ("player", "reward", "logger")} == {c for c, _, _ in DEFECTS}
+    assert {check.name for check in CHECKS if check.of in PARTS} == {c for c, _, _ in DEFECTS}
 
 
 def test_every_built_in_player_and_reward_is_checked() -> None:

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
-from threading import Lock, Timer
+from threading import Event, Lock, Timer
 from typing import Any, TypeVar
 
 from gymposium.errors import GymposiumError, describe
@@ -39,7 +39,13 @@ class _Child:
             process = self._process or self._start()
             assert process.stdin is not None
             assert process.stdout is not None
-            timer = Timer(SECONDS, process.kill)
+            late = Event()
+
+            def give_up() -> None:
+                late.set()
+                process.kill()
+
+            timer = Timer(SECONDS, give_up)
             timer.daemon = True
             timer.start()
             try:
@@ -49,7 +55,7 @@ class _Child:
                 process.stdin.flush()
                 returned, value = pickle.load(process.stdout)  # noqa: S301 - our own process wrote it
             except (EOFError, BrokenPipeError, pickle.UnpicklingError) as error:
-                raise CallFailed(f"The game's engine {self._ended(late=timer.finished.is_set())}.") from error
+                raise CallFailed(f"The game's engine {self._ended(late=late.is_set())}.") from error
             finally:
                 timer.cancel()
         if not returned:

@@ -1,4 +1,4 @@
-"""The conformance kit: checks of the games, players, rewards and loggers of any plugin.
+"""The conformance kit: checks of the games, players, rewards, loggers and executors of any plugin.
 
 There are three ways to run the same checks (`gymposium.testing.registry`):
 

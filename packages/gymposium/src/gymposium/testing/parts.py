@@ -1,4 +1,4 @@
-"""Players, rewards and loggers as the kit checks them: a spec with one example, and the games to try it on."""
+"""Parts of plugins as the kit checks them: a spec with one example, and the games to try it on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
 from gymposium.players.protocol import MatchContext, Player
 from gymposium.plugins.host import host
-from gymposium.plugins.specs import GameSpec, LoggerSpec, OpponentSpec, RewardSpec, resolve
+from gymposium.plugins.specs import ExecutorSpec, GameSpec, LoggerSpec, OpponentSpec, RewardSpec, resolve
 from gymposium.streams import stream
 from gymposium.testing.contract import CheckFailed, NotApplicable
 
@@ -25,27 +25,30 @@ _MOST_GAMES = 3
 """Number of games that a player is tried on."""
 _T = TypeVar("_T")
 
+PartSpec = OpponentSpec | RewardSpec | LoggerSpec | ExecutorSpec
+
 
 @dataclass(frozen=True, slots=True)
 class PluginPart:
-    """A player, reward or logger of a plugin, with one of its examples."""
+    """A player, reward, logger or executor of a plugin, with one of its examples."""
 
-    spec: OpponentSpec | RewardSpec | LoggerSpec
+    spec: PartSpec
     example: str | Mapping[str, Any] | None
-    """The text of a player or reward, or the settings of a logger; None if the spec has no example."""
+    """The text of a player or reward, or the settings of a logger; None if the spec has no example, as that of an
+    executor."""
 
     @property
     def name(self) -> str:
         """The text of the example, or how the spec writes the part: `mcts-5`, `mcts-N`, `tensorboard`."""
         if isinstance(self.example, str):
             return self.example
-        return self.spec.name if isinstance(self.spec, LoggerSpec) else self.spec.form
+        return self.spec.name if isinstance(self.spec, LoggerSpec | ExecutorSpec) else self.spec.form
 
     def make(self) -> Any:
         """Make a new player or reward function from the example.
 
         Raises `NotApplicable` if there is no example, `CheckFailed` if it does not match the pattern."""
-        assert not isinstance(self.spec, LoggerSpec)
+        assert not isinstance(self.spec, LoggerSpec | ExecutorSpec)
         groups = self.spec.parse(cast(str, self.given_example()))
         if groups is None:
             raise CheckFailed(
@@ -61,10 +64,12 @@ class PluginPart:
         return self.example
 
 
-def parts_of(spec: OpponentSpec | RewardSpec | LoggerSpec) -> list[PluginPart]:
+def parts_of(spec: PartSpec) -> list[PluginPart]:
     """Return one part for each example of the spec, and at least one.
 
     A form without placeholders is its own example unless the player opens something, such as the terminal."""
+    if isinstance(spec, ExecutorSpec):
+        return [PluginPart(spec, None)]
     if spec.examples:
         return [PluginPart(spec, example) for example in spec.examples]
     opens = isinstance(spec, OpponentSpec) and spec.opens

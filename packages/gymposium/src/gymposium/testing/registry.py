@@ -14,6 +14,7 @@ from gymposium.games.protocol import Game
 from gymposium.plugins.specs import GameSpec
 from gymposium.testing.checks import (
     environments,
+    executors,
     forking,
     hiding,
     length,
@@ -34,7 +35,7 @@ from gymposium.testing.parts import PluginPart
 
 _OURS = Path(gymposium.__file__).parent
 
-Kind = Literal["spec", "game", "player", "reward", "logger"]
+Kind = Literal["spec", "game", "player", "reward", "logger", "executor"]
 """Kind of subject: the spec of a game, a game made from one of its examples, or another part of a plugin."""
 
 
@@ -140,12 +141,16 @@ CHECKS: tuple[Check, ...] = (
     Check("loggers", "logger", loggers.loggers_take_numbers_and_text),
     Check("loggers", "logger", loggers.loggers_close_after_an_error),
     Check("loggers", "logger", loggers.loggers_go_on_after_a_resume),
+    Check("executors", "executor", executors.executors_play_as_one_process),
+    Check("executors", "executor", executors.executors_go_on_after_a_run_was_left),
+    Check("executors", "executor", executors.executors_call_functions),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """One thing to check: the spec of a game, a game with certain parameters, a player, a reward or a logger."""
+    """One thing to check: the spec of a game, a game with certain parameters, a player, a reward, a logger
+    or an executor."""
 
     name: str
     of: Kind

@@ -1,4 +1,5 @@
-"""Subjects of the kit: the specs of games, and each example of the games, players, rewards and loggers of a plugin."""
+"""Subjects of the kit: the specs of games, and each example of the games, players, rewards, loggers and
+executors of a plugin."""
 
 from __future__ import annotations
 
@@ -13,9 +14,16 @@ from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
 from gymposium.plugins.host import Plugin, host
 from gymposium.plugins.names import parse_name
-from gymposium.plugins.specs import GameSpec, LoggerSpec, OpponentSpec, RewardSpec, Spec
-from gymposium.testing.parts import PluginPart, parts_of
+from gymposium.plugins.specs import ExecutorSpec, GameSpec, LoggerSpec, OpponentSpec, RewardSpec, Spec
+from gymposium.testing.parts import PartSpec, PluginPart, parts_of
 from gymposium.testing.registry import Kind, Subject
+
+_KINDS: Mapping[type[Spec], Kind] = {
+    OpponentSpec: "player",
+    RewardSpec: "reward",
+    LoggerSpec: "logger",
+    ExecutorSpec: "executor",
+}
 
 
 def subjects_of(spec: Spec) -> list[Subject]:
@@ -28,10 +36,9 @@ def subjects_of(spec: Spec) -> list[Subject]:
                 for example in spec.examples
             ),
         ]
-    if not isinstance(spec, OpponentSpec | RewardSpec | LoggerSpec):
+    if not isinstance(spec, PartSpec):
         return []
-    kind: Kind = "player" if isinstance(spec, OpponentSpec) else "reward" if isinstance(spec, RewardSpec) else "logger"
-    return [_subject_of(part, kind) for part in parts_of(spec)]
+    return [_subject_of(part, _KINDS[type(spec)]) for part in parts_of(spec)]
 
 
 def _subject_of(part: PluginPart, kind: Kind) -> Subject:
@@ -42,8 +49,8 @@ def named_subjects(name: str) -> list[Subject]:
     """Return the subjects that a name stands for.
 
     The name is that of a plugin or its distribution (everything that it adds); of a game (its spec and its examples);
-    of the spec of a player, reward or logger; or of one game with parameters, `nim(sticks=7)`, or of OpenSpiel,
-    `openspiel:nim` (that game alone).
+    of the spec of a player, reward, logger or executor; or of one game with parameters, `nim(sticks=7)`, or of
+    OpenSpiel, `openspiel:nim` (that game alone).
 
     Raises `UnknownName` with the nearest names, `PluginError` if the plugin is broken, `BadOption` if it adds nothing
     that the kit checks or for `gym:ID`, which Gymnasium's own checks are for."""
@@ -54,7 +61,7 @@ def named_subjects(name: str) -> list[Subject]:
         return plugin_subjects(plugin)
     if game is not None:
         return subjects_of(game)
-    others: Mapping[str, Spec] = {**plugins.loggers, **plugins.rewards, **plugins.opponents}
+    others: Mapping[str, Spec] = {**plugins.executors, **plugins.loggers, **plugins.rewards, **plugins.opponents}
     if name in others:
         return subjects_of(others[name])
     base, params = parse_name(name)
@@ -63,7 +70,7 @@ def named_subjects(name: str) -> list[Subject]:
     # loading a name of OpenSpiel's without its prefix fails with an error that says so
     if not params and not base.startswith("openspiel:") and base not in pyspiel.registered_names():
         known = {*plugins.games, *others, *(p.name for p in plugins.plugins)}
-        raise UnknownName("game, player, reward, logger or plugin", name, known)
+        raise UnknownName("game, player, reward, logger, executor or plugin", name, known)
     return [Subject(name, "game", partial(load_game, load_game(name).name))]
 
 
@@ -83,7 +90,9 @@ def plugin_subjects(plugin: Plugin) -> list[Subject]:
         raise PluginError(f"plugin {plugin.name!r} is switched off in the environment.")
     subjects = [subject for spec in plugin.specs for subject in subjects_of(spec)]
     if not subjects:
-        raise BadOption(f"Plugin {plugin.name!r} adds no game, player, reward or logger, so there is nothing to check.")
+        raise BadOption(
+            f"Plugin {plugin.name!r} adds no game, player, reward, logger or executor, so there is nothing to check."
+        )
     return subjects
 
 
@@ -97,6 +106,6 @@ def installed_plugins() -> list[Plugin]:
 
 
 NOTHING = (
-    "There is nothing to check: no installed plugin adds a game, player, reward or logger. Name a game, or load a "
-    "file:  gymposium --plugin my_game.py plugins check"
+    "There is nothing to check: no installed plugin adds a game, player, reward, logger or executor. Name a game, or "
+    "load a file:  gymposium --plugin my_game.py plugins check"
 )

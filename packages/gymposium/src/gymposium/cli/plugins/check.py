@@ -43,9 +43,9 @@ def check_plugins(
         list[str] | None,
         typer.Argument(
             metavar="NAME",
-            help="Plugins, or games (with or without parameters), players, rewards and loggers of gymposium list. By "
-            "default the files loaded with --plugin, else every installed plugin. The plugin 'builtin' has everything "
-            "that is built in.",
+            help="Plugins, or games (with or without parameters), players, rewards, loggers and executors of gymposium "
+            "list. By default the files loaded with --plugin, else every installed plugin. The plugin 'builtin' has "
+            "everything that is built in.",
         ),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer examples, for a result in seconds.")] = False,
@@ -61,13 +61,13 @@ def check_plugins(
     list_checks: Annotated[bool, typer.Option("--list", help="List the checks and exit.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Check the games, players, rewards and loggers of plugins, and say how to fix what fails.
+    """Check the games, players, rewards, loggers and executors of plugins, and say how to fix what fails.
 
     Each is checked with all examples of its spec. Games: seeds, legal moves, hostile replies, leaks of hidden
     information, prompts, returns, replaying, forking, the checks of Gymnasium and PettingZoo, weight and length.
     Players: readable replies that follow from the seed. Rewards: finite, and equal for equal matches. Loggers:
-    settings, and runs that start, resume and close. The same seed makes the same checks. The exit code is 1 if a check
-    fails.
+    settings, and runs that start, resume and close. Executors: the records of one process. The same seed makes the
+    same checks. The exit code is 1 if a check fails.
 
     The same checks run in pytest, one test each: derive from gymposium.testing.GameConformance, or run
     pytest --pyargs gymposium.testing.suite. They need pytest and hypothesis, gymposium's extra "testing".

@@ -1,0 +1,20 @@
+"""TextArena and gymposium: games, agents, players and episodes, in both directions."""
+
+from gymposium_textarena.agent import TextArenaAgent
+from gymposium_textarena.env import GymposiumEnv, register_games
+from gymposium_textarena.episodes import Episode, read_episodes
+from gymposium_textarena.player import TextArenaPlayer
+from gymposium_textarena.recorded import Recorded
+from gymposium_textarena.replaying import Replayed, replay
+
+__all__ = [
+    "Episode",
+    "GymposiumEnv",
+    "Recorded",
+    "Replayed",
+    "TextArenaAgent",
+    "TextArenaPlayer",
+    "read_episodes",
+    "register_games",
+    "replay",
+]

@@ -1,0 +1,98 @@
+"""Players of gymposium as agents of TextArena, in TextArena's own games."""
+
+from __future__ import annotations
+
+import textarena as ta
+
+from gymposium import GameSpec
+from gymposium.driver import Turn
+from gymposium.errors import GymposiumError, WrongType
+from gymposium.games.one_reply import OneReplyGame, OneReplyMatch
+from gymposium.games.protocol import CHANCE, Event, Observation, Style
+from gymposium.players.grammar import make_opponents
+from gymposium.players.protocol import MatchContext, Player
+from gymposium.reading import bound, read
+from gymposium.table import new_match_id
+
+
+class TextArenaAgent(ta.Agent):  # type: ignore[misc]  # TextArena publishes no types
+    """A player of gymposium as an agent in one episode of one of TextArena's own games.
+
+    The player gets the text of each observation and no list of legal moves, so it has to be a language model or a
+    person. It keeps its memory from turn to turn: make an agent for each seat of each episode. Only what the player
+    submits becomes the action, not its thoughts, which TextArena would show to the other players. A reply that cannot
+    be read becomes the empty action, which the environment then judges.
+
+    In gymposium's own games a player gets more than text: give it to `GymposiumEnv(players=…)`.
+    """
+
+    def __init__(self, player: str | Player, *, seed: int = 0) -> None:
+        """`player` is a name or a player, `seed` the seed of its random stream.
+
+        Raises `BadOption` and `UnknownName` for something else than a player, and `BadOption` for one that answers with
+        calls of tools."""
+        [self.player] = make_opponents(player, 1)
+        self._reader = bound(self.player.reader, (), _GAME.name)
+        self._context = MatchContext(_GAME.new(seed), new_match_id(_GAME.name), seed)
+        self.turns: list[Turn] = []
+        """The replies so far, with their readings and traces."""
+
+    def __call__(self, observation: str) -> str:
+        """The action for an observation. Raises `WrongType` for one that is no text, and what the player raises."""
+        if not isinstance(observation, str):
+            raise WrongType("An observation", "text, as of textarena.wrappers.LLMObservationWrapper", observation)
+        self._context.match = _GAME.with_task(Event(CHANCE, observation), None)
+        try:
+            [reply] = self.player.act([self._context.ask(0)])
+        except GymposiumError as error:
+            if not self.turns:
+                error.add_note("In TextArena's own games a player gets text alone. Language models can play them.")
+            raise
+        cut_off = reply.finish_reason != "stop"
+        reading = read(reply.text, None, self._reader, None, cut_off=cut_off)
+        self.turns.append(Turn(0, reading.kind, reply.text, reply.trace, usage=reply.usage))
+        return reading.move or ""
+
+
+class _Observations(OneReplyGame):
+    """The game of an agent: each observation is a task that a text answers."""
+
+    task_noun = "observation"
+
+    def rules(self, seat: int, style: Style = "full") -> str:
+        return ""
+
+    def new(self, seed: int) -> OneReplyMatch:
+        return self.with_task(Event(CHANCE, ""), seed)
+
+    def with_task(self, drawn: Event, seed: int | None) -> OneReplyMatch:
+        return _Shown(self, drawn, seed)
+
+
+class _Shown(OneReplyMatch):
+    """One observation."""
+
+    def observe(self, seat: int, style: Style = "full") -> Observation:
+        text = self.view(seat)
+        return Observation(seat, text if text.endswith("\n") else f"{text}\n", None)
+
+    def view(self, seat: int) -> str:
+        return self.events[0].move
+
+    def returns(self) -> tuple[float, ...]:
+        return (0.0,)
+
+
+_GAME = _Observations(
+    GameSpec(
+        name="textarena",
+        title="TextArena",
+        summary="One seat of a game of TextArena.",
+        entry_point="gymposium_textarena.agent:TextArenaAgent",
+        seats=1,
+        chance=True,
+        utility="score",
+        free_text=True,
+    ),
+    {},
+)

@@ -1,0 +1,186 @@
+"""Games of gymposium as environments of TextArena."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import textarena as ta
+from textarena.envs.registration import ENV_REGISTRY, register_with_versions
+
+from gymposium import Table, load_game
+from gymposium.driver import MatchResult
+from gymposium.errors import BadOption, NotAsked, WrongType
+from gymposium.failures import FailurePolicy
+from gymposium.games.protocol import Game, Observation, Style
+from gymposium.match_score import match_score
+from gymposium.players.grammar import make_opponents
+from gymposium.players.protocol import Player
+from gymposium.plugins.host import host
+from gymposium.prompt import prompt_for
+from gymposium.reading import reader
+from gymposium.records import Record
+
+PREFIX = "gymposium:"
+
+
+class GymposiumEnv(ta.Env):  # type: ignore[misc]  # TextArena publishes no types
+    """A game of gymposium as an environment of TextArena.
+
+    Each player's first message is the prompt with the rules, and each turn brings a message with the position, the
+    legal moves and how to answer, of the type `GAME_BOARD`. After a failed reply this begins with the reason. The text
+    of a reply comes back to its player alone; the positions say what the others may know of it.
+
+    Rewards have TextArena's scale. Rivals get from -1 to 1: two of them 1, 0 or -1, more of them by their rank. A
+    player who plays alone, or with others for one result, gets from 0 to 1. Whoever forfeits gets -1.
+    """
+
+    def __init__(
+        self,
+        game: str | Game,
+        *,
+        players: Mapping[int, str | Player] | None = None,
+        on_illegal: str = "retry(1)",
+        reply: str = "move",
+        prompt: Style = "full",
+        name: str = "textarena",
+    ) -> None:
+        """`game` is a name or a `Game`. `players` holds players of gymposium by seat, who answer by themselves: their
+        seats are never the current player. `on_illegal`, `reply` and `prompt` are as for `gymposium.Table`; one retry
+        is what TextArena's games allow. `name` is the name of the other seats in the record.
+
+        Raises `BadOption` and `UnknownName` for wrong arguments."""
+        self.game = load_game(game) if isinstance(game, str) else game
+        given = dict(players or {})
+        for seat in given:
+            if seat not in range(self.game.seats):
+                raise BadOption(f"players: {self.game.name} has the seats 0 to {self.game.seats - 1}, not {seat!r}.")
+        if len(given) == self.game.seats:
+            raise BadOption("players: leave a seat to an agent. gymposium.driver.play plays matches of players alone.")
+        if _has_one_result(self.game) and not all(map(math.isfinite, self.game.utility_range)):
+            least, greatest = self.game.utility_range
+            raise BadOption(
+                f"{self.game.name} pays from {least:g} to {greatest:g}, which has no place on TextArena's scale."
+            )
+        self._seats = [seat for seat in range(self.game.seats) if seat not in given]
+        self._opponents = make_opponents([given[seat] for seat in sorted(given)], len(given))
+        policy = FailurePolicy.parse(on_illegal)
+        self._options: dict[str, Any] = {"on_illegal": policy, "reply": reply, "prompt": prompt, "name": name}
+        self._prompt = prompt_for(self.game, prompt, reader(reply))
+        self._table: Table | None = None
+        self._state: Any = None
+        self._ended_in_reset = False
+
+    @property
+    def table(self) -> Table:
+        """The match. Raises `NotAsked` before the first reset."""
+        if self._table is None:
+            raise NotAsked(f"No episode has begun: call reset(num_players={self.game.seats}).")
+        return self._table
+
+    @property
+    def state(self) -> Any:
+        """TextArena's state of the episode, which wrappers read. Raises `NotAsked` before the first reset."""
+        _ = self.table
+        return self._state
+
+    def record(self) -> Record:
+        """The record of the match. Raises `GymposiumError` before its end."""
+        return self.table.record()
+
+    def reset(self, num_players: int, seed: int | None = None) -> None:
+        """Begins an episode. `num_players` is the number of seats of the game, those of `players` included. No global
+        generator is seeded.
+
+        Raises `BadOption` for another number, and what `gymposium.Table` raises."""
+        if num_players != self.game.seats:
+            raise BadOption(f"num_players={num_players!r}: {self.game.name} has {self.game.seats} seats.")
+        self._table = Table(self.game, seats=self._seats, opponents=self._opponents, seed=seed, **self._options)
+        self._state = ta.State(num_players)  # given the seed, it would seed Python's global generator
+        self._state.standard_resets(
+            player_prompt_function=self._rules, role_mapping={seat: f"Player {seat}" for seat in range(num_players)}
+        )
+        self._ended_in_reset = self.table.over
+        self._show()
+
+    def step(self, action: str) -> tuple[bool, dict[str, Any]]:
+        """Plays the reply of the current player, and what follows up to the next one. If the players of `players` ended
+        the match before anybody else was asked, the first step says so and plays nothing.
+
+        Raises `NotAsked` after the end, `WrongType` for an action that is no text, and what `Table.answer` raises."""
+        table, state = self.table, self.state
+        if not isinstance(action, str):
+            raise WrongType("An action", "text", action)
+        if table.over and not self._ended_in_reset:
+            raise NotAsked("The episode is over: call reset() for another one.")
+        if not table.over:
+            seat = state.current_player_id
+            table.answer(seat, action)
+            state.add_observation(action, ta.ObservationType.PLAYER_ACTION, from_id=seat, to_id=seat)
+            self._show()
+        self._ended_in_reset = False
+        done: tuple[bool, dict[str, Any]] = state.step()
+        return done
+
+    def _rules(self, player_id: int, game_state: Any) -> str:
+        """What the prompts of a seat begin with."""
+        nothing = Observation(player_id, "", None)
+        return self._prompt(nothing).removesuffix(self._prompt(nothing, rules=False))
+
+    def _show(self) -> None:
+        """Shows the position to the seat that is asked next, or ends the episode."""
+        table, state = self.table, self.state
+        for seat, info in state.game_info.items():
+            info["turn_count"] = sum(turn.seat == seat and turn.reading == "move" for turn in table.turns)
+        if table.played is None:
+            asked = table.asked[0]
+            state.current_player_id = asked.seat
+            text = self._prompt(asked.ask.observe(self._prompt.style), asked.ask.reason, rules=False)
+            state.add_observation(text, ta.ObservationType.GAME_BOARD, to_id=asked.seat)
+        else:
+            if self._ended_in_reset:
+                state.current_player_id = self._seats[0]
+            self._end(table.played)
+
+    def _end(self, played: MatchResult) -> None:
+        """Writes rewards and infos as TextArena's games do."""
+        state, reason = self.state, played.ending.in_words("Player {}".format)
+        state.add_observation(reason, ta.ObservationType.GAME_BOARD)
+        for seat, info in state.game_info.items():
+            failure = played.ending.failure_of(seat)
+            info["reason"] = reason
+            info["invalid_move"] = failure is not None and failure.kind == "no legal move"
+            info["return"] = played.returns[seat]
+        state.rewards = {seat: reward_of(played, seat) for seat in range(self.game.seats)}
+        state.done = True
+
+
+def reward_of(played: MatchResult, seat: int) -> float:
+    """The reward of a seat on TextArena's scale, see `GymposiumEnv`. Penalties for failed replies do not change it."""
+    forfeit = played.ending.seat
+    if seat == forfeit:
+        return -1.0
+    score = match_score(played.job.game, played.utilities, seat, forfeit)
+    return score if _has_one_result(played.job.game) else 2.0 * score - 1.0
+
+
+def register_games(*names: str) -> list[str]:
+    """Registers games with TextArena and returns their ids: `kuhn_poker` becomes `gymposium:kuhn_poker`, and
+    `gymposium:kuhn_poker-raw` without a wrapper. Without arguments, all games with their default parameters.
+    `textarena.make(id, players={1: "mcts-100"})` passes keywords to `GymposiumEnv`.
+
+    The wrapper shows the prompt and the newest position, and in games whose positions show only what is new, such as
+    worlds with tools, everything so far. Raises `UnknownName` and `BadParameter` for a name that is no game's."""
+    specs = {name: load_game(name).spec for name in names} or dict(host().games)
+    for name, spec in specs.items():
+        if f"{PREFIX}{name}" not in ENV_REGISTRY:
+            grows = spec.tools or spec.recorded
+            wrapper = ta.wrappers.LLMObservationWrapper if grows else ta.wrappers.GameBoardObservationWrapper
+            register_with_versions(f"{PREFIX}{name}", GymposiumEnv, {"default": [wrapper]}, game=name)
+    return [f"{PREFIX}{name}" for name in specs]
+
+
+def _has_one_result(game: Game) -> bool:
+    """True if no seat does better than another."""
+    return game.seats == 1 or game.spec.utility == "cooperative"

@@ -1,0 +1,113 @@
+"""Finished episodes of TextArena's own games: what was done, and a digest of what was shown."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from gymposium.errors import BadRecord, GymposiumError
+from gymposium.strict_json import strict_json
+
+FORMAT = "textarena-episode-1"
+_FIELDS = ("env", "version", "seed", "num_players", "actions", "rewards", "game_info", "digest")
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """A finished episode of one of TextArena's games, as one line of a file holds it."""
+
+    env: str
+    """The id of the environment: `TicTacToe-v0`."""
+    version: str
+    """The version of TextArena."""
+    seed: int
+    num_players: int
+    actions: tuple[tuple[int, str], ...]
+    """Each action with the player whose it is, as the agents gave them."""
+    rewards: Mapping[str, float]
+    """The rewards by player, whose ids are text as in JSON."""
+    game_info: Mapping[str, Any]
+    """What the environment says of each player at the end."""
+    digest: str
+    """SHA-256, in hexadecimal, of all observations and of `rewards` and `game_info`."""
+
+    def line(self) -> str:
+        """The episode as a line of JSON."""
+        values = {field: getattr(self, field) for field in _FIELDS}
+        return json.dumps({"format": FORMAT, **values}, allow_nan=False)
+
+    @classmethod
+    def parse(cls, line: str) -> Episode:
+        """The episode of a line. Raises `BadRecord`."""
+        try:
+            data = strict_json(line)
+        except ValueError as error:
+            raise BadRecord(f"it is no JSON: {error}") from error
+        match data:
+            case {
+                "format": "textarena-episode-1",
+                "env": str(env),
+                "version": str(version),
+                "seed": int(seed),
+                "num_players": int(players),
+                "actions": list(actions),
+                "rewards": dict(rewards),
+                "game_info": dict(info),
+                "digest": str(digest),
+            } if (
+                len(data) == len(_FIELDS) + 1
+                and not any(isinstance(number, bool) for number in (seed, players))
+                and all(map(_is_action, actions))
+                and all(map(_is_number, rewards.values()))
+            ):
+                done = tuple((player, text) for player, text in actions)
+                return cls(env, version, seed, players, done, rewards, info, digest)
+        raise BadRecord(f"it is no object of the format {FORMAT!r} with the fields {', '.join(_FIELDS)}")
+
+
+def read_episodes(path: str | Path) -> Iterator[Episode]:
+    """The episodes of a file, which `Recorded` writes. Raises `BadRecord` with the number of the first line that is
+    none, and `OSError`."""
+    with Path(path).open(encoding="utf-8") as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                yield Episode.parse(line)
+            except BadRecord as error:
+                raise BadRecord(f"{path}, line {number}: {error}.") from error
+
+
+def digest_of(shown: Sequence[Any], rewards: Any, game_info: Any) -> str:
+    """The digest of an episode. `shown` holds the player and the observation of each turn."""
+    text = json.dumps([shown, rewards, game_info], allow_nan=False, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON holds it: keys are text, tuples are lists, and members of an `Enum` their names. Raises
+    `GymposiumError` for what JSON cannot hold."""
+    match value:
+        case None | bool() | int() | float() | str():
+            return value
+        case Enum():
+            return value.name
+        case Mapping():
+            return {str(key): plain(inner) for key, inner in value.items()}
+        case list() | tuple():
+            return [plain(inner) for inner in value]
+    raise GymposiumError(f"An episode cannot be written: JSON has no {type(value).__name__}, as in {value!r:.200}.")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_action(action: Any) -> bool:
+    match action:
+        case [int(), str()]:
+            return not isinstance(action[0], bool)
+    return False

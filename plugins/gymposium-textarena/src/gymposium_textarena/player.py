@@ -1,0 +1,71 @@
+"""Agents of TextArena as players of gymposium."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+from gymposium.errors import BadOption, GymposiumError, WrongType
+from gymposium.games.protocol import Style
+from gymposium.players.protocol import Ask, Reply, Usage
+from gymposium.prompt import prompt_for
+from gymposium.reading import Reader, reader
+
+_MEMORY = "textarena"
+
+
+class BadAgent(GymposiumError, TypeError):
+    """An agent returned something else than text."""
+
+    tells_what_to_do = False
+
+
+class TextArenaPlayer:
+    """A player whose replies come from an agent of TextArena, or any callable from the text of an observation to the
+    text of an action.
+
+    The agent reads the prompt that a language model in its seat would get: rules, position, legal moves and how to
+    answer. Agents exist in Python only: no name of a player, in a command or a file, stands for one.
+    """
+
+    def __init__(
+        self,
+        agent: Callable[[str], str],
+        *,
+        name: str | None = None,
+        reply: str = "move",
+        prompt: Style = "full",
+        context: Literal["state", "full"] = "state",
+    ) -> None:
+        """`name` is the name in records, by default that of the agent's class. `reply` (`"move"`, `"tags"`, `"json"`)
+        and `prompt` (`"full"`, `"compact"`) are as for `gymposium.Table`. With the context `"full"` the agent reads all
+        prompts and replies of its seat so far, as games need whose positions show only what is new.
+
+        Raises `WrongType` for an agent that cannot be called, `UnknownName` for another form of replies, and
+        `BadOption` for another context."""
+        if not callable(agent):
+            raise WrongType("An agent", "callable with the text of an observation", agent)
+        if context not in ("state", "full"):
+            raise BadOption(f"context={context!r}: write 'state' or 'full'.")
+        self.agent = agent
+        self.name = type(agent).__name__ if name is None else name
+        self.reader: Reader = reader(reply)
+        self.style: Style = prompt
+        self.context = context
+
+    def act(self, asks: Sequence[Ask]) -> list[Reply]:
+        """The agent's reply to each ask. Raises `BadAgent` unless it is text."""
+        return [self._reply(ask) for ask in asks]
+
+    def _reply(self, ask: Ask) -> Reply:
+        began = time.perf_counter()
+        before: tuple[str, ...] = ask.memory.get(_MEMORY, ())
+        prompt = prompt_for(ask.game, self.style, self.reader)
+        now = prompt(ask.observe(self.style), ask.reason, rules=not before)
+        said: object = self.agent("\n".join((*before, now)))
+        if not isinstance(said, str):
+            raise BadAgent(f"{self.name} returned {said!r} of type {type(said).__name__} in place of text.")
+        if self.context == "full":
+            ask.memory[_MEMORY] = (*before, now, f"[Player {ask.seat}] {said}\n")
+        return Reply(said, usage=Usage(seconds=time.perf_counter() - began))

@@ -1,0 +1,99 @@
+"""Episodes of TextArena's own games as they are played."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import textarena as ta
+from textarena.envs.registration import ENV_REGISTRY
+
+from gymposium.errors import BadOption, GymposiumError, WrongType
+from gymposium.lines import LineWriter
+from gymposium_textarena.env import GymposiumEnv
+from gymposium_textarena.episodes import Episode, digest_of, plain
+
+
+class Recorded(ta.Wrapper):  # type: ignore[misc]  # TextArena publishes no types
+    """An environment as `textarena.make` returns it, which notes its episode. Other wrappers stand around this one.
+
+    It is for one episode: TextArena's observation wrappers keep the text of earlier ones. An environment that was made
+    with keywords is noted without them, so its episode does not replay."""
+
+    def __init__(self, env: Any, path: str | Path | None = None) -> None:
+        """`path` is a file to which `close` appends the episode.
+
+        Raises `BadOption` for an environment that is not as `textarena.make` returns it, and for one of gymposium's."""
+        super().__init__(env)
+        wrappers: list[type] = []
+        inner = env
+        while isinstance(inner, ta.Wrapper):
+            wrappers.insert(0, type(inner))
+            inner = inner.env
+        if isinstance(inner, GymposiumEnv):
+            raise BadOption("A game of gymposium has a record of its own: GymposiumEnv.record().")
+        self._id: str = getattr(inner, "env_id", "")
+        if self._id not in ENV_REGISTRY or (ENV_REGISTRY[self._id].default_wrappers or []) != wrappers:
+            raise BadOption(f"{env!r} is not as textarena.make returned it: wrap it in Recorded first.")
+        self._path = path
+        self._begun: tuple[int, int] | None = None
+        self._turn: tuple[int, Any] | None = None
+        """The observation of this turn, once it was asked for."""
+        self._shown: list[Any] = []
+        self._actions: list[tuple[int, str]] = []
+        self._done = False
+        self._episode: Episode | None = None
+
+    @property
+    def episode(self) -> Episode:
+        """The episode. Raises `GymposiumError` before its end and `close`."""
+        if self._episode is None:
+            raise GymposiumError("The episode is not over: play it to the end, and call close().")
+        return self._episode
+
+    def reset(self, num_players: int, seed: int | None = None) -> Any:
+        """Begins the episode. Raises `BadOption` without a seed, and for a second one."""
+        if isinstance(seed, bool) or not isinstance(seed, int):
+            raise BadOption(f"seed={seed!r}: give a number, with which the episode can be replayed.")
+        if self._begun is not None:
+            raise BadOption("Recorded is for one episode: call textarena.make and Recorded again.")
+        self._begun = (num_players, seed)
+        return self.env.reset(num_players=num_players, seed=seed)
+
+    def get_observation(self) -> tuple[int, Any]:
+        if self._turn is None:
+            self._turn = self.env.get_observation()
+        return self._turn
+
+    def step(self, action: str) -> tuple[bool, dict[str, Any]]:
+        """Plays an action. Raises `WrongType` for one that is no text, and whatever the environment raises."""
+        if not isinstance(action, str):
+            raise WrongType("An action", "text", action)
+        player, observation = self.get_observation()
+        self._turn = None
+        self._shown.append([player, plain(observation)])
+        self._actions.append((player, action))
+        self._done, info = self.env.step(action=action)
+        return self._done, info
+
+    def close(self) -> tuple[Any, Any]:
+        """The rewards and infos of the environment. The episode is written now if it is over.
+
+        Raises `GymposiumError` for rewards or infos that JSON cannot hold, or if the file cannot be written."""
+        rewards, game_info = self.env.close()
+        if self._done and self._episode is None and self._begun is not None:
+            paid, told = plain(rewards), plain(game_info)
+            self._episode = Episode(
+                env=self._id,
+                version=ta.__version__,
+                seed=self._begun[1],
+                num_players=self._begun[0],
+                actions=tuple(self._actions),
+                rewards=paid,
+                game_info=told,
+                digest=digest_of(self._shown, paid, told),
+            )
+            if self._path is not None:
+                with LineWriter(self._path, wait=True) as file:
+                    file.append_lines(self._episode.line())
+        return rewards, game_info

@@ -1,0 +1,144 @@
+"""Replay of TextArena's episodes, in a process of its own.
+
+TextArena's environments seed Python's global generator, and some ask a service on the network with the user's key. The
+process has a time limit for each episode, its environment holds no keys, and it opens no connection.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from threading import Event, Timer
+from typing import Any
+
+import textarena as ta
+
+from gymposium.errors import describe
+from gymposium_textarena.episodes import Episode
+from gymposium_textarena.recorded import Recorded
+
+SECONDS = 60.0
+"""Time limit of one episode, in seconds."""
+MEMORY = 4 << 30
+"""Limit on the address space of the process, in bytes."""
+_PASSED_ON = ("HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "NLTK_DATA", "PATH", "PYTHONPATH", "TMPDIR")
+"""Environment variables of the process, if they are set."""
+_CONNECTS = {f"socket.{name}" for name in ("bind", "connect", "getaddrinfo", "gethostbyname", "sendmsg", "sendto")}
+"""Audit events of Python that a replay refuses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """An episode that was played again."""
+
+    episode: Episode
+    difference: str
+    """The first difference that was found, in a sentence; empty if there is none."""
+
+    @property
+    def same(self) -> bool:
+        """True if observations, rewards and infos are those of the episode."""
+        return not self.difference
+
+
+def replay(*episodes: Episode, seconds: float = SECONDS) -> list[Replayed]:
+    """Plays episodes again with the TextArena that is installed, each from its seed with its actions, and compares.
+    `seconds` is the time limit of one episode. Only environments that TextArena registers are made."""
+    found: list[Replayed] = []
+    while len(found) < len(episodes):  # a process that ended is started anew
+        left = episodes[len(found) :]
+        found += [Replayed(episode, told) for told, episode in zip(_differences(left, seconds), left)]
+    return found
+
+
+def _differences(episodes: tuple[Episode, ...], seconds: float) -> Iterator[str]:
+    """The difference of each episode, up to the first one that ends the process."""
+    environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+    with subprocess.Popen(
+        [sys.executable, "-P", "-c", "from gymposium_textarena.replaying import _serve; _serve()"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=environment,
+        encoding="utf-8",
+    ) as process:
+        for episode in episodes:
+            answer, late = _ask(process, episode, seconds)
+            if not answer:
+                yield f"The replay took more than {seconds:g} s." if late else "The replay ended its process."
+                return
+            yield json.loads(answer)
+
+
+def _ask(process: subprocess.Popen[str], episode: Episode, seconds: float) -> tuple[str, bool]:
+    """The answer of the process, empty if it has ended, and whether it was killed for the time that it took."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    late = Event()
+
+    def kill() -> None:
+        late.set()
+        process.kill()
+
+    timer = Timer(seconds, kill)
+    timer.start()
+    try:
+        print(episode.line(), file=process.stdin, flush=True)
+        return process.stdout.readline(), late.is_set()
+    except BrokenPipeError:  # it ended before it read the episode
+        with suppress(BrokenPipeError):
+            process.stdin.close()
+        return "", late.is_set()
+    finally:
+        timer.cancel()
+
+
+def _difference(episode: Episode) -> str:
+    """Plays an episode in this process; the first difference."""
+    env = Recorded(ta.make(episode.env))
+    env.reset(num_players=episode.num_players, seed=episode.seed)
+    done = False
+    for number, (player, action) in enumerate(episode.actions):
+        current, _ = env.get_observation()
+        if done or current != player:
+            asked = "nobody" if done else f"player {current}"
+            return f"Action {number} is of player {player}, but {asked} is to act."
+        done, _ = env.step(action)
+    env.close()
+    again = env.episode
+    if again.rewards != episode.rewards:
+        return f"The rewards are {dict(again.rewards)}, not {dict(episode.rewards)}."
+    if again.game_info != episode.game_info:
+        return f"The infos are {dict(again.game_info)}, not {dict(episode.game_info)}."
+    return "" if again.digest == episode.digest else "An observation differs, or its digest was changed."
+
+
+def _no_connection(event: str, arguments: tuple[Any, ...]) -> None:
+    """An audit hook (`sys.addaudithook`)."""
+    if event in _CONNECTS:
+        raise PermissionError("A replay opens no connection.")
+
+
+def _serve() -> None:
+    """Answers each line of standard input, an episode, with its difference."""
+    sys.addaudithook(_no_connection)
+    for limit, most in ((resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_CORE, 0)):
+        _, hard = resource.getrlimit(limit)
+        resource.setrlimit(limit, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # what an environment prints must not mix with the answers
+    for line in sys.stdin:
+        episode = Episode.parse(line)
+        try:
+            told = _difference(episode)
+        except Exception as error:  # noqa: BLE001 - an environment may raise anything
+            told = f"The replay failed: {describe(error)}"
+        if told and episode.version != ta.__version__:
+            told += f" The episode is of TextArena {episode.version}, and {ta.__version__} is installed."
+        print(json.dumps(told), file=answers, flush=True)

@@ -1,0 +1,103 @@
+"""The settings of the environment, as verifiers reads them from a command, a file or Python."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+import verifiers.v1 as vf
+from pydantic import Field, model_validator
+
+from gymposium.errors import BadOption, GymposiumError
+from gymposium_verifiers.matches import Matches
+
+ID = "gymposium-verifiers"
+"""The id of taskset, environment and harness: the distribution's name."""
+
+
+class ChatHarnessConfig(vf.HarnessConfig):
+    """The harness of the agents, which has no settings of its own."""
+
+
+class MatchesConfig(vf.TasksetConfig):
+    """Which matches are played, and how: `--env.taskset.*`. Settings that no match can have are refused here."""
+
+    game: str = "tic_tac_toe"
+    """Name of a game or world, with its parameters: `goofspiel(num_cards=5)`."""
+    opponents: str | list[str] = "random"
+    """The player of all other seats, or one for each of them in order, as a list or as `random,mcts-100`."""
+    seats: int | str | list[int] = "each"
+    """The seats that agents play: a seat, a list of seats or `0,2`, `all` for self-play, or `each` for every seat in
+    turn, with the same seeds."""
+    seed: int = Field(0, ge=0)
+    """Seed of the first match; the seeds of later matches follow it."""
+    prompt: Literal["full", "compact"] = "full"
+    """How much a prompt explains."""
+    reply: str | None = None
+    """The form of replies: `move`, `tags`, `json`, or `tools` for calls in the model's own way. By default `tools` in
+    games that offer tools, and `move` in others."""
+    on_illegal: str = "forfeit"
+    """The policy for replies that are not legal moves: `forfeit`, `retry(2)`, `penalty(0.1,3)`, `random`."""
+    reward: str = "returns"
+    """The reward, in gymposium's grammar: `returns`, `score`, `clipped(1)`, `weighted(accuracy=1,efficiency=0.2)`."""
+
+    @model_validator(mode="after")
+    def _can_be_played(self) -> Self:
+        try:
+            self.matches()
+        except GymposiumError as error:
+            raise ValueError(str(error)) from error  # pydantic reports no other exceptions
+        return self
+
+    def matches(self) -> Matches:
+        """The matches that these settings describe. Raises `GymposiumError` if there are none."""
+        return Matches.of(
+            self.game,
+            opponents=self.opponents,
+            seats=self.seats,
+            seed=self.seed,
+            prompt=self.prompt,
+            reply=self.reply,
+            on_illegal=self.on_illegal,
+            reward=self.reward,
+        )
+
+
+def _agent() -> vf.AgentConfig:
+    """The agent of one seat: the run's model, in this process."""
+    return vf.AgentConfig(runtime=vf.SubprocessConfig())
+
+
+class MatchEnvConfig(vf.EnvConfig):
+    """The agents of the seats: `--env.player0.*` and so on. An agent plays only if its seat is in the task. Agents that
+    cannot play are refused here."""
+
+    player0: vf.AgentConfig = _agent()
+    player1: vf.AgentConfig = _agent()
+    player2: vf.AgentConfig = _agent()
+    player3: vf.AgentConfig = _agent()
+    player4: vf.AgentConfig = _agent()
+    player5: vf.AgentConfig = _agent()
+    player6: vf.AgentConfig = _agent()
+    player7: vf.AgentConfig = _agent()
+    player8: vf.AgentConfig = _agent()
+    player9: vf.AgentConfig = _agent()
+
+    @model_validator(mode="after")
+    def _agents_can_play(self) -> Self:
+        if isinstance(self.taskset, MatchesConfig):
+            matches, harnesses = self.taskset.matches(), self.agent_harnesses()
+            for role in (f"player{seat}" for seat in sorted(matches.agents)):
+                _check_agent(role, harnesses[role], getattr(self, role).runtime, matches)
+        return self
+
+
+def _check_agent(role: str, harness: vf.HarnessConfig, runtime: vf.RuntimeConfig, matches: Matches) -> None:
+    """Raises `BadOption` for an agent that cannot play these matches."""
+    if isinstance(harness, ChatHarnessConfig):
+        if not isinstance(runtime, vf.SubprocessConfig):
+            raise BadOption(f"{role}.runtime: the harness runs in this process. Leave runtime.type=subprocess.")
+    elif matches.calls_tools:
+        raise BadOption(
+            f"{role}.harness.id={harness.id}: {matches.game.name} offers tools, which that harness does not pass on. "
+            f"Leave the harness out, or write taskset.reply=tags, with which the prompt describes the tools."
+        )

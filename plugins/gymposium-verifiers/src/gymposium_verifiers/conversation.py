@@ -1,0 +1,104 @@
+"""The conversation of one seat's agent: its messages from the asks of a match, and its replies for the match."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+
+import verifiers.v1 as vf
+
+from gymposium.errors import GymposiumError
+from gymposium.players.protocol import Reply, Usage
+from gymposium.prompt import Prompt
+from gymposium.strict_json import strict_json
+from gymposium.table import AskedSeat
+from gymposium.tools import Call
+from gymposium.tools.reader import ToolsReader
+from gymposium_verifiers.matches import DIALECT
+
+BUDGETS = ("max_turns", "max_input_tokens", "max_output_tokens", "max_total_tokens")
+"""What verifiers calls the limits of an agent that end its part as a full context does."""
+
+
+class SeatStopped(GymposiumError):
+    """A seat's agent was stopped in the middle of a match, by an error or from outside, so the match broke off."""
+
+
+class SeatConversation:
+    """One seat's agent. The first message holds the rules, and later ones only what is new. Results of tools are
+    messages of tools, one for each call."""
+
+    def __init__(self, seat: int, interaction: vf.Interaction, prompt: Prompt) -> None:
+        self._seat = seat
+        self._interaction = interaction
+        self._prompt = prompt
+        self._begun = False
+        self._calls: Sequence[vf.ToolCall] = ()
+        """The calls of the last reply, which the next messages answer."""
+
+    async def reply(self, asked: AskedSeat) -> Reply:
+        """The agent's reply to an ask. An agent that has spent its tokens or turns has no room for one.
+
+        Raises `SeatStopped` if the agent failed or was stopped otherwise."""
+        segment = await self._interaction.turn(self._messages(asked))
+        self._begun = True
+        trace = self._interaction.trace
+        if segment.terminated:
+            return self._no_room(trace)
+        said = [message for message in segment.messages if isinstance(message, vf.AssistantMessage)][-1]
+        self._calls = said.tool_calls or ()
+        if isinstance(self._prompt.reader, ToolsReader) and self._calls:
+            text = in_dialect(said.content or "", self._calls)
+        else:
+            text = (said.content if segment.root_reply is None else segment.root_reply) or ""
+        call = next(call for call in reversed(trace.calls) if call.error is None)
+        usage = None
+        if call.usage is not None:
+            usage = Usage(call.usage.input_tokens, call.usage.completion_tokens, call.time.duration)
+        return Reply(text, "length" if call.finish_reason == "length" else "stop", usage=usage)
+
+    def _messages(self, asked: AskedSeat) -> vf.Messages:
+        if not self._begun:
+            return [vf.UserMessage(content=asked.text)]
+        observation, reason = asked.ask.observe(self._prompt.style), asked.ask.reason
+        text = self._prompt(observation, reason, rules=False)
+        if not self._calls:
+            return [vf.UserMessage(content=text)]
+        results = [result.text for result in observation.results] if reason is None else []
+        if len(results) != len(self._calls):
+            results = [text] * len(self._calls)
+        return [
+            vf.ToolMessage(tool_call_id=call.id, name=call.name, content=result)
+            for call, result in zip(self._calls, results, strict=True)
+        ]
+
+    def _no_room(self, trace: vf.Trace) -> Reply:
+        """The reply of an agent that gives none. Raises `SeatStopped` unless its context or a budget is full."""
+        if trace.errors:
+            raise SeatStopped(
+                f"The match broke off: the agent of seat {self._seat} failed with {trace.errors[-1].type}: "
+                f"{trace.errors[-1].message}"
+            )
+        if trace.stop_condition is not None and trace.stop_condition not in BUDGETS:
+            raise SeatStopped(
+                f"The match broke off: the agent of seat {self._seat} was stopped ({trace.stop_condition}). Give it "
+                f"more time (--env.player{self._seat}.timeout.rollout), or take away what stops it."
+            )
+        return Reply("", "context")
+
+
+def in_dialect(content: str, calls: Iterable[vf.ToolCall]) -> str:
+    """A reply that calls tools, as text of the dialect that records use. Text beside the calls stands as thoughts.
+    Arguments that are no JSON object are written so that they cannot be read."""
+    thoughts = content.replace("<think>", "").replace("</think>", "").strip()
+    return (f"<think>{thoughts}</think>\n" if thoughts else "") + "\n".join(map(_written, calls))
+
+
+def _written(call: vf.ToolCall) -> str:
+    try:
+        arguments = strict_json(call.arguments or "{}")
+    except ValueError:
+        arguments = call.arguments
+    if isinstance(arguments, dict):
+        return DIALECT.write([Call(call.name, arguments)])
+    return f"<tool_call>\n{json.dumps({'name': call.name, 'arguments': arguments})}\n</tool_call>"

@@ -1,0 +1,108 @@
+"""The environment: agents play seats of a match, and gymposium's players the others."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack
+from typing import Any
+
+import verifiers.v1 as vf
+from pydantic import ValidationError
+
+from gymposium.driver import EngineError, MatchResult
+from gymposium.errors import BadOption
+from gymposium.players.grammar import make_player
+from gymposium.players.protocol import Player
+from gymposium.serving.environments.offer import SharedPlayer
+from gymposium.table import Table
+from gymposium.tools import tools_of
+from gymposium_verifiers.config import ID, MatchEnvConfig, MatchesConfig
+from gymposium_verifiers.conversation import SeatConversation
+from gymposium_verifiers.matches import Matches, Row
+from gymposium_verifiers.scores import note, score
+from gymposium_verifiers.taskset import MatchTask, MatchTaskset
+
+
+class MatchEnv(vf.Env[MatchEnvConfig]):
+    """One episode is one match. Each seat in the task is played by the agent `playerN` in a rollout of its own, with a
+    trace of its own; the other seats are played by gymposium's players, which leave no traces and no tokens.
+
+    An agent that names its own model or endpoint is not trainable."""
+
+    def __init__(self, config: MatchEnvConfig) -> None:
+        """Raises `BadOption` for a taskset without matches, and the errors of `make_player`."""
+        super().__init__(config)
+        if not isinstance(self.taskset, MatchTaskset):
+            raise BadOption(f"The taskset {config.taskset.id!r} has no matches to play: take {ID}.")
+        self.matches: Matches = self.taskset.matches
+        names = self.matches.opponents if self.matches.has_opponents else ()
+        self._opponents: dict[str, Player] = {name: SharedPlayer(make_player(name)) for name in names}
+
+    async def setup(self, agents: vf.Agents) -> None:
+        """Marks the agents that do not play with the run's own model as not trainable."""
+        for role, spec in self._agent_specs.items():
+            if spec.model is not None or spec.client is not None:
+                getattr(agents, role).trainable = False
+
+    async def run(self, task: MatchTask, agents: vf.Agents) -> None:
+        """Plays the match of a task, and scores the agents.
+
+        Raises `SeatStopped` and `EngineError` if the match breaks off; nothing is scored then."""
+        matches, data = self.matches, task.data
+        if data.game != matches.game.name:
+            raise BadOption(f"This is a task of {data.game}, and the environment plays {matches.game.name}.")
+        players = {seat: getattr(agents, f"player{seat}") for seat in data.seats}
+        names = {seat: agent.config.model for seat, agent in players.items()}
+        table = await asyncio.to_thread(matches.table, Row(data.seed, data.seats), names, self._opponents)
+        if matches.calls_tools:
+            task = task.with_data(tools=[tool.as_function for tool in tools_of(matches.game)])
+        async with AsyncExitStack() as stack:
+            open_ = {seat: await stack.enter_async_context(agent.interaction(task)) for seat, agent in players.items()}
+            traces = {seat: interaction.trace for seat, interaction in open_.items()}
+            seats = {seat: SeatConversation(seat, interaction, matches.prompt) for seat, interaction in open_.items()}
+            try:
+                played = await _play(table, seats)
+            except EngineError as error:
+                _note(traces, error.played)
+                raise
+        _note(traces, played)
+        for seat, trace in traces.items():
+            await asyncio.to_thread(score, trace, played, seat, matches.reward)
+
+
+def load_environment(game: str, **settings: Any) -> MatchEnv:
+    """The environment of a game: `load_environment("goofspiel", opponents="mcts-100", seats="all")`. `settings` are the
+    fields of `MatchesConfig`. Raises `BadOption` for settings that no match can have."""
+    try:
+        return MatchEnv(MatchEnvConfig(taskset=MatchesConfig(id=ID, game=game, **settings)))
+    except ValidationError as error:
+        raise BadOption("; ".join(_told(one) for one in error.errors())) from error
+
+
+def _told(error: Any) -> str:
+    """One of pydantic's errors as a clause. An error of gymposium's stands for itself."""
+    where = ".".join(map(str, error["loc"]))
+    said = str(error["msg"]).removeprefix("Value error, ")
+    return f"{where}: {said}" if where else said
+
+
+async def _play(table: Table, seats: dict[int, SeatConversation]) -> MatchResult:
+    """Plays a match to its end. Opponents think in a thread."""
+    await asyncio.to_thread(table.go_on)
+    if table.error is not None:
+        raise table.error
+    while asked := table.asked:
+        replies = await asyncio.gather(*(seats[one.seat].reply(one) for one in asked), return_exceptions=True)
+        for one, reply in zip(asked, replies, strict=True):
+            if isinstance(reply, BaseException):
+                raise reply
+            await asyncio.to_thread(table.answer, one.seat, reply)
+    assert table.played is not None, "nobody is asked, so the match is over"
+    return table.played
+
+
+def _note(traces: dict[int, vf.Trace], played: MatchResult) -> None:
+    """Notes the match on all traces, with its record on the first."""
+    first = min(traces)
+    for seat, trace in traces.items():
+        note(trace, played, seat, record=seat == first)

@@ -1,0 +1,187 @@
+"""The matches that an environment plays: the game and its opponents, the rows of the taskset, the table of a row."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count, cycle
+from typing import Self
+
+from gymposium.driver import MatchJob
+from gymposium.errors import BadOption
+from gymposium.failures import FailurePolicy
+from gymposium.games.protocol import Game, Style
+from gymposium.games.registry import load_named_game
+from gymposium.players.grammar import check_named_player
+from gymposium.players.protocol import Player
+from gymposium.prompt import Prompt, prompt_for
+from gymposium.reading import READERS, Reader, reader
+from gymposium.rewards.grammar import make_reward
+from gymposium.rewards.protocol import CheckedReward
+from gymposium.table import OutsideSeat, Table
+from gymposium.tools import tools_of
+from gymposium.tools.dialects import DIALECTS
+from gymposium.tools.reader import ToolsReader
+
+SEATS = 10
+"""Number of seats that agents can play: each has a role of its own in the environment's config."""
+DIALECT = DIALECTS["hermes"]
+"""The dialect in which calls of tools stand in records."""
+_TOOLS = "tools"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One match to play: its seed, and the seats that agents play."""
+
+    seed: int
+    seats: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matches:
+    """The game with everything that its matches have in common."""
+
+    game: Game
+    opponents: tuple[str, ...]
+    """The players of the seats that agents do not play, in order; one name stands for all of them."""
+    lineups: tuple[tuple[int, ...], ...]
+    """The seats that agents play, for each of the rows that share a seed."""
+    seed: int
+    reader: Reader
+    style: Style
+    on_illegal: FailurePolicy
+    reward: CheckedReward
+
+    @classmethod
+    def of(
+        cls,
+        game: str,
+        *,
+        opponents: str | Sequence[str],
+        seats: int | str | Sequence[int],
+        seed: int,
+        prompt: Style,
+        reply: str | None,
+        on_illegal: str,
+        reward: str,
+    ) -> Self:
+        """The matches with these settings, which are those of `MatchesConfig`. No opponent is made.
+
+        Raises `GymposiumError` for settings that no match can have, and `NotAllowed` for a game or an opponent that
+        opens something (a model, a path, an address) and that the user has not allowed: a config may be a file."""
+        loaded = load_named_game(game)
+        lineups = _lineups(seats, loaded.seats)
+        names = opponents.split(",") if isinstance(opponents, str) else opponents
+        named = tuple(name.strip() for name in names)
+        for name in named:
+            if name == "human":
+                raise BadOption("opponents='human': a person at a terminal cannot be asked from here.")
+            check_named_player(name)
+        for lineup in lineups:
+            others = loaded.seats - len(lineup)
+            if len(named) not in (1, others):
+                raise BadOption(f"opponents: {len(named)} players are named for {others} other seats.")
+        how = _reader(reply, loaded)
+        prompt_for(loaded, prompt, how)
+        made = make_reward(reward)
+        if hasattr(made.function, "submit"):
+            raise BadOption(
+                f"reward={reward!r} compares the matches of a group, and an episode of verifiers is one match: take "
+                f"returns, score, clipped(…) or weighted(…)."
+            )
+        return cls(
+            game=loaded,
+            opponents=named,
+            lineups=lineups,
+            seed=seed,
+            reader=how,
+            style=prompt,
+            on_illegal=FailurePolicy.parse(on_illegal),
+            reward=made,
+        )
+
+    @property
+    def prompt(self) -> Prompt:
+        """The prompts of the seats that agents play."""
+        return prompt_for(self.game, self.style, self.reader)
+
+    @property
+    def calls_tools(self) -> bool:
+        """Whether replies are calls in the model's own way, so that requests list the tools."""
+        return isinstance(self.reader, ToolsReader)
+
+    @property
+    def agents(self) -> frozenset[int]:
+        """The seats that agents play in some row."""
+        return frozenset(seat for lineup in self.lineups for seat in lineup)
+
+    def rows(self) -> Iterator[Row]:
+        """The rows, without end: each seed with every line-up of seats."""
+        for seed in count(self.seed):
+            for lineup in self.lineups:
+                yield Row(seed, lineup)
+
+    @property
+    def has_opponents(self) -> bool:
+        """Whether some seat is not played by an agent."""
+        return any(len(lineup) < self.game.seats for lineup in self.lineups)
+
+    def table(self, row: Row, names: Mapping[int, str], players: Mapping[str, Player]) -> Table:
+        """The table of a row, at which nobody has been asked. `names` are the names of the agents by seat, for the
+        record; `players` are the opponents by name. Raises `BadOption` for a row of other matches."""
+        if row.seats not in self.lineups or row.seed < 0:
+            raise BadOption(
+                f"The task has seed {row.seed} and seats {row.seats}, which is no task of {self.game.name} with these "
+                f"settings: load the tasks with the settings of the environment."
+            )
+        others = cycle(self.opponents)
+        seated = [
+            OutsideSeat(self.reader, self.style, names[seat]) if seat in row.seats else players[next(others)]
+            for seat in range(self.game.seats)
+        ]
+        number = f"verifiers-{secrets.token_hex(8)}"  # opponents see it, so it does not hold the seed
+        job = MatchJob(number, self.game, seated, row.seed, on_illegal=self.on_illegal, note_pay=True)
+        return Table.of_job(job)
+
+
+def _lineups(seats: int | str | Sequence[int], count: int) -> tuple[tuple[int, ...], ...]:
+    """The line-ups that `seats` describes in a game of `count` seats. Raises `BadOption`."""
+    lineups: tuple[tuple[int, ...], ...]
+    if seats == "each":
+        lineups = tuple((seat,) for seat in range(count))
+    elif seats == "all":
+        lineups = (tuple(range(count)),)
+    else:
+        lineups = (_numbers(seats, count),)
+    if any(seat >= SEATS for lineup in lineups for seat in lineup):
+        raise BadOption(f"seats={seats!r}: agents can play the seats 0 to {SEATS - 1}; leave the others to opponents.")
+    return lineups
+
+
+def _numbers(seats: int | str | Sequence[int], count: int) -> tuple[int, ...]:
+    listed: Sequence[object] = (
+        seats.split(",") if isinstance(seats, str) else [seats] if isinstance(seats, int) else seats
+    )
+    try:
+        numbers = sorted(int(str(seat)) for seat in listed)
+    except ValueError:
+        numbers = []
+    if not numbers or len({*numbers}) < len(numbers) or not {*numbers} <= {*range(count)}:
+        raise BadOption(
+            f"seats={seats!r}: write 'each', 'all', a seat from 0 to {count - 1}, or several of them, each once: '0,1'."
+        )
+    return tuple(numbers)
+
+
+def _reader(reply: str | None, game: Game) -> Reader:
+    """The reader called `reply`, or the game's default. Raises `UnknownName` and `BadOption`."""
+    offers = tools_of(game)
+    if reply is None:
+        reply = _TOOLS if offers else "move"
+    if reply != _TOOLS:
+        return reader(reply)
+    if not offers:
+        raise BadOption(f"reply='tools': {game.name} has no tools to call. Write {', '.join(map(repr, READERS))}.")
+    return ToolsReader(DIALECT)

@@ -1,0 +1,60 @@
+"""What a match leaves on the traces of its agents: reward, metrics, and the record of the match."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import verifiers.v1 as vf
+
+from gymposium.driver import MatchResult
+from gymposium.records import Record
+from gymposium.rewards.protocol import CheckedReward, Reward
+from gymposium.trajectories import Trajectory
+
+INFO = "gymposium"
+"""The key of `Trace.info` under which a match stands."""
+FAILED_READINGS = ("illegal", "unparsable", "cut off")
+CAUSES = (*FAILED_READINGS, "out of context")
+"""Why a seat forfeits: the reading of its last reply, or no room for one."""
+
+
+def score(trace: vf.Trace, played: MatchResult, seat: int, reward: CheckedReward) -> None:
+    """Records the seat's reward and metrics on the trace of its agent. Raises what the reward raises."""
+    trajectory = Trajectory.of(played, seat)
+    [given] = reward([trajectory])
+    trace.record_reward(reward.name, given.total)
+    trace.record_metrics(metrics_of(trajectory, given))
+
+
+def note(trace: vf.Trace, played: MatchResult, seat: int, *, record: bool) -> None:
+    """Notes on the trace which match it was, and with `record` the record itself, as a line of JSON."""
+    facts = {"match": played.job.id, "seat": seat}
+    trace.info[INFO] = {**facts, "record": Record.of(played).line()} if record else facts
+
+
+def metrics_of(trajectory: Trajectory, reward: Reward) -> Mapping[str, float]:
+    """The metrics of one seat: its return and result, forfeits by cause, counts of replies, the match's reports as
+    `report.NAME`, and the parts of the reward as `reward.NAME`."""
+    metrics = {"return": trajectory.returns[trajectory.seat]}
+    if trajectory.game.seats > 1:
+        metrics |= {result: float(trajectory.result == result) for result in ("win", "draw", "loss")}
+    cause = _cause(trajectory)
+    metrics["forfeit"] = float(cause is not None)
+    metrics |= {f"forfeit_{_word(kind)}": float(cause == kind) for kind in CAUSES}
+    metrics["opponent_forfeit"] = float(trajectory.ending.seat not in (None, trajectory.seat))
+    metrics["replies"] = float(len(trajectory.turns))
+    for reading in FAILED_READINGS:
+        metrics[_word(reading)] = float(sum(turn.reading == reading for turn in trajectory.turns))
+    metrics |= {f"report.{name}": figure for name, figure in trajectory.report.items()}
+    return metrics | {f"reward.{name}": part for name, part in reward.parts.items()}
+
+
+def _cause(trajectory: Trajectory) -> str | None:
+    """Why the seat forfeited, as one of `CAUSES`; None if it did not."""
+    if not trajectory.forfeited:
+        return None
+    return "out of context" if trajectory.truncated else trajectory.turns[-1].reading
+
+
+def _word(text: str) -> str:
+    return text.replace(" ", "_")

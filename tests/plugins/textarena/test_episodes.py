@@ -1,0 +1,194 @@
+"""Episodes of TextArena's own games are written, read and replayed in another process."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gymposium.errors import BadOption, BadRecord, GymposiumError
+
+ta = pytest.importorskip("textarena", reason="textarena is not installed: tox run -e textarena")
+
+from gymposium_textarena import Episode, GymposiumEnv, Recorded, read_episodes, replay  # noqa: E402
+from gymposium_textarena.episodes import plain  # noqa: E402
+
+from .simple import Brackets, play  # noqa: E402
+
+THEIRS = (
+    ("TicTacToe-v0", 2),
+    ("ConnectFour-v0", 2),
+    ("KuhnPoker-v0", 2),
+    ("LiarsDice-v0", 3),
+    ("Nim-v0", 2),
+    ("PigDice-v0", 2),
+    ("Battleship-v0", 2),
+    ("GameOfPureStrategy-v0", 2),
+    ("Minesweeper-v0", 1),
+    ("Blackjack-v0", 1),
+    ("TicTacToe-v0-raw", 2),
+    ("ConnectFour-v0-train", 2),
+)
+
+
+def recorded(env_id: str, players: int, seed: int, path: Path | None = None) -> Episode:
+    env = Recorded(ta.make(env_id), path)
+    agents: dict[int, Any] = {seat: Brackets(f"{seed}/{seat}") for seat in range(players)}
+    if env_id.endswith("-raw"):
+        agents = {seat: lambda observation: f"[{len(observation)}]" for seat in range(players)}
+    play(env, agents, seed)
+    return env.episode
+
+
+def test_ten_of_their_games_replay_equal_from_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "episodes.jsonl"
+    episodes = [recorded(*which, seed=number, path=path) for number, which in enumerate(THEIRS)]
+    assert list(read_episodes(path)) == episodes
+    random.seed(1)
+    before = random.getstate()
+    again = replay(*read_episodes(path))
+    assert random.getstate() == before
+    assert [(found.episode, found.difference) for found in again] == [(episode, "") for episode in episodes]
+
+
+@pytest.fixture(scope="module")
+def episode() -> Episode:
+    return recorded("ConnectFour-v0", 2, seed=4)
+
+
+def test_a_line_has_the_form_that_the_page_describes(episode: Episode) -> None:
+    data = json.loads(episode.line())
+    assert list(data) == [
+        *("format", "env", "version", "seed", "num_players", "actions", "rewards", "game_info", "digest"),
+    ]
+    assert (data["format"], data["env"], data["version"]) == ("textarena-episode-1", "ConnectFour-v0", ta.__version__)
+    assert (data["seed"], data["num_players"]) == (4, 2)
+    assert all(player in (0, 1) and isinstance(text, str) for player, text in data["actions"])
+    assert set(data["rewards"]) == set(data["game_info"]) == {"0", "1"}
+    assert Episode.parse(episode.line()) == episode
+
+
+def test_the_digest_depends_on_what_was_shown() -> None:
+    episodes = []
+    for env_id in ("TicTacToe-v0", "TicTacToe-v0-train"):
+        env, actions = Recorded(ta.make(env_id)), iter(["[0]", "[3]", "[1]", "[4]", "[2]"])
+        play(env, dict.fromkeys(range(2), lambda observation, actions=actions: next(actions)), seed=1)
+        episodes.append(env.episode)
+    shown, other = episodes
+    assert (shown.actions, shown.rewards, shown.game_info) == (other.actions, other.rewards, other.game_info)
+    assert shown.digest != other.digest
+    [again] = replay(replace(shown, env=other.env))
+    assert again.difference == "An observation differs, or its digest was changed."
+
+
+def test_what_was_changed_is_found(episode: Episode) -> None:
+    poker = recorded("KuhnPoker-v0", 2, seed=1)
+    swapped = tuple((1 - player, text) for player, text in episode.actions)
+    changed = {
+        "An observation differs": replace(poker, digest="0" * 64),
+        "The rewards are": replace(episode, rewards={"0": 1, "1": 1}),
+        "The infos are": replace(episode, game_info={}),
+        "Action 0 is of player 1, but player 0 is to act": replace(episode, actions=swapped),
+        "The episode is not over": replace(episode, actions=episode.actions[:1]),
+        f"Action {len(episode.actions)} is of player 0, but nobody": replace(
+            episode, actions=(*episode.actions, (0, "[1]"))
+        ),
+        "NoSuchGame-v0 not found in registry": replace(episode, env="NoSuchGame-v0"),
+    }
+    for told, found in zip(changed, replay(*changed.values()), strict=True):
+        assert not found.same
+        assert told in found.difference
+    later = replay(replace(poker, seed=2), replace(poker, seed=2, version="0.9"), replace(poker, version="0.9"))
+    assert [found.same for found in later] == [False, False, True]
+    assert f"The episode is of TextArena 0.9, and {ta.__version__} is installed." in later[1].difference
+
+
+def test_a_replay_has_a_time_limit(episode: Episode) -> None:
+    first, second = replay(episode, episode, seconds=0.001)
+    assert first.difference == second.difference == "The replay took more than 0.001 s."
+
+
+def test_a_replay_has_no_keys(monkeypatch: pytest.MonkeyPatch, episode: Episode) -> None:
+    monkeypatch.setenv("OPENROUTER_API_KEY", "secret")
+    [found] = replay(replace(episode, env="Debate-v0"))
+    assert "API key not found" in found.difference
+
+
+def test_a_replay_opens_no_connection(monkeypatch: pytest.MonkeyPatch, episode: Episode, tmp_path: Path) -> None:
+    """A file on the path replaces an environment that needs a key before it connects."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import textarena, socket\n"
+        "def connect(*args, **keywords):\n"
+        "    socket.create_connection(('127.0.0.1', 9))\n"
+        "textarena.envs.registration.ENV_REGISTRY['Debate-v0'].entry_point = connect\n",
+        encoding="utf-8",
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    [found] = replay(replace(episode, env="Debate-v0"))
+    assert "A replay opens no connection" in found.difference
+
+
+def test_only_what_can_be_replayed_is_recorded(tmp_path: Path) -> None:
+    env = Recorded(ta.make("TicTacToe-v0"), tmp_path / "none.jsonl")
+    with pytest.raises(BadOption, match="seed=None: give a number"):
+        env.reset(num_players=2)
+    env.reset(num_players=2, seed=1)
+    env.get_observation()
+    env.step("[1]")
+    assert env.close()[0] is None
+    with pytest.raises(GymposiumError, match="play it to the end"):
+        _ = env.episode
+    assert not (tmp_path / "none.jsonl").exists()
+    with pytest.raises(BadOption, match="for one episode"):
+        env.reset(num_players=2, seed=2)
+    with pytest.raises(BadOption, match="wrap it in Recorded first"):
+        Recorded(ta.wrappers.ClipWordsActionWrapper(ta.make("TicTacToe-v0"), max_num_words=3))
+    with pytest.raises(BadOption, match="a record of its own"):
+        Recorded(GymposiumEnv("tic_tac_toe"))
+
+
+def test_messages_are_shown_again_until_the_player_acts() -> None:
+    env = Recorded(ta.make("TicTacToe-v0-raw"))
+    env.reset(num_players=2, seed=1)
+    first = env.get_observation()
+    assert first[1]
+    assert env.get_observation() == first
+    env.step("[1]")
+    assert env.get_observation()[0] == 1 - first[0]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "{",
+        "[]",
+        '{"format": "textarena-episode-1"}',
+        '{"format": "textarena-episode-2", "env": "A"}',
+        '{"a": 1, "a": 2}',
+    ],
+)
+def test_a_line_that_is_no_episode_is_named(line: str, episode: Episode, tmp_path: Path) -> None:
+    (tmp_path / "episodes.jsonl").write_text(f"{episode.line()}\n{line}\n", encoding="utf-8")
+    with pytest.raises(BadRecord, match=r"episodes\.jsonl, line 2: it is no "):
+        list(read_episodes(tmp_path / "episodes.jsonl"))
+
+
+def test_fields_of_other_types_are_refused(episode: Episode) -> None:
+    wrong = (
+        *(("seed", "1"), ("seed", True), ("actions", [["0", "x"]]), ("actions", [[True, "x"]])),
+        *(("rewards", None), ("rewards", {"0": "1"})),
+    )
+    for field, value in wrong:
+        with pytest.raises(BadRecord, match="it is no object of the format"):
+            Episode.parse(json.dumps({**json.loads(episode.line()), field: value}))
+
+
+def test_infos_become_json_or_are_refused() -> None:
+    assert plain({1: (ta.ObservationType.PROMPT, [None, 2.5, True])}) == {"1": ["PROMPT", [None, 2.5, True]]}
+    with pytest.raises(GymposiumError, match="JSON has no set"):
+        plain({"a": {1, 2}})

@@ -1,0 +1,77 @@
+"""The page on verifiers: its commands and its code run, and it names every setting, metric and refusal."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import verifiers.v1 as vf
+
+from gymposium.records import verify_file
+from gymposium_verifiers.config import MatchEnvConfig, MatchesConfig
+
+from .endpoint import endpoint
+from .evaluations import evaluate
+
+PAGE = (Path(__file__).resolve().parents[3] / "docs" / "how-to" / "verifiers.md").read_text(encoding="utf-8")
+ADDRESS = "http://127.0.0.1:8000/v1"
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+
+
+def test_the_code_of_the_page_evaluates_and_saves_records(tmp_path: Path) -> None:
+    evaluate(tmp_path / "outputs" / "my-run", tasks=3, game="kuhn_poker")
+    program = "\n".join(blocks("python"))
+    assert ADDRESS in program
+    with endpoint() as served:
+        done = subprocess.run(
+            [sys.executable, "-W", "error::SyntaxWarning", "-c", program.replace(ADDRESS, served.url)],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 0, done.stderr
+    *scores, saved = done.stdout.splitlines()
+    assert [line.rsplit(" ", 2)[0] for line in scores] == [
+        f"goofspiel(num_cards=5) seed={seed} seats={seat} player{seat}" for seed in (0, 1) for seat in (0, 1)
+    ]
+    assert all(line.split()[-2] in ("0.0", "0.5", "1.0") for line in scores)
+    assert saved == "3"
+    assert verify_file(tmp_path / "matches.jsonl").problems == []
+
+
+def test_the_command_of_the_page_evaluates(tmp_path: Path) -> None:
+    [line] = [block for block in blocks("console") if "vf-eval" in block]
+    command = shlex.split(line.removeprefix("$ ").replace("\\\n", " "))
+    command[0] = str(Path(sys.executable).with_name(command[0]))
+    with endpoint() as served:
+        typed = [part.replace(ADDRESS, served.url) for part in command]
+        done = subprocess.run([*typed, "--no-rich"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    [traces] = tmp_path.glob("outputs/*/traces.jsonl")
+    assert len(traces.read_text(encoding="utf-8").splitlines()) == 20
+
+
+def test_the_lines_for_the_trainer_describe_an_environment_of_self_play() -> None:
+    [block] = blocks("toml")
+    [source] = tomllib.loads(block)["orchestrator"]["train"]["source"]
+    config = vf.resolve_env_config(source["env"])
+    assert isinstance(config, MatchEnvConfig)
+    [task] = vf.load_environment(config).taskset.take(1)
+    assert task.data.seats == (0, 1)
+
+
+def test_the_page_names_every_setting_and_metric(tmp_path: Path) -> None:
+    own = {*MatchesConfig.model_fields} - {*MatchesConfig.__mro__[1].model_fields}
+    assert own == set(re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE))
+    episodes, _ = evaluate(tmp_path / "run", tasks=1, game="kuhn_poker")
+    for name in episodes[0].traces[0].metrics:
+        word = re.sub(r"^(report|reward)\..*", r"\1.NAME", name).removeprefix("forfeit")
+        assert f"{word}`" in PAGE, name
