@@ -42,6 +42,7 @@ NONSENSE = ("I pass", "[99]", "hello b2", "[77 0]")
 def textarena_log(path: Path, envs: list[str], each: int, seed: int, nonsense: float) -> None:
     """Episodes of TextArena's own environments between random agents, some of whose replies are no legal moves."""
     import textarena
+
     from gymposium_textarena import Recorded
 
     rng = random.Random(seed)

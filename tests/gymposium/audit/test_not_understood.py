@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 
 from gymposium.audit import audit_logs
+from gymposium.audit.logged_match import LoggedMatch, NeedsIsolation
+from gymposium.games.openspiel.adapter import OpenSpielGame
+from gymposium.games.registry import load_game
 
 
 @pytest.mark.parametrize(
@@ -49,3 +52,10 @@ def test_what_is_not_understood_is_named(tmp_path: Path, content: str, says: str
     assert where.startswith(str(path))
     assert says in problem
     assert audit.records == []
+
+
+def test_a_game_whose_engine_may_end_its_process_is_told_in_another_one() -> None:
+    game = load_game("openspiel:kuhn_poker")
+    assert isinstance(game, OpenSpielGame)
+    with pytest.raises(NeedsIsolation):
+        LoggedMatch(game, "m", ["a", "b"])

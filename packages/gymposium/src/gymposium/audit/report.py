@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from gymposium.audit.episode import Episode
+from gymposium.records import Record
 
 
 @dataclass(slots=True)
@@ -33,24 +34,21 @@ def rows_of(episodes: Iterable[Episode]) -> list[AgentRow]:
     for episode in episodes:
         if not episode.agrees or not episode.game:
             continue
-        game = episode.game if episode.record is None else episode.record.game
-        game = game.removeprefix("recorded:")
-
-        def row(agent: str, game: str = game) -> AgentRow:
-            return rows.setdefault((game, agent), AgentRow(game, agent))
-
+        game = episode.game.removeprefix("recorded:")
+        here = {agent: rows.setdefault((game, agent), AgentRow(game, agent)) for agent in episode.agents}
         for agent, cause in episode.failures.items():
-            row(agent).failures[cause] += 1
-        if episode.record is None:
-            continue
-        for seat, agent in enumerate(episode.record.players):
-            mine = row(agent)
-            mine.matches += 1
-            mine.results[episode.record.results[seat]] += 1
-            mine.returned += episode.record.returns[seat]
-            bad = [
-                turn["reading"] for turn in episode.record.turns if turn["seat"] == seat and turn["reading"] != "move"
-            ]
-            ended = episode.record.ending.failure_of(seat)
-            mine.retried.update(bad[:-1] if ended is not None and ended.kind == "no legal move" else bad)
+            here[agent].failures[cause] += 1
+        if episode.record is not None:
+            _count(episode.record, here)
     return [rows[key] for key in sorted(rows)]
+
+
+def _count(record: Record, rows: Mapping[str, AgentRow]) -> None:
+    for seat, agent in enumerate(record.players):
+        row = rows[agent]
+        row.matches += 1
+        row.results[record.results[seat]] += 1
+        row.returned += record.returns[seat]
+        failed = [turn["reading"] for turn in record.turns if turn["seat"] == seat and turn["reading"] != "move"]
+        ended = record.ending.failure_of(seat)
+        row.retried.update(failed[:-1] if ended is not None and ended.kind == "no legal move" else failed)

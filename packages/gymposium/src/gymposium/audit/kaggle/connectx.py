@@ -9,7 +9,6 @@ from gymposium.audit.kaggle.steps import State, Steps, statuses_of
 from gymposium.driver import MatchResult
 from gymposium.errors import BadParameter
 from gymposium.games.openspiel.adapter import OpenSpielGame
-from gymposium.games.protocol import Event
 from gymposium.games.registry import load_game
 
 _STATUS = {"timed out": "TIMEOUT", "crashed": "ERROR", "no legal move": "INVALID"}
@@ -49,13 +48,10 @@ class ConnectX(Steps):
     def _board(self) -> list[int]:
         """The board after the told moves as connectx shows it: rows from the top, 1 and 2 for the seats."""
         board = [0] * (self.rows * self.columns)
-        for (seat, _), action in zip(self._moves(), self.told.match.state.history(), strict=True):
-            row = max(r for r in range(self.rows) if board[r * self.columns + action] == 0)
-            board[row * self.columns + action] = seat + 1
+        for number, column in enumerate(self.told.match.state.history()):
+            row = max(r for r in range(self.rows) if board[r * self.columns + column] == 0)
+            board[row * self.columns + column] = number % 2 + 1
         return board
-
-    def _moves(self) -> list[Event]:
-        return self.told.match.events
 
     def check_end(self, result: MatchResult) -> None:
         last = self.steps[-1]

@@ -53,11 +53,11 @@ def _steps(data: Mapping[str, Any], name: str, episode: Episode) -> Steps:
     if any(len(step) != seats for step in steps):
         fail("its steps do not all have the same number of agents")
     episode.agents = _agents(data, episode, seats)
-    kinds = {"connectx": ConnectX}
-    kind = OpenSpielSteps if name.startswith("open_spiel_") else kinds.get(name)
-    if kind is None:
+    if name == "connectx":
+        return ConnectX(data, steps, episode)
+    if not name.startswith("open_spiel_"):
         fail(f"{name} is no game here; known are connectx and open_spiel_*")
-    return kind(data, steps, episode)
+    return OpenSpielSteps(data, steps, episode)
 
 
 def _is_state(state: Any) -> bool:
