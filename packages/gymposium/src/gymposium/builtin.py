@@ -75,6 +75,15 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
         opens="processes",
     )
     yield OpponentSpec(
+        name="openspiel-bot",
+        form="openspiel-bot:NAME",
+        pattern=r"openspiel-bot:(?P<bot>[a-z0-9_]+(?:\([A-Za-z0-9_=:,.-]*\))?)",
+        summary="A bot that OpenSpiel registers, in OpenSpiel's games without hidden information.",
+        entry_point="gymposium.players.openspiel_bot:named_bot",
+        placeholders="with the NAME of one of pyspiel.registered_bots() and, in brackets, its parameters",
+        examples=("openspiel-bot:uniform_random",),
+    )
+    yield OpponentSpec(
         name="exact",
         form="exact",
         pattern="exact",
@@ -176,6 +185,7 @@ def gymposium_commands() -> Iterable[CommandSpec]:
             ("run", "run", "Play many matches between players and print the score."),
             ("replay", "replay", "Show recorded matches move by move."),
             ("verify", "verify", "Play recorded matches again and report differences."),
+            ("audit", "audit", "Play the logs of other libraries again, report differences, and rate their agents."),
             ("view", "view", "Show recorded matches in a browser, or write them as pages."),
             ("serve-env", "serve_env", "Lend games as environments to other programs, over a network."),
             ("leaderboard", "leaderboard", "Play tournaments between players, rate them and publish the board."),

@@ -34,7 +34,8 @@ def command(
     finished run, repeated, exchanged or not planned are named. A file without a manifest is verified line by line.
 
     Tools that ask a server are not called again, because they may return something else now: their results are taken
-    from the record, and a changed one is found by the digest in the manifest.
+    from the record, and a changed one is found by the digest in the manifest. In the same way, records of other
+    libraries' matches (gymposium audit) keep the dice and cards that were drawn there: games named recorded:GAME.
 
     The exit code is 0 if everything agrees, else 1. A file without any record is an error.
 
@@ -56,6 +57,7 @@ def command(
                         "matches": verified.matches,
                         "not_played": verified.not_played,
                         "unchecked_results": verified.unchecked,
+                        "recorded_chance": verified.recorded_chance,
                         "planned": verified.planned,
                         "finished": verified.finished,
                         "problems": [asdict(problem) for problem in verified.problems],
@@ -80,6 +82,8 @@ def command(
             unfinished = "" if verified.planned is None or verified.finished else f" of {verified.planned} planned"
             if verified.unchecked and not verified.finished:
                 verdict += f" (the results of tools in {verified.unchecked} cannot be checked without a manifest)"
+            if verified.recorded_chance:
+                verdict += f" (chance in {verified.recorded_chance} is as recorded, not drawn from a seed)"
             console.print(
                 f"{path}: {verified.matches} {noun}{unfinished} played again{missed}; {verdict}.", soft_wrap=True
             )

@@ -14,7 +14,7 @@ from typing import Literal
 from gymposium.driver.guard import Answer, Guard, PlayerFailure
 from gymposium.driver.match import RunningMatch, prompt_hash
 from gymposium.driver.opening import open_match
-from gymposium.driver.result import FORFEIT, EngineError, MatchJob, MatchResult, Turn
+from gymposium.driver.result import FORFEIT, EngineError, GameRefused, MatchJob, MatchResult, Turn
 from gymposium.driver.rounds import ask_players, replies_of, rounds
 from gymposium.driver.streaming import streaming
 from gymposium.errors import BadOption
@@ -25,6 +25,7 @@ __all__ = [
     "SCHEDULES",
     "Answer",
     "EngineError",
+    "GameRefused",
     "Guard",
     "MatchJob",
     "MatchResult",

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from gymposium.driver.guard import Answer, PlayerFailure
 from gymposium.driver.opening import open_match
-from gymposium.driver.result import EngineError, MatchJob, MatchResult, Turn
+from gymposium.driver.result import EngineError, GameRefused, MatchJob, MatchResult, Turn
 from gymposium.ending import OVER, Ending
-from gymposium.errors import WorldBroke, tells_what_to_do
+from gymposium.errors import GymposiumError, WorldBroke, tells_what_to_do
 from gymposium.failures import Tally, forfeited
 from gymposium.games.protocol import Match, Waits
 from gymposium.players.protocol import Ask, MatchContext, Reply, legal_moves
@@ -81,8 +81,16 @@ class RunningMatch:
         self._so_far = partial(_result_so_far, job, None, self.turns, self.penalties, 0)
 
     def begin(self) -> None:
-        """Opens the match and asks its first seats. Raises `EngineError` if the game's engine fails."""
+        """Opens the match and asks its first seats. Raises `EngineError` if the game's engine fails, and `GameRefused`
+        if a player does not play this game (`Choosy`)."""
         job = self.job
+        for seat, player in enumerate(job.players):
+            check = getattr(player, "check_game", None)  # of `Choosy`
+            if check is not None:
+                try:
+                    check(job.game)
+                except GymposiumError as error:
+                    raise GameRefused(self._so_far(f"seat {seat} could not be asked: {error}"), error) from error
         try:
             self.match, self.opening = open_match(job.game, job.seed, job.opening)
             # functions of its parts, not of `self`: a reference cycle would outlive the match

@@ -131,3 +131,13 @@ class EngineError(GymposiumError):
         self.add_note("The attribute `played` of this error holds the match so far.")
         self.played = played
         self.__cause__ = error
+
+
+class GameRefused(EngineError):
+    """A player does not play the game of a match, which has not begun; the cause is the player's own error."""
+
+    def __init__(self, played: MatchResult, error: GymposiumError) -> None:
+        GymposiumError.__init__(self, str(error))
+        self.world_broke = False
+        self.played = played
+        self.__cause__ = error

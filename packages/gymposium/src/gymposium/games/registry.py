@@ -15,15 +15,20 @@ from gymposium.plugins.names import format_name, parse_name
 from gymposium.plugins.specs import GameSpec, resolve
 from gymposium.streams import stream
 
+_RECORDED = "recorded:"
+
 
 def load_game(name: str, **params: Any) -> Game:
     """Return the game with this name: `load_game("goofspiel(num_cards=8)")` or `load_game("goofspiel", num_cards=8)`.
 
     `openspiel:NAME` returns any other OpenSpiel game with the engine's plain text, `gym:ID` any text environment of
-    Gymnasium. Games are immutable and cached. Raises `UnknownName` with the nearest names, `BadParameter` for a wrong
-    parameter, and `WrongType` if `name` is not text."""
+    Gymnasium, and `recorded:NAME` a game of OpenSpiel for records whose chance was drawn elsewhere. Games are immutable
+    and cached. Raises `UnknownName` with the nearest names, `BadParameter` for a wrong parameter, and `WrongType` if
+    `name` is not text."""
     if not isinstance(name, str):
         raise WrongType("The name of a game", "text such as 'tic_tac_toe' or 'goofspiel(num_cards=8)'", name)
+    if chance_is_recorded(name):
+        return _with_recorded_chance(load_game(name.strip().removeprefix(_RECORDED), **params))
     base, written = game_and_parameters(name)
     for key in params:
         if key in written:
@@ -33,6 +38,13 @@ def load_game(name: str, **params: Any) -> Game:
     if base.startswith("openspiel:"):
         return _load_plain(format_name(base.removeprefix("openspiel:"), {**written, **params}))
     return _load(base, tuple(sorted(find_spec(base).check_params({**written, **params}).items())))
+
+
+def _with_recorded_chance(game: Game) -> Game:
+    method = getattr(game, "with_recorded_chance", None)
+    if method is None:
+        raise BadParameter(f"{_RECORDED}{game.name}: only games of OpenSpiel take chance from a record.")
+    return cast(Game, method())
 
 
 def game_and_parameters(name: str) -> tuple[str, dict[str, str]]:
@@ -70,6 +82,7 @@ def check_named_game(name: str) -> None:
 
 def _game_opens(name: str) -> str:
     """Return why a file must not name this game, as a clause, or "" if it may."""
+    name = name.strip().removeprefix(_RECORDED)
     base, params = game_and_parameters(name)
     if base.startswith("gym:"):
         from gymposium.games.gym_env import OWN
@@ -98,7 +111,7 @@ def needs_isolation(name: str) -> bool:
     """Return whether records of this game from untrusted sources must be replayed in a separate process.
 
     This holds for `openspiel:NAME`, because engines do not check all parameters and moves."""
-    return name.strip().startswith("openspiel:")
+    return name.strip().removeprefix(_RECORDED).startswith("openspiel:")
 
 
 @lru_cache(maxsize=64)
@@ -108,6 +121,7 @@ def _try_out(name: str) -> None:
 
 def _play_a_little(name: str) -> None:
     """Make the game and play some random moves, to see whether the engine ends the process."""
+    name = name.strip().removeprefix(_RECORDED)
     match, rng = load_game(name).new(0), stream(0, "try")
     for _ in range(20):
         moves = {}
@@ -120,11 +134,16 @@ def _play_a_little(name: str) -> None:
         match.apply(moves)
 
 
+def chance_is_recorded(name: str) -> bool:
+    """Return whether matches of this game take the outcomes of chance from their record: `recorded:NAME`."""
+    return name.strip().startswith(_RECORDED)
+
+
 def is_registered(name: str) -> bool:
     """Return whether this names a game of a plugin, which has env ids and typed parameters.
 
-    `openspiel:NAME` and `gym:ID` are names of engines instead."""
-    return not name.startswith(("openspiel:", "gym:"))
+    `openspiel:NAME`, `gym:ID` and `recorded:NAME` are names of engines and records instead."""
+    return not name.startswith(("openspiel:", "gym:", _RECORDED))
 
 
 def find_spec(name: str) -> GameSpec:

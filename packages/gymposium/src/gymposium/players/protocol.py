@@ -290,6 +290,14 @@ class Distributes(Protocol):
         ...
 
 
+class Choosy(Protocol):
+    """Optional protocol: a player that does not play every game, and refuses before the first move."""
+
+    def check_game(self, game: Game) -> None:
+        """Raises `GymposiumError` with the reason if the player does not play this game."""
+        ...
+
+
 class Deterministic(Protocol):
     """Optional protocol: a player that says whether equal asks get equal replies. If all players of a match are
     deterministic and the game has no chance, a second match repeats the first; a tournament then begins with random

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gymposium.errors import BadOption, BadRecord, GymposiumError, describe
-from gymposium.games.registry import load_named_game, needs_isolation
+from gymposium.games.registry import chance_is_recorded, load_named_game, needs_isolation
 from gymposium.isolated import CallFailed, isolated
 from gymposium.records.files import Problem, no_records, read_records
 from gymposium.records.manifest import Manifest, digest_of
@@ -25,6 +25,8 @@ class FileVerification:
     """Number of records that could not be played again, because their game is not installed in their version."""
     unchecked: int = 0
     """Number of records whose results of tools were taken from the record (`results_are_checked`)."""
+    recorded_chance: int = 0
+    """Number of records whose chance was drawn elsewhere and is taken from the record (`recorded:NAME`)."""
     problems: list[Problem] = field(default_factory=list)
     planned: int | None = None
     """Number of matches in the plan of the run; None if the file has no manifest."""
@@ -46,7 +48,9 @@ def verify_file(path: str | Path) -> FileVerification:
         played, difference = _replayed(record)
         verification.matches += played
         verification.not_played += not played
-        if played and not needs_isolation(record.game):  # no game that needs it has tools
+        if played and chance_is_recorded(record.game):
+            verification.recorded_chance += 1
+        elif played and not needs_isolation(record.game):  # no game that needs it has tools
             verification.unchecked += not results_are_checked(load_named_game(record.game))
         if difference is not None:
             verification.problems.append(Problem(f"{path}:{number} (match {record.id})", difference))

@@ -10,12 +10,13 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import pyspiel
 
-from gymposium.errors import BadRecord, IllegalMove, NoSampler, WrongSeat
+from gymposium.errors import BadParameter, BadRecord, IllegalMove, NoSampler, WrongSeat
 from gymposium.games.openspiel.wording import Wording, WordingByPosition, WordingWithPictures
 from gymposium.games.protocol import CHANCE, Event, Observation, Style
 from gymposium.games.replay import CHANCE_NODE, replay
@@ -37,6 +38,12 @@ other games abort in C++."""
 
 class OpenSpielGame:
     """A game of OpenSpiel with fixed parameters, and its words."""
+
+    pure = False
+    """A replay of a game with recorded chance takes the outcomes from the record (`gymposium.games.protocol`)."""
+    dealt: Sequence[str] | None = None
+    """The outcomes of chance in the matches of this game, in order, if they were recorded elsewhere; None if they are
+    drawn from the seed."""
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any], engine: pyspiel.Game, wording: Wording) -> None:
         self.spec = spec
@@ -78,7 +85,7 @@ class OpenSpielGame:
     def __reduce__(self) -> tuple[Any, ...]:
         from gymposium.games.registry import load_game
 
-        return load_game, (self.name,)
+        return (load_game, (self.name,)) if not self.dealt else (_dealt, (self.name, self.dealt))
 
     def rules(self, seat: int, style: Style = "full") -> str:
         return self.wording.rules(seat, style)
@@ -93,6 +100,24 @@ class OpenSpielGame:
         A game overrides this if the engine offers an action after which a seat is to move without a legal action."""
         actions: list[int] = state.legal_actions(seat)
         return actions
+
+    def with_recorded_chance(self) -> Self:
+        """Return this game for records of matches whose dice and cards were drawn elsewhere: `recorded:NAME`.
+
+        A replay takes the outcomes of chance from the record. Raises `BadParameter` for a game without chance."""
+        if not self.spec.chance:
+            raise BadParameter(f"recorded:{self.name}: {self.name} has no chance to record. Write {self.name}.")
+        return self._with(spec=replace(self.spec, recorded=True), name=f"recorded:{self.name}", dealt=())
+
+    def recorded(self, events: Sequence[Event]) -> Self:
+        """Return this game with the outcomes of chance in these events (`gymposium.games.protocol.Recorded`)."""
+        return self._with(dealt=tuple(event.move for event in events if event.seat == CHANCE))
+
+    def _with(self, **attributes: Any) -> Self:
+        """Return the same game with other values of these attributes."""
+        game = object.__new__(type(self))
+        game.__dict__.update(self.__dict__, **attributes)
+        return game
 
     def start(self) -> pyspiel.State:
         """Return the engine's initial state."""
@@ -286,6 +311,9 @@ class OpenSpielMatch:
         """Draw chance until a seat is to move. Callers have cleared the cached answers."""
         state = self.state
         while state.is_chance_node():
+            if self.game.dealt is not None:
+                self._deal(self.game.dealt)
+                continue
             if self._rng is None:
                 if self.seed is None:
                     raise BadRecord("The record ends before a chance outcome; give the match's seed to go on.")
@@ -293,6 +321,44 @@ class OpenSpielMatch:
             action = draw(self.game.chances(state), self._rng)
             self.events.append(Event(CHANCE, self.game.outcome(state, action)))
             state.apply_action(action)
+
+    def _deal(self, dealt: Sequence[str]) -> None:
+        """Apply the next of the recorded chance outcomes."""
+        number = sum(event.seat == CHANCE for event in self.events)
+        if number >= len(dealt):
+            raise BadRecord(
+                f"{self.game.name} takes its chance outcomes from a record, and there are only {len(dealt)}. To play "
+                f"the game, write {self.game.name.removeprefix('recorded:')}."
+            )
+        self._replay_chance(len(self.events), dealt[number])
+
+    def advance(self, actions: Sequence[int]) -> None:
+        """Apply actions as they stand in the engine's history (`pyspiel.State.history`): moves, outcomes of chance, and
+        for a joint move one action of each seat. No chance is drawn.
+
+        Raises `BadRecord` at the first action that is not possible, with its number in `actions`."""
+        number = 0
+        while number < len(actions):
+            state, action = self.state, actions[number]
+            if state.is_terminal():
+                raise BadRecord(f"action {number}: {action} comes after the end of the match")
+            if state.is_chance_node():
+                if action not in [outcome for outcome, _ in self.game.chances(state)]:
+                    raise BadRecord(f"action {number}: {action} is not an outcome of chance")
+                self.events.append(Event(CHANCE, self.game.outcome(state, action)))
+                state.apply_action(action)
+                self._forget()
+                number += 1
+                continue
+            joint = state.is_simultaneous_node()
+            here = dict(enumerate(actions[number : number + self.game.seats])) if joint else {self.to_move()[0]: action}
+            moves: dict[int, str] = {}
+            for seat in self.to_move():
+                if (mine := here.get(seat)) not in self._legal(seat):
+                    raise BadRecord(f"action {number + seat * joint}: {mine} of seat {seat} is not legal")
+                moves[seat] = self.legal_moves(seat)[self._legal(seat).index(mine)]
+            self._move(moves)
+            number += len(here)
 
     def _waiting(self) -> tuple[int, ...]:
         return CHANCE_NODE if self.state.is_chance_node() else self.to_move()
@@ -308,6 +374,13 @@ class OpenSpielMatch:
                 self._forget()
                 return
         raise BadRecord(f"Event {number}: {move!r} is not an outcome of chance here.")
+
+
+def _dealt(name: str, outcomes: Sequence[str]) -> OpenSpielGame:
+    """Load a game with these recorded outcomes of chance; a pickle holds this call."""
+    from gymposium.games.registry import load_game
+
+    return cast(OpenSpielGame, load_game(name)).recorded([Event(CHANCE, outcome) for outcome in outcomes])
 
 
 def engine_game(name: str, params: Mapping[str, Any]) -> pyspiel.Game:

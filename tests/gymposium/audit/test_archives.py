@@ -1,0 +1,66 @@
+"""Archives of inspect_ai: read within limits, and never more than they say."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from gymposium.audit.archives import members
+from gymposium.audit.episode import BadLog
+
+LOG = Path(__file__).parent / "logs" / "inspect.eval"
+
+
+def zipped(path: Path, content: bytes, method: int) -> Path:
+    with zipfile.ZipFile(path, "w", method) as archive:
+        archive.writestr("samples/0_epoch_1.json", content)
+        archive.writestr("../../etc/passwd.json", b"{}")
+    return path
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_only_samples_are_read(tmp_path: Path, method: int) -> None:
+    path = zipped(tmp_path / "log.eval", b'{"a": 1}', method)
+    assert list(members(path, 1000)) == [("samples/0_epoch_1.json", b'{"a": 1}')]
+
+
+def test_an_archive_of_inspect_ai_has_its_samples() -> None:
+    pytest.importorskip("zstandard", reason='zstandard is not installed: pip install "gymposium[audit]"')
+    assert [name for name, data in members(LOG, 10**6) if isinstance(data, bytes)] == [
+        f"samples/{number}_epoch_1.json" for number in range(6)
+    ]
+
+
+def content_of(path: Path, limit: int = 1000) -> str:
+    (_, content), *_ = members(path, limit)
+    assert isinstance(content, BadLog)
+    return str(content)
+
+
+def test_large_parts_are_refused_whatever_their_header_says(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "log.eval", b"0" * 5000, zipfile.ZIP_DEFLATED)
+    assert content_of(path) == "it has 5000 bytes; at most 1000 are read"
+    data = path.read_bytes().replace((5000).to_bytes(4, "little"), (900).to_bytes(4, "little"))
+    path.write_bytes(data)
+    assert "damaged" in content_of(path)
+
+
+def test_damage_is_named(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "log.eval", b'{"a": 1}', zipfile.ZIP_STORED)
+    path.write_bytes(path.read_bytes().replace(b'"a": 1', b'"a": 2'))
+    assert "not what its checksum says" in content_of(path)
+    path.write_bytes(b"PK\x03\x04 and no more")
+    with pytest.raises(BadLog, match="breaks off"):
+        list(members(path, 1000))
+
+
+def test_a_damaged_frame_is_named(tmp_path: Path) -> None:
+    pytest.importorskip("zstandard", reason='zstandard is not installed: pip install "gymposium[audit]"')
+    data = bytearray(LOG.read_bytes())
+    start = data.index(b"\x28\xb5\x2f\xfd", data.index(b"samples/0_epoch_1.json"))
+    data[start + 40 : start + 80] = bytes(40)
+    path = tmp_path / "log.eval"
+    path.write_bytes(data)
+    assert "damaged" in content_of(path, 10**6)

@@ -1,0 +1,83 @@
+"""`recorded:GAME`: records of matches whose dice and cards were drawn elsewhere."""
+
+from __future__ import annotations
+
+import pickle
+import random
+from dataclasses import replace
+
+import pytest
+
+from gymposium.audit.logged_match import LoggedMatch
+from gymposium.errors import BadParameter, BadRecord, NotAllowed
+from gymposium.games.openspiel.adapter import OpenSpielGame
+from gymposium.games.protocol import Event
+from gymposium.games.registry import chance_is_recorded, is_registered, load_game, load_named_game, needs_isolation
+from gymposium.records import Record, first_difference, walk
+
+
+def elsewhere(name: str, seed: int) -> list[Event]:
+    """The events of a random match of the engine, whose chance no seed of ours gives."""
+    game, rng = load_game(name), random.Random(seed)
+    assert isinstance(game, OpenSpielGame)
+    match = game.begin(None)
+    while not match.state.is_terminal():
+        match.advance([rng.choice(match.state.legal_actions())])
+    return match.events
+
+
+def record_of(name: str, seed: int = 3) -> Record:
+    """The record of that match, as an audit makes it."""
+    game = load_game(name)
+    assert isinstance(game, OpenSpielGame)
+    told = LoggedMatch(game, "m", [f"p{seat}" for seat in range(game.seats)])
+    rng = random.Random(seed)
+    while not (state := told.match.state).is_terminal():
+        action = rng.choice(state.legal_actions())
+        if state.is_chance_node():
+            told.chance(action)
+        else:
+            told.moves({state.current_player(): action}, {state.current_player(): str(action)})
+    return told.play({})[1]
+
+
+@pytest.mark.parametrize("name", ["kuhn_poker", "backgammon", "pig(winscore=20)"])
+def test_a_record_with_chance_from_elsewhere_replays(name: str) -> None:
+    record = record_of(name)
+    assert record.game == f"recorded:{name}"
+    assert record.ending.kind == "over"
+    assert first_difference(record) is None
+    assert first_difference(replace(record, game=name)) is not None  # the seed gives other dice
+    assert len(list(walk(record, lambda match: len(match.events)))) > 1
+
+
+def test_a_changed_outcome_or_move_is_found() -> None:
+    record = record_of("kuhn_poker")
+    first, second, *moves = record.events
+    assert first_difference(replace(record, events=[second, second, *moves])) is not None
+    assert first_difference(replace(record, events=[first, *moves])) is not None
+    assert first_difference(replace(record, returns=[-value for value in record.returns])) is not None
+
+
+def test_such_a_game_is_for_records_only() -> None:
+    with pytest.raises(BadRecord, match=r"takes its chance outcomes from a record, .* write kuhn_poker"):
+        load_game("recorded:kuhn_poker").new(1)
+    with pytest.raises(BadParameter, match="tic_tac_toe has no chance to record"):
+        load_game("recorded:tic_tac_toe")
+    with pytest.raises(BadParameter, match="only games of OpenSpiel"):
+        load_game("recorded:negotiation")
+
+
+def test_a_file_may_name_it_if_it_may_name_the_game() -> None:
+    with pytest.raises(NotAllowed):
+        load_named_game("recorded:openspiel:bargaining(instances_file=x)")
+    assert needs_isolation("recorded:openspiel:kuhn_poker")
+    assert not needs_isolation("recorded:kuhn_poker")
+    assert chance_is_recorded("recorded:kuhn_poker")
+    assert not is_registered("recorded:kuhn_poker")
+
+
+def test_a_copy_keeps_the_outcomes() -> None:
+    events = elsewhere("kuhn_poker", 1)
+    game = load_game("recorded:kuhn_poker").recorded(events)
+    assert pickle.loads(pickle.dumps(game)).new(0).events == game.new(0).events == events[:2]
