@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from itertools import islice
+from typing import Any
 
 from gymposium.driver import play
 from gymposium.errors import MissingExtra
@@ -63,8 +64,9 @@ def executors_call_functions(part: PluginPart, seed: int = 0, effort: Effort = N
             f"map gives {found} for {items}",
             "yield (number of the item, result) once for each item.",
         )
+        without_length: Any = None
         try:
-            list(executor.map(len, [(), None]))
+            list(executor.map(len, [(), without_length]))
         except TypeError:
             return
     require(False, "map does not raise what the function raises", "raise the function's own error.")
