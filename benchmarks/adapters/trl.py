@@ -1,9 +1,9 @@
 """A step of TRL's `GRPOTrainer` on 64 matches of tic-tac-toe against random play, with about a million parameters.
 
-One trainer plays through `gymposium_trl.Rollout`, the other through a `rollout_func` as one writes it by hand: pyspiel's
-states, the history of each match as tokens, and `generate` with the trainer's model for all matches that wait. Both have
-the same model, settings and prompts, to the letter. The weights are random, a token is a character, and a reply that is
-no move is replaced by a random one, so that every match has all of its turns, each of up to 4 tokens.
+One trainer plays through `gymposium_trl.Rollout`, the other through a `rollout_func` as one writes it by hand:
+pyspiel's states, the history of each match as tokens, and `generate` with the trainer's model for all matches that
+wait. Both have the same model, settings and prompts, to the letter. The weights are random, a token is a character, and
+a reply that is no move is replaced by a random one, so that every match has all of its turns, each of up to 4 tokens.
 """
 
 from __future__ import annotations
@@ -85,7 +85,8 @@ class ByHand:
             )
             return found
         ended = "" if before[-1] == self._tokenizer.eos_token_id else "<|end|>"
-        more: list[int] = self._tokenizer(f"{ended}<|user|>{text}<|end|><|assistant|>", add_special_tokens=False).input_ids
+        text = f"{ended}<|user|>{text}<|end|><|assistant|>"
+        more: list[int] = self._tokenizer(text, add_special_tokens=False).input_ids
         return more
 
     def _generated(self, trainer: Any, prompts: list[list[int]]) -> list[list[int]]:
@@ -162,7 +163,8 @@ class Side:
         rows = zip(fields["prompt_ids"], fields["completion_ids"], strict=True)
         self.read.append(sum(len(prompt) + len(completion) for prompt, completion in rows))
         self.sampled.append(sum(map(sum, fields["env_mask"])))
-        self.opening = next(ids for prompt, ids in zip(prompts, fields["prompt_ids"], strict=True) if "seat 0" in prompt)
+        first = next(number for number, prompt in enumerate(prompts) if "seat 0" in prompt)
+        self.opening = fields["prompt_ids"][first]
         return fields
 
     def forget(self) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-
 if find_spec("gymposium_trl") is None:
     collect_ignore_glob = ["*"]
 else:

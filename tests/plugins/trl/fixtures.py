@@ -20,6 +20,7 @@ from gymposium_agents.small import small_config
 from gymposium_agents.small_size import SmallModel
 from gymposium_agents.tokens import Tokens
 from gymposium_trl import Rollout
+
 from ..tinker.runs import guess_world
 
 SEARCH = Call("search_inbox", {"keywords": ["order"]})

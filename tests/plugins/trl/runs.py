@@ -33,12 +33,19 @@ class Kept(Rollout):
 
 
 def trainer_for(
-    rollout: Rollout, model: Path | LoadedModel, scratch: Path, *, rows: int = 2, size: int = 6, seats: Any = None, **settings: Any
+    rollout: Rollout,
+    model: Path | LoadedModel,
+    scratch: Path,
+    *,
+    rows: int = 2,
+    size: int = 6,
+    seats: Any = None,
+    **settings: Any,
 ) -> Any:
     """A trainer of three steps, each with `rows` rows of `COPIES` copies from a dataset of `size` rows, in float32
     on the CPU. Some settings are the trainer's, the others those of its config."""
     loaded = load_model(model) if isinstance(model, Path) else model
-    own = {name: settings.pop(name) for name in ("peft_config", "eval_dataset", "reward_funcs", "tools") if name in settings}
+    own = {name: settings.pop(name) for name in ("peft_config", "eval_dataset", "reward_funcs") if name in settings}
     defaults = {
         "num_generations": COPIES,
         "per_device_train_batch_size": rows * COPIES,

@@ -95,7 +95,11 @@ CLIPPED = {"clip_low": LOW, "clip_high": HIGH}
         ({"loss_type": "bnpo"}, {"kind": "ppo", **CLIPPED}, "token"),
         ({"loss_type": "dr_grpo", "max_completion_length": 64}, {"kind": "ppo", **CLIPPED}, 64),
         # TRL's bound is the ratio itself
-        ({"loss_type": "cispo", "epsilon_high": 1.0 + HIGH}, {"kind": "cispo", "clip_low": 1.0, "clip_high": HIGH}, "token"),
+        (
+            {"loss_type": "cispo", "epsilon_high": 1.0 + HIGH},
+            {"kind": "cispo", "clip_low": 1.0, "clip_high": HIGH},
+            "token",
+        ),
         # without a lower bound on the ratio and with one from above, this is the truncated policy gradient
         ({"loss_type": "cispo", "epsilon_high": 1.28}, {"kind": "pg", "cap": 1.28}, "token"),
     ],

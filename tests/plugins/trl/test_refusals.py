@@ -80,29 +80,28 @@ def test_a_row_names_its_match() -> None:
         ({"generation_kwargs": {"num_beams": 2}}, "generation_kwargs"),
         ({"chat_template_kwargs": {"enable_thinking": False}}, "chat_template_kwargs"),
         ({"temperature": 0.0}, r"temperature=0.0\): GRPO learns from samples"),
-        ({"per_device_train_batch_size": 2, "gradient_accumulation_steps": 4, "steps_per_generation": 3}, "whole groups"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
-def test_settings_without_effect(
-    settings: dict[str, Any], reason: str, model_directory: Path, tmp_path: Path
-) -> None:
+def test_settings_without_effect(settings: dict[str, Any], reason: str, model_directory: Path, tmp_path: Path) -> None:
     rollout = Rollout("kuhn_poker", prompt="compact", max_tokens=4, records=tmp_path / "matches.jsonl")
-    if "steps_per_generation" in settings:
-        settings = {**settings, "num_generations": 3}
     trainer = trainer_for(rollout, model_directory, tmp_path / "run", **settings)
-    if "steps_per_generation" in settings:
-        trainer.num_generations = COPIES  # TRL itself checks the sum over all processes alone
     with pytest.raises(BadOption, match=reason):
         trainer.train()
     assert trainer.state.global_step == 0
     assert not (tmp_path / "matches.jsonl").exists()
 
 
+def test_copies_of_a_row_on_several_processes(model_directory: Path, tmp_path: Path) -> None:
+    trainer = trainer_for(Rollout("kuhn_poker", prompt="compact", max_tokens=4), model_directory, tmp_path, rows=1)
+    trainer.num_generations = 2 * COPIES  # on one process TRL itself checks this
+    with pytest.raises(BadOption, match="4 rows on this process are not whole groups of num_generations=8"):
+        trainer.train()
+
+
 def test_replies_that_trl_takes_for_truncated(model_directory: Path, tmp_path: Path) -> None:
-    trainer = trainer_for(
-        Rollout("kuhn_poker", prompt="compact", max_tokens=4), model_directory, tmp_path, mask_truncated_completions=True
-    )
+    rollout = Rollout("kuhn_poker", prompt="compact", max_tokens=4)
+    trainer = trainer_for(rollout, model_directory, tmp_path, mask_truncated_completions=True)
     trainer.train()
     trainer.eos_token_ids = [0]
     with pytest.raises(BadOption, match="takes a row for truncated"):

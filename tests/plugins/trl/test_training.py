@@ -47,9 +47,7 @@ def weights_of(trainer: Any) -> list[torch.Tensor]:
         ("euchre", ["random", "mcts-2", "random"], [2]),
     ],
 )
-def test_three_steps_of_training(
-    game: str, opponents: Any, seats: Any, model_directory: Path, tmp_path: Path
-) -> None:
+def test_three_steps_of_training(game: str, opponents: Any, seats: Any, model_directory: Path, tmp_path: Path) -> None:
     """Simultaneous moves, hidden cards, four seats, and every kind of opponent. Failed replies are replaced by
     random moves, so that a match has several turns."""
     rollout = Kept(
@@ -90,12 +88,13 @@ def test_three_steps_in_a_world_whose_tools_the_chat_template_calls(
     game: str, tool_model: LoadedModel, tmp_path: Path
 ) -> None:
     rollout = Kept(game, prompt="compact", max_tokens=100, records=tmp_path / "matches.jsonl")
-    trainer = trainer_for(rollout, copy.deepcopy(tool_model), tmp_path / "run", rows=2 if game == "guess" else 1, size=6 if game == "guess" else 1)
+    some = {"rows": 2, "size": 6} if game == "guess" else {"rows": 1, "size": 1}
+    trainer = trainer_for(rollout, copy.deepcopy(tool_model), tmp_path / "run", **some)
     before = weights_of(trainer)
     trainer.train()
     learned = [one for _, fields in rollout.given for one in fields["trajectory"]]
     moved = any(not torch.equal(was, now) for was, now in zip(before, weights_of(trainer), strict=True))
-    assert moved == (game == "guess")  # in the task of the mailbox all replies earn the same
+    assert moved or game == "mail"  # whose replies may all earn the same
     assert any(len(one.turns) > 1 and one.turns[0].reading == "move" for one in learned)
     tokenizer = trainer.processing_class
     for _, fields in rollout.given:
@@ -173,7 +172,9 @@ def test_what_trl_pads_and_masks_is_what_was_played(model_directory: Path, tmp_p
         real = inputs["completion_mask"][number].bool()
         assert inputs["completion_ids"][number][real].tolist() == completion
         assert inputs["tool_mask"][number][real].tolist() == fields["env_mask"][number]
-        assert inputs["prompt_ids"][number][inputs["prompt_mask"][number].bool()].tolist() == fields["prompt_ids"][number]
+        assert (
+            inputs["prompt_ids"][number][inputs["prompt_mask"][number].bool()].tolist() == fields["prompt_ids"][number]
+        )
 
 
 def test_copies_of_a_row_play_its_deal_with_replies_of_their_own(model_directory: Path, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from datasets import Dataset
+from datasets import Dataset  # type: ignore[import-untyped]
 
 from gymposium.driver import MatchJob, MatchResult, play
 from gymposium.errors import BadOption, Unrated
@@ -72,8 +72,8 @@ class Rollout:
         `prompt` (`full`, `compact`), `reply` (`move`, `tags`, `json`, `tools`), `max_tokens` of a reply, `context` and
         `thinking` are as in `gymposium_agents.settings.PlayerSettings`. `reply` is `tools` by default in a game with
         tools, whose calls the chat template then writes, and `move` in others. `on_illegal` is the policy for failed
-        replies, `reward` a reward by its name (`gymposium.make_reward`). The records of each batch of matches are appended
-        to the JSONL file `records`.
+        replies, `reward` a reward by its name (`gymposium.make_reward`). The records of each batch of matches are
+        appended to the JSONL file `records`.
 
         Raises `BadOption` and `UnknownName` for wrong arguments, and for a context in which a match is not one row."""
         self.game = load_game(game) if isinstance(game, str) else game
@@ -90,9 +90,9 @@ class Rollout:
         """The number of earlier calls in the same mode and at the same step."""
 
     def dataset(self, size: int, *, seed: int, seats: int | Iterable[int] | None = None) -> Dataset:
-        """`size` rows, each a match with a deal of its own that follows from `seed`. `seats` are the seats of the model,
-        which take turns; by default all seats of the game. The columns are `prompt`, which names the match, `seat` and
-        `seed`.
+        """`size` rows, each a match with a deal of its own that follows from `seed`. `seats` are the seats of the
+        model, which take turns; by default all seats of the game. The columns are `prompt`, which names the match,
+        `seat` and `seed`.
 
         Raises `BadOption` for a size below 1, and for seats that the game does not have."""
         chosen = [*range(self.game.seats)] if seats is None else [seats] if isinstance(seats, int) else [*seats]
