@@ -93,10 +93,19 @@ def test_settings_without_effect(settings: dict[str, Any], reason: str, model_di
 
 
 def test_copies_of_a_row_on_several_processes(model_directory: Path, tmp_path: Path) -> None:
-    trainer = trainer_for(Rollout("kuhn_poker", prompt="compact", max_tokens=4), model_directory, tmp_path, rows=1)
-    trainer.num_generations = 2 * COPIES  # on one process TRL itself checks this
-    with pytest.raises(BadOption, match="4 rows on this process are not whole groups of num_generations=8"):
-        trainer.train()
+    rollout = Rollout("kuhn_poker", prompt="compact", max_tokens=4)
+    trainer = trainer_for(rollout, model_directory, tmp_path)
+    with pytest.raises(BadOption, match="6 rows on this process are not whole groups of num_generations=4"):
+        rollout([trainer.train_dataset[0]["prompt"]] * 6, trainer)
+
+
+@pytest.mark.parametrize("kind", ["is_fsdp_enabled", "is_deepspeed_enabled"])
+def test_sharded_weights(kind: str, model_directory: Path, tmp_path: Path) -> None:
+    rollout = Rollout("kuhn_poker", prompt="compact", max_tokens=4)
+    trainer = trainer_for(rollout, model_directory, tmp_path)
+    setattr(trainer, kind, True)
+    with pytest.raises(BadOption, match="samples from whole weights"):
+        rollout([trainer.train_dataset[0]["prompt"]] * COPIES, trainer)
 
 
 def test_replies_that_trl_takes_for_truncated(model_directory: Path, tmp_path: Path) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
+import sys
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,13 @@ import pytest
 import torch
 from peft import LoraConfig
 
-from gymposium.errors import GymposiumError
+from gymposium.errors import GymposiumError, Unrated, WorldBroke
 from gymposium.games.protocol import CHANCE
 from gymposium.players.protocol import Ask, Reply
 from gymposium.players.random import RandomPlayer
 from gymposium.records import Record, read_records, verify_file
 from gymposium.rewards.match import score_of
+from gymposium.rewards.protocol import CheckedReward, Reward
 from gymposium.trajectories import Trajectory
 from gymposium_agents.loading import LoadedModel, load_model
 from gymposium_agents.tokens import Completion, Sampling, TokenRequest
@@ -230,35 +232,38 @@ def test_several_batches_in_a_step_and_an_evaluation_have_matches_of_their_own(
     assert {name.rpartition("-")[0] for name in names} == {"train-0-0", "train-0-1", "eval-1-0"}
 
 
-def test_bfloat16_and_gradient_checkpointing(model_directory: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("lora", [False, True], ids=["full", "lora"])
+def test_bfloat16_and_gradient_checkpointing(lora: bool, model_directory: Path, tmp_path: Path) -> None:
     """The precision of the engine is that in which the trainer computes."""
     rollout = Kept("kuhn_poker", prompt="compact", max_tokens=4, on_illegal="random")
-    trainer = trainer_for(rollout, model_directory, tmp_path, bf16=True, gradient_checkpointing=True)
+    peft = {"peft_config": LoraConfig(r=4)} if lora else {}
+    trainer = trainer_for(rollout, model_directory, tmp_path, bf16=True, gradient_checkpointing=True, **peft)
     trainer.train()
     assert trainer.model.training
-    fields = rollout([trainer.train_dataset[0]["prompt"]] * COPIES, trainer)
-    ids = torch.tensor([fields["prompt_ids"][0] + fields["completion_ids"][0]])
-    with torch.no_grad(), trainer.accelerator.autocast():
-        scores = trainer._get_per_token_logps_and_entropies(
-            trainer.model, ids, torch.ones_like(ids), len(fields["completion_ids"][0])
-        )[0][0]
-    real = torch.tensor(fields["env_mask"][0]).bool()
-    torch.testing.assert_close(torch.tensor(fields["logprobs"][0])[real], scores[real].float(), rtol=0, atol=0.05)
+    dtypes = set[torch.dtype]()
+    layer = next(module for name, module in trainer.model.named_modules() if name.endswith("lm_head"))
+    layer.register_forward_hook(lambda module, given, output: dtypes.add(output.dtype))
+    rollout([trainer.train_dataset[0]["prompt"]] * COPIES, trainer)
+    assert dtypes == {torch.bfloat16}
 
 
-class Silent(RandomPlayer):
-    """An opponent that never says a move."""
+class Leaver(RandomPlayer):
+    """An opponent that gives up at once in one seat, and plays at random in the other."""
 
-    name = "silent"
+    name = "leaver"
+
+    def __init__(self, seat: int) -> None:
+        self.leaves = seat
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
-        return [Reply("no move") for _ in asks]
+        replies = super().act(asks)
+        return [Reply("", "context") if ask.seat == self.leaves else reply for ask, reply in zip(asks, replies)]
 
 
-def test_a_match_without_a_reply_of_the_model_is_left_out(model_directory: Path, tmp_path: Path) -> None:
-    """Where seat 0 forfeits at once, seat 1 is never asked."""
-    rollout = Kept("kuhn_poker", opponents=Silent(), prompt="compact", max_tokens=4, on_illegal="forfeit")
-    trainer = trainer_for(rollout, model_directory, tmp_path, rows=2, max_steps=1)
+@pytest.mark.parametrize("seat", [0, 1], ids=["before the model is asked", "after its first reply"])
+def test_a_match_that_another_seat_forfeits_is_left_out(seat: int, model_directory: Path, tmp_path: Path) -> None:
+    rollout = Kept("kuhn_poker", opponents=Leaver(seat), prompt="compact", max_tokens=4, on_illegal="random")
+    trainer = trainer_for(rollout, model_directory, tmp_path, max_steps=1)
     rewards: list[Any] = []
 
     def kept(**fields: Any) -> list[float | None]:
@@ -268,12 +273,55 @@ def test_a_match_without_a_reply_of_the_model_is_left_out(model_directory: Path,
     trainer.reward_funcs = [kept]
     trainer.train()
     [(prompts, fields)] = rollout.given
+    assert {"seat 0" in prompt for prompt in prompts} == {True, False}
     for prompt, reward, one, mask in zip(prompts, rewards, fields["trajectory"], fields["env_mask"], strict=True):
-        left_out = "seat 1" in prompt or one is None
-        assert (reward is None) == (one is None) == (sum(mask) == 0)
-        assert left_out or one is not None
-    assert any(one is None for one in fields["trajectory"])
-    assert any(one is not None for one in fields["trajectory"])
+        left_out = f"seat {1 - seat}" in prompt
+        assert (reward is None) == (one is None) == (sum(mask) == 0) == left_out
+    [entry] = [entry for entry in trainer.state.log_history if "reward" in entry]
+    assert entry["match/left_out"] == 0.5
+
+
+def test_a_match_whose_tool_breaks_is_left_out(
+    guess: str, tool_model: LoadedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world: Any = sys.modules["guess_world"].World
+    call, calls = world.call, count()
+
+    async def breaking(self: Any, one: Any) -> Any:
+        if next(calls) % 3 == 0:
+            raise WorldBroke("The tool is away.")
+        return await call(self, one)
+
+    monkeypatch.setattr(world, "call", breaking)
+    path = tmp_path / "matches.jsonl"
+    rollout = Kept(guess, prompt="compact", max_tokens=60, records=path)
+    trainer = trainer_for(rollout, copy.deepcopy(tool_model), tmp_path / "run", max_steps=1)
+    trainer.train()
+    [(_, fields)] = rollout.given
+    broken = [record.ending.broke_off for record in records_of(path)]
+    assert 0 < broken.count(True) == fields["trajectory"].count(None) < len(broken)
+    for one, mask in zip(fields["trajectory"], fields["env_mask"], strict=True):
+        assert (sum(mask) == 0) == (one is None)
+
+
+def test_a_group_that_cannot_be_rated_is_left_out(
+    model_directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As with a judge that fails for one group."""
+
+    def rate(group: Sequence[Trajectory]) -> list[Reward]:
+        if group[0].seat == 0:
+            raise Unrated("the judge is away")
+        return [Reward(float(number)) for number, _ in enumerate(group)]
+
+    monkeypatch.setattr(rollout_module, "make_reward", lambda text: CheckedReward(text, rate))
+    rollout = Kept("leduc_poker", prompt="compact", max_tokens=4, on_illegal="random")
+    trainer = trainer_for(rollout, model_directory, tmp_path)
+    rows = [trainer.train_dataset[number]["prompt"] for number in (0, 1) for _ in range(COPIES)]
+    trajectories = rollout(rows, trainer)["trajectory"]
+    with pytest.warns(UserWarning, match=r"get no reward\. The group was not rated: the judge is away\.$"):
+        rewards = rollout.reward(rows, trajectories, lambda name, value: None)
+    assert rewards == [None] * COPIES + [0.0, 1.0, 2.0, 3.0]
 
 
 def test_a_users_own_reward_function_gets_trajectories(model_directory: Path, tmp_path: Path) -> None:

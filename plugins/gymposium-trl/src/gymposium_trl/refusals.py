@@ -95,8 +95,8 @@ def _reasons(trainer: Any, chat: Chat, rows: int) -> Iterator[str]:
         )
     if trainer.is_fsdp_enabled or trainer.is_deepspeed_enabled:
         yield (
-            "The weights are sharded by FSDP or DeepSpeed, and Rollout samples from whole weights in each process. "
-            "Train with DDP or on one device; a LoRA needs little memory."
+            "FSDP and DeepSpeed may shard the weights, and Rollout samples from whole weights in each process. Train "
+            "with DDP or on one device; a LoRA needs little memory."
         )
     if args.mask_truncated_completions and not chat.stops <= {*trainer.eos_token_ids}:
         yield (

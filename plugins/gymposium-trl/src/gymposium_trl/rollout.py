@@ -148,7 +148,7 @@ class Rollout:
         learned = [[one for place in group if (one := trajectory[place]) is not None] for group in groups]
         for group, rated in zip(groups, self._rated.rate(learned), strict=True):
             if isinstance(rated, Unrated):
-                warnings.warn(f"A group of matches is not learned from: {rated}", stacklevel=2)
+                warnings.warn(f"The matches of a group get no reward. {rated}", stacklevel=2)
                 continue
             for place, reward in zip(group, rated, strict=True):
                 rewards[place] = reward
