@@ -229,7 +229,7 @@ def test_several_batches_in_a_step_and_an_evaluation_have_matches_of_their_own(
     assert {"eval_reward", "eval_match/turns"} <= metrics.keys()
     names = [record.id for record in records_of(path)]
     assert len(names) == len({*names}) == 2 * COPIES + 4
-    assert {name.rpartition("-")[0] for name in names} == {"train-0-0", "train-0-1", "eval-1-0"}
+    assert {name.rpartition("-")[0] for name in names} == {"train-0-0-0", "train-0-1-0", "eval-1-0-0"}
 
 
 @pytest.mark.parametrize("lora", [False, True], ids=["full", "lora"])
@@ -346,7 +346,7 @@ def test_a_first_prompt_without_room_is_named(model_directory: Path, tmp_path: P
     loaded.model.config.max_position_embeddings = 20
     rollout = Rollout("tic_tac_toe", prompt="full", max_tokens=4)
     trainer = trainer_for(rollout, loaded, tmp_path)
-    with pytest.raises(GymposiumError, match=r"The first prompt of match train-0-0-0 has \d+ tokens.*prompt=compact"):
+    with pytest.raises(GymposiumError, match=r"The first prompt of match train-0-0-0-0 has \d+ tokens.*prompt=compact"):
         trainer.train()
 
 

@@ -121,10 +121,10 @@ class Rollout:
         settings = replace(self.settings, temperature=float(trainer.args.temperature))
         player = over(f"trl:step-{step}", TrainerEngine(trainer, chat), chat, settings)
         call = self._next_call("train" if trainer.model.training else "eval", step)
-        first = trainer.accelerator.process_index * len(prompts)
+        names = [f"{call}-{trainer.accelerator.process_index}-{number}" for number in range(len(matches))]
         jobs = [
-            self._job(match, player, f"{call}-{number}", derived_seed(trainer.args.seed, call, number))
-            for number, match in enumerate(matches, first)
+            self._job(match, player, name, derived_seed(trainer.args.seed, name))
+            for match, name in zip(matches, names, strict=True)
         ]
         played = {one.job.id: one for one in self._played(jobs)}
         return fields_of(
