@@ -1,4 +1,4 @@
-"""What TRL takes from a `rollout_func`: for each match one row of tokens, with masks and log-probabilities."""
+"""What TRL takes of matches: one row of tokens for each, with masks and log-probabilities; groups; and metrics."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Game
 from gymposium.tools.reader import ToolsReader
 from gymposium_agents.chat import Chat
+from gymposium_agents.chat.growth import After
 from gymposium_agents.context import context
 from gymposium_agents.player import reader_of
 from gymposium_agents.settings import PlayerSettings
@@ -49,9 +50,11 @@ def check_template(game: Game, settings: PlayerSettings, on_illegal: FailurePoli
     forfeits = on_illegal.kind == "forfeit"
     # a reply with thoughts ends the match if it has to be one of the legal moves
     thoughts = settings.reply not in ("move", "json") or not forfeits or game.num_actions == 0
-    messages = [] if calls and forfeits else ["user"]
-    for after in [*messages, "tool"] if calls else messages:
-        if not chat.grows("tool" if after == "tool" else "user", thoughts=thoughts):
+    afters: list[After] = ["tool"] if calls else ["user"]
+    if calls and not forfeits:
+        afters.append("user")  # a message that says why a reply was not accepted
+    for after in afters:
+        if not chat.grows(after, thoughts=thoughts):
             raise BadOption(
                 f"The chat template of {chat.tokenizer.name_or_path!r} rewrites what went before a message of the "
                 f"{after}, so a match would be several rows, and TRL takes one row for each match. Take a model whose "
