@@ -1,0 +1,30 @@
+"""The engine that samples from the model that TRL trains.
+
+It is gymposium's own engine on the trainer's model object, with or without a LoRA. TRL's `generate` path returns no
+log-probabilities, draws from the global generator, and reads each prompt whole at each turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gymposium_agents.chat import Chat
+from gymposium_agents.engines.transformers import TransformersEngine
+from gymposium_agents.tokens import Completion, Sampling, TokenRequest
+
+
+class TrainerEngine(TransformersEngine):
+    """A `TransformersEngine` on the model of a trainer, in the precision in which that trains. Make a new one for each
+    rollout, since the weights change in between."""
+
+    def __init__(self, trainer: Any, chat: Chat) -> None:
+        """`trainer` is a `GRPOTrainer`, and `chat` the format of its tokenizer."""
+        self._accelerator = trainer.accelerator
+        model = self._accelerator.unwrap_model(trainer.model)
+        super().__init__(model, stops=chat.stops, pad=chat.tokenizer.pad_token_id)
+
+    def generate(self, requests: Sequence[TokenRequest], sampling: Sampling) -> list[Completion]:
+        """Return one completion for each request, in order."""
+        with self._accelerator.autocast():
+            return super().generate(requests, sampling)

@@ -1,0 +1,198 @@
+"""Matches as the rollouts of TRL's `GRPOTrainer`."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from datasets import Dataset  # type: ignore[import-untyped]
+
+from gymposium.driver import MatchJob, MatchResult, play
+from gymposium.errors import BadOption, Unrated
+from gymposium.failures import FailurePolicy
+from gymposium.games.protocol import Game, Style
+from gymposium.games.registry import load_game
+from gymposium.players.grammar import make_opponents
+from gymposium.players.protocol import Player
+from gymposium.records import RecordWriter, recorded
+from gymposium.rewards.grammar import make_reward
+from gymposium.rewards.protocol import Reward
+from gymposium.streams import derived_seed
+from gymposium.tools import tools_of
+from gymposium.trajectories import Trajectory
+from gymposium.writable import check_writable
+from gymposium_agents.chat import Chat
+from gymposium_agents.player import over
+from gymposium_agents.settings import TOOLS, PlayerSettings
+from gymposium_trl.engine import TrainerEngine
+from gymposium_trl.fields import fields_of, groups_of, metrics_of, trajectory_of
+from gymposium_trl.prompts import MatchPrompt
+from gymposium_trl.refusals import check_context, check_template, check_trainer, tokenizer_of
+
+
+class Rollout:
+    """The `rollout_func` of a `GRPOTrainer` that plays matches of one game, with their dataset and their reward::
+
+        rollout = Rollout("goofspiel(num_cards=4)", opponents="mcts-100", reply="move", max_tokens=16)
+        trainer = GRPOTrainer(
+            model=model, processing_class=tokenizer, args=GRPOConfig(...), train_dataset=rollout.dataset(256, seed=1),
+            rollout_func=rollout, reward_funcs=rollout.reward,
+        )
+
+    A row of the dataset is a match: the seed of its deal, and the seat of the model. The copies that GRPO makes of a
+    row play the same deal, with random streams of their own. All matches of a generation batch are played together, so
+    that one forward pass samples for all that wait.
+
+    A match is one row of tokens: the conversation of its seat, which grows from turn to turn. The loss counts the
+    sampled tokens alone. Sampling has the temperature of `GRPOConfig`. The same seeds and weights give the same
+    matches; no global generator is used.
+    """
+
+    def __init__(
+        self,
+        game: str | Game,
+        *,
+        opponents: str | Player | Sequence[str | Player] = "random",
+        prompt: Style = "full",
+        reply: str | None = None,
+        max_tokens: int = 512,
+        context: str = "full",
+        thinking: bool = False,
+        on_illegal: str | FailurePolicy = "forfeit",
+        reward: str = "returns",
+        records: str | Path | None = None,
+    ) -> None:
+        """`game` is a name or a `Game`. `opponents` holds one player for each other seat, in order, or one for all of
+        them, by name or ready-made.
+
+        `prompt` (`full`, `compact`), `reply` (`move`, `tags`, `json`, `tools`), `max_tokens` of a reply, `context` and
+        `thinking` are as in `gymposium_agents.settings.PlayerSettings`. `reply` is `tools` by default in a game with
+        tools, whose calls the chat template then writes, and `move` in others. `on_illegal` is the policy for failed
+        replies, `reward` a reward by its name (`gymposium.make_reward`). The records of each batch of matches are
+        appended to the JSONL file `records`.
+
+        Raises `BadOption` and `UnknownName` for wrong arguments, and for a context in which a match is not one row."""
+        self.game = load_game(game) if isinstance(game, str) else game
+        self.on_illegal = on_illegal if isinstance(on_illegal, FailurePolicy) else FailurePolicy.parse(on_illegal)
+        how = reply or (TOOLS if tools_of(self.game) else "move")
+        self.settings = PlayerSettings(prompt, how, max_tokens, context, thinking=thinking)
+        check_context(self.game, self.settings, self.on_illegal)
+        self.records = None if records is None else check_writable("records", Path(records))
+        self._opponents = make_opponents(opponents, self.game.seats - 1)
+        self._rated = make_reward(reward)
+        self._chat: Chat | None = None
+        self._last = ("", 0)
+        self._calls = 0
+        """The number of earlier calls in the same mode and at the same step."""
+
+    def dataset(self, size: int, *, seed: int, seats: int | Iterable[int] | None = None) -> Dataset:
+        """`size` rows, each a match with a deal of its own that follows from `seed`. `seats` are the seats of the
+        model, which take turns; by default all seats of the game. The columns are `prompt`, which names the match,
+        `seat` and `seed`.
+
+        Raises `BadOption` for a size below 1, and for seats that the game does not have."""
+        chosen = [*range(self.game.seats)] if seats is None else [seats] if isinstance(seats, int) else [*seats]
+        if size < 1:
+            raise BadOption(f"size={size}: a dataset has at least one row.")
+        if not chosen or not {*chosen} <= {*range(self.game.seats)}:
+            raise BadOption(f"seats={seats!r}: write a seat from 0 to {self.game.seats - 1}, or a list of them.")
+        rows = [
+            MatchPrompt(self.game.name, chosen[number % len(chosen)], derived_seed(seed, "trl", number))
+            for number in range(size)
+        ]
+        columns = {"prompt": [*map(str, rows)], "seat": [row.seat for row in rows], "seed": [row.seed for row in rows]}
+        return Dataset.from_dict(columns)
+
+    def __call__(self, prompts: list[str], trainer: Any) -> dict[str, list[Any]]:
+        """Play the matches that these prompts name with the model of `trainer`; a `GRPOTrainer` calls this. Returns the
+        fields that it takes (`gymposium_trl.fields.fields_of`); those of a match without anything to learn from are
+        masked, and its reward is None.
+
+        Raises `BadOption` for a trainer, a chat template or a prompt that does not fit, `EngineError` if a game's
+        engine fails, and every exception that an opponent raises."""
+        chat = self._chat_of(trainer)
+        check_trainer(trainer, chat, len(prompts))
+        matches = [MatchPrompt.of(prompt, self.game) for prompt in prompts]
+        step = trainer.state.global_step
+        settings = replace(self.settings, temperature=float(trainer.args.temperature))
+        player = over(f"trl:step-{step}", TrainerEngine(trainer, chat), chat, settings)
+        call = self._next_call("train" if trainer.model.training else "eval", step)
+        names = [f"{call}-{trainer.accelerator.process_index}-{number}" for number in range(len(matches))]
+        jobs = [
+            self._job(match, player, name, derived_seed(trainer.args.seed, name))
+            for match, name in zip(matches, names, strict=True)
+        ]
+        played = {one.job.id: one for one in self._played(jobs)}
+        return fields_of(
+            [trajectory_of(played[job.id], match.seat) for job, match in zip(jobs, matches, strict=True)], chat.end
+        )
+
+    def reward(
+        self,
+        prompts: Sequence[str],
+        trajectory: Sequence[Trajectory | None],
+        log_metric: Callable[[str, float], None],
+        **fields: object,
+    ) -> list[float | None]:
+        """The rewards of matches, for `reward_funcs`. None for a match that is not learned from, which TRL leaves out
+        of its group. Reports the parts of the reward and metrics of the matches.
+
+        Raises `BadReward` as `gymposium.make_reward` says. A group that cannot be rated (`Unrated`) gets a warning and
+        no rewards."""
+        groups = groups_of(prompts, trajectory)
+        rewards: list[Reward | None] = [None] * len(prompts)
+        learned = [[one for place in group if (one := trajectory[place]) is not None] for group in groups]
+        for group, rated in zip(groups, self._rated.rate(learned), strict=True):
+            if isinstance(rated, Unrated):
+                warnings.warn(f"The matches of a group get no reward. {rated}", stacklevel=2)
+                continue
+            for place, reward in zip(group, rated, strict=True):
+                rewards[place] = reward
+        for name, value in metrics_of(trajectory).items():
+            log_metric(name, value)
+        given = [reward for reward in rewards if reward is not None]
+        for part in given[0].parts if given else ():
+            log_metric(f"reward/{part}", fmean(reward.parts[part] for reward in given))
+        return [None if reward is None else reward.total for reward in rewards]
+
+    def _chat_of(self, trainer: Any) -> Chat:
+        """The chat format of the trainer's tokenizer. Raises `BadOption` for a chat template that does not fit."""
+        tokenizer = tokenizer_of(trainer)
+        if self._chat is None or self._chat.tokenizer is not tokenizer:
+            chat = Chat(tokenizer, thinking=self.settings.thinking)
+            check_template(self.game, self.settings, self.on_illegal, chat)
+            self._chat = chat
+        return self._chat
+
+    def _next_call(self, mode: str, step: int) -> str:
+        """A name of this call that a resumed training gives it, too: TRL may generate several times in a step."""
+        self._calls = self._calls + 1 if self._last == (mode, step) else 0
+        self._last = mode, step
+        return f"{mode}-{step}-{self._calls}"
+
+    def _job(self, match: MatchPrompt, player: Player, name: str, player_seed: int) -> MatchJob:
+        others = iter(self._opponents)
+        return MatchJob(
+            id=name,
+            game=self.game,
+            players=[player if seat == match.seat else next(others) for seat in range(self.game.seats)],
+            seed=match.seed,
+            player_seed=player_seed,
+            on_illegal=self.on_illegal,
+            note_pay=True,
+        )
+
+    def _played(self, jobs: Sequence[MatchJob]) -> list[MatchResult]:
+        """Plays the matches together. Those that ended before an error are recorded, too."""
+        ended: list[MatchResult] = []
+        try:
+            return [*recorded(play(jobs, at_once=len(jobs)), ended.append)]
+        finally:
+            if self.records is not None and ended:
+                with RecordWriter(self.records, wait=True) as writer:  # another process of the training may write
+                    for played in ended:
+                        writer.write(played)
