@@ -1,0 +1,1 @@
+"""What gymposium's adapters cost inside other libraries."""
