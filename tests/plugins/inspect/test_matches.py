@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,16 @@ from inspect_ai.model import ChatMessage, ChatMessageSystem, ModelOutput
 from inspect_ai.scorer import Score
 from inspect_ai.solver import system_message
 from inspect_ai.tool import ToolInfo
+from inspect_ai.util import registry_info
 
-from gymposium import Table
-from gymposium.players.protocol import Reply, Usage
-from gymposium_inspect import match, outcome, play, records, samples
+from gymposium import Table, load_game
+from gymposium.games.protocol import Style
+from gymposium.players.protocol import Ask, Reply, Usage
+from gymposium.reading import READERS
+from gymposium.table import OutsideSeat
+from gymposium_inspect import match, outcome, play, records, report, samples
+from gymposium_inspect.playing import Contest
+from gymposium_inspect.seats import MatchSeat
 
 from .scripted import evaluated, legal, some_move, verified, without_times
 
@@ -85,6 +92,42 @@ def test_equal_seeds_give_equal_matches_and_other_seeds_others(tmp_path: Path) -
     first = play_with(7)
     assert play_with(7) == first
     assert play_with(8) != first
+
+
+def test_everything_is_registered_under_gymposium() -> None:
+    log = evaluated("gymposium/match", args={"game": "tic_tac_toe", "matches": 2})
+    assert log.eval.task == "gymposium/match"
+    assert [step.solver for step in log.plan.steps] == ["gymposium/play"]
+    scorers = [registry_info(scorer).name for scorer in (outcome(), report())]
+    assert scorers == ["gymposium/outcome", "gymposium/report"]
+
+
+class Picky:
+    """A player that raises in the matches of some seeds."""
+
+    name = "picky"
+    reader = READERS["move"]
+    style: Style = "compact"
+
+    def act(self, asks: Sequence[Ask]) -> list[Reply]:
+        if any(ask.seed == 13 for ask in asks):
+            raise ValueError("not this one")
+        return [Reply((ask.legal_moves or [""])[0]) for ask in asks]
+
+
+def test_an_opponent_that_raises_fails_its_own_match_only() -> None:
+    contest = Contest("random", "forfeit")
+    game, model = load_game("tic_tac_toe"), OutsideSeat(READERS["move"], "full")
+    tables, picky = [], Picky()
+    for seed in (13, 14):
+        job = contest.job(game, MatchSeat("tic_tac_toe", seed, seed, seed, 1), 1, model)
+        tables.append(Table.of_job(replace(job, players=[picky, model])))
+    bad, good = tables
+    contest._waiting.append(bad)  # as if another thread waited with it
+    contest.go_on(good)
+    assert [asked.seat for asked in good.asked] == [1]
+    with pytest.raises(ValueError, match="not this one"):
+        contest.go_on(bad)
 
 
 def test_the_conversation_is_kept_behind_the_system_messages() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import random
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageTool,
 from inspect_ai.tool import ToolCall, ToolInfo
 
 from gymposium import load_game
+from gymposium.records import Record
 from gymposium.tools.random_calls import random_call
 
 from .scripted import evaluated, verified, without_times
@@ -68,6 +71,11 @@ def test_tasks_with_tools_are_played_by_tool_calls_and_verify(tmp_path: Path) ->
         assert set(info.parameters.properties) == set(tool.parameters["properties"])
         assert info.parameters.required == tool.parameters.get("required", [])
         assert info.parameters.additionalProperties is False
+    with zipfile.ZipFile(log.location) as archive:  # what a reader without Inspect sees, long results included
+        documents = [json.loads(archive.read(f"samples/{number}_epoch_1.json")) for number in range(16)]
+    stored = [Record.parse(json.dumps(document["store"]["gymposium_record"])) for document in documents]
+    assert [*map(without_times, stored)] == [*map(without_times, found)]
+    assert max(len(event.move) for record in stored for event in record.events) > 400
     again = verified(evaluated("gymposium/world", answer, args=args), tmp_path)
     assert [*map(without_times, again)] == [*map(without_times, found)]
 

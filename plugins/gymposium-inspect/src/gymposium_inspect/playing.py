@@ -95,7 +95,10 @@ class Contest:
         self._waiting.append(table)
         try:
             with self._asking:
-                advance(self._waiting)  # nothing is left to do if another thread has advanced this table
+                try:
+                    advance(self._waiting)  # nothing is left to do if another thread has advanced this table
+                except Exception:  # noqa: BLE001 - a player may raise anything, and perhaps in another match
+                    advance([table])
         finally:
             self._waiting.remove(table)
 
