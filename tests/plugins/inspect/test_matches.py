@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from threading import Thread, current_thread, main_thread
 
 import pytest
 from inspect_ai import Task
@@ -15,6 +16,7 @@ from inspect_ai.tool import ToolInfo
 from inspect_ai.util import registry_info
 
 from gymposium import Table, load_game
+from gymposium.driver import MatchJob
 from gymposium.games.protocol import Style
 from gymposium.players.protocol import Ask, Reply, Usage
 from gymposium.reading import READERS
@@ -100,6 +102,23 @@ def test_everything_is_registered_under_gymposium() -> None:
     assert [step.solver for step in log.plan.steps] == ["gymposium/play"]
     scorers = [registry_info(scorer).name for scorer in (outcome(), report())]
     assert scorers == ["gymposium/outcome", "gymposium/report"]
+
+
+@pytest.mark.parametrize("slow", [False, True])
+def test_quick_steps_are_made_at_once_and_slow_ones_in_threads(slow: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A step that takes longer than `QUICK` is the last one in the thread of the event loop."""
+    monkeypatch.setattr("gymposium_inspect.playing.QUICK", -1.0 if slow else 1e9)
+    threads: list[Thread] = []
+    begin = Contest.begin
+
+    def noted(self: Contest, job: MatchJob) -> Table:
+        threads.append(current_thread())
+        return begin(self, job)
+
+    monkeypatch.setattr(Contest, "begin", noted)
+    evaluated("gymposium/match", args={"game": "tic_tac_toe", "matches": 4}, max_samples=1)
+    here = [thread is main_thread() for thread in threads]
+    assert here == [True, not slow, not slow, not slow]
 
 
 class Picky:

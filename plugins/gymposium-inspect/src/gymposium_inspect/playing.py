@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from threading import Lock
-from typing import Final, cast
+from typing import Final, TypeVar, cast
 
 from anyio import to_thread
 from inspect_ai.solver import Generate, Solver, TaskState, solver
@@ -26,6 +28,8 @@ from gymposium_inspect.messages import asked, declared, reply_in
 from gymposium_inspect.naming import of_gymposium
 from gymposium_inspect.seats import MatchSeat
 
+T = TypeVar("T")
+
 RECORD: Final = "gymposium_record"
 """The key of a sample's store under which the record of its match stands."""
 CALLS: Final = "calls"
@@ -34,6 +38,8 @@ _CALLS_READER: Final = "tools-hermes"
 """The reader whose words such replies have in records."""
 
 
+QUICK: Final = 0.02
+"""Seconds for which a step of a match may keep Inspect's event loop from going on."""
 _WITHOUT_TOOLS: Final = frozenset(
     ["nnterp", "openai-api-completions", "perplexity", "transformer_lens", "vllm-completions"]
 )
@@ -54,7 +60,8 @@ def prompt_of(game: Game, reply: str, style: str) -> Prompt:
 class Contest:
     """The opponents and rules of an evaluation's matches.
 
-    Matches are played in worker threads, so that models are asked meanwhile. The opponents of all matches that wait for
+    Once a step took longer than `QUICK`, all are made in worker threads, so that models are asked meanwhile. Those of
+    games of free text, which may wait for tools and servers, always are. The opponents of all matches that wait for
     them are asked in one call, by one thread at a time."""
 
     def __init__(self, opponent: str | Sequence[str], on_illegal: str) -> None:
@@ -64,6 +71,7 @@ class Contest:
         self._on_illegal = FailurePolicy.parse(on_illegal)
         self._waiting: list[Table] = []
         self._asking = Lock()
+        self._slow = False
 
     def job(self, game: Game, played: MatchSeat, epoch: int, model: OutsideSeat) -> MatchJob:
         """A match with the model in its seat. Raises `BadOption` for a wrong number of opponents."""
@@ -78,6 +86,16 @@ class Contest:
             on_illegal=self._on_illegal,
             number=played.number,
         )
+
+    async def step(self, game: Game, make: Callable[[], T]) -> T:
+        """What `make` returns, which plays a match of `game`. It is called in this thread if it is quick: changing
+        threads takes longer than a move of most opponents."""
+        if self._slow or game.num_actions == 0:
+            return await to_thread.run_sync(make)
+        began = time.perf_counter()
+        made = make()
+        self._slow = time.perf_counter() - began > QUICK
+        return made
 
     def begin(self, job: MatchJob) -> Table:
         """The table of a match, up to the model's first turn. Raises as `go_on`."""
@@ -128,13 +146,14 @@ def play(
             state.tools = _tools_for(game, state)
         state.messages = [message for message in state.messages if message.role == "system"]
         job = contest.job(game, played, state.epoch, OutsideSeat(how.reader, how.style, str(state.model)))
-        table = await to_thread.run_sync(contest.begin, job)
+        table = await contest.step(game, partial(contest.begin, job))
         first, calls = True, list[ToolCall]()
         while table.asks:
             state.messages.extend(asked(table.asks[played.seat], how, calls, first=first))
             state = await generate(state, tool_calls="none")
             first, calls = False, (state.output.message.tool_calls or []) if reply == CALLS else []
-            await to_thread.run_sync(contest.go_on, table, {played.seat: reply_in(state.output, how)})
+            replies = {played.seat: reply_in(state.output, how)}
+            await contest.step(game, partial(contest.go_on, table, replies))
         state.store.set(RECORD, json.loads(table.record().line()))
         if table.error is not None and not table.error.world_broke:
             raise table.error
