@@ -1,1 +1,1 @@
-"""What gymposium's adapters to other libraries cost, against the same work written by hand with those libraries."""
+"""What gymposium's adapters cost inside other libraries, against the same work without them."""

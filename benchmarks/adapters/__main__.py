@@ -1,6 +1,7 @@
 """What adapters to other libraries cost, as ratios inside one run: one thread, CPU time, the sides taking turns.
 
-trl     a step of TRL's GRPOTrainer with gymposium's Rollout, against one with a rollout_func written by hand
+inspect  solver and scorer of gymposium-inspect, against an eval that only asks the model as often (tox -e inspect)
+trl      a step of TRL's GRPOTrainer with gymposium's Rollout, against one with a rollout_func written by hand
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from pathlib import Path
 
 from benchmarks.report import RESULTS, write
 
-PARTS = {"trl": "benchmarks.adapters.trl"}
+PARTS = {"inspect": "benchmarks.adapters.inspect", "trl": "benchmarks.adapters.trl"}
 """The module of each part, which is imported for that part alone, since the libraries of several may not be installed
 together. Its `measure(repeats, tiny)` returns the data and the text of the result."""
 

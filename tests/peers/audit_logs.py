@@ -119,9 +119,10 @@ def _kaggle_move(env: Any, seat: int, rng: random.Random) -> Any:
 
 def inspect_log(folder: Path, game: str, matches: int, seed: int, *, log_format: str, nonsense: float = 0.1) -> Path:
     """The log of an evaluation of a model that moves at random, and sometimes does not."""
-    from gymposium_inspect import match
     from inspect_ai import eval as inspect_eval
     from inspect_ai.model import ModelOutput, ModelUsage, get_model
+
+    from gymposium_inspect import match
 
     rng = random.Random(seed)
 

@@ -1,0 +1,109 @@
+"""Logs of Inspect: the records of their matches, and the paired difference between two of them."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from inspect_ai.log import EvalSample, read_eval_log, read_eval_log_samples
+
+from gymposium.errors import BadOption
+from gymposium.records import Record
+from gymposium.scores import Estimate, mean
+from gymposium_inspect.playing import RECORD
+from gymposium_inspect.scoring import figures
+from gymposium_inspect.seats import MatchSeat
+
+_UNREAD = {"events", "messages", "output"}
+"""The large parts of a sample that nothing here reads."""
+
+
+def records(log: str | Path) -> Iterator[Record]:
+    """The records of the matches in a log of Inspect, `.eval` or `.json`, in the order of its samples. A sample whose
+    match did not end has none.
+
+    Raises `BadRecord` for a record that cannot be read, and what Inspect raises for a file that is no log."""
+    for _, record in _matches(log):
+        yield record
+
+
+def _matches(log: str | Path) -> Iterator[tuple[EvalSample, Record]]:
+    for sample in _samples(log):
+        if (stored := sample.store.get(RECORD)) is not None:
+            yield sample, Record.parse(json.dumps(stored))
+
+
+def _samples(log: str | Path) -> Iterator[EvalSample]:
+    if Path(log).suffix == ".json":  # one document, which would be read again for each sample
+        yield from read_eval_log(log, resolve_attachments=True).samples or ()
+    else:
+        yield from read_eval_log_samples(
+            log, all_samples_required=False, resolve_attachments=True, exclude_fields=_UNREAD
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """The difference between two models that played the same matches."""
+
+    first: float
+    """Mean of the figure in the matches of the first log that are in both."""
+    second: float
+    """The same of the second log."""
+    difference: Estimate
+    """Mean of the first less the second, over deals (seeds), with its 95 % interval (Student's t). Matches of the same
+    deal are averaged, since they are not independent."""
+    deals: int
+    """Number of deals."""
+    matches: int
+    """Number of matches that are in both logs."""
+    left_out: int
+    """Number of finished matches that are in one log only."""
+
+
+def paired(first: str | Path, second: str | Path, figure: str = "return") -> Paired:
+    """Compares two logs of the same matches: the same game, seeds, seats, opponents and policy for failed replies.
+    `figure` is one of `outcome`'s: `return`, `win`, `forfeit`, …
+
+    Raises `BadOption` for an unknown figure and for logs without a match in common, otherwise as `records`."""
+    ones, others = _figures(first, figure), _figures(second, figure)
+    common = [match for match in ones if match in others]
+    if not common:
+        raise BadOption(
+            f"{first} and {second} have no finished match in common: evaluate both models with the same game, seed, "
+            f"matches, seat, opponent and on_illegal."
+        )
+    deals: defaultdict[int, list[float]] = defaultdict(list)
+    for match in common:
+        deals[match[0]].append(ones[match] - others[match])
+    return Paired(
+        first=_mean([ones[match] for match in common]),
+        second=_mean([others[match] for match in common]),
+        difference=mean([_mean(differences) for differences in deals.values()]),
+        deals=len(deals),
+        matches=len(common),
+        left_out=len(ones) + len(others) - 2 * len(common),
+    )
+
+
+def _figures(log: str | Path, figure: str) -> dict[tuple[int, Hashable], float]:
+    """The figure of each finished match, by its seed and by all else that the two models of a pair share."""
+    found: dict[tuple[int, Hashable], float] = {}
+    for sample, record in _matches(log):
+        if record.ending.broke_off:
+            continue
+        seat = MatchSeat.of(sample.metadata).seat
+        values = figures(record, seat)
+        if figure not in values:
+            raise BadOption(f"figure={figure!r}: write one of {', '.join(values)}.")
+        others = tuple(name for number, name in enumerate(record.players) if number != seat)
+        shared = (record.game, record.player_seed, seat, others, record.on_illegal, sample.epoch)
+        found[record.seed, shared] = values[figure]
+    return found
+
+
+def _mean(values: list[float]) -> float:
+    return sum(values) / len(values)

@@ -1,0 +1,93 @@
+"""Messages and tools of Inspect, made from what gymposium asks, and gymposium's replies, made from a model's output."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from inspect_ai.model import ChatMessage, ChatMessageTool, ChatMessageUser, ModelOutput
+from inspect_ai.tool import ToolCall, ToolCallError, ToolDef, ToolParams
+
+from gymposium.errors import BadOption, GymposiumError
+from gymposium.players.protocol import Ask, FinishReason, Reply, Usage
+from gymposium.prompt import Prompt
+from gymposium.tools import Call, Tool
+from gymposium.tools.reader import ToolsReader
+
+_FINISHED: Final[Mapping[str, FinishReason]] = {"max_tokens": "length", "model_length": "context"}
+"""Inspect's reasons to stop that are not the model's own decision."""
+_UNTOLD: Final = frozenset(
+    ["title", "minItems", "maxItems", "uniqueItems", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"]
+)
+"""Keywords of a schema that Inspect leaves out, but that do not change the form of an argument. The world checks them,
+and the model reads what is wrong with its call."""
+
+
+def asked(ask: Ask, prompt: Prompt, calls: Sequence[ToolCall], *, first: bool) -> list[ChatMessage]:
+    """The messages that show an ask: what each of the model's last `calls` returned, or else a message of the user. The
+    rules stand in the first message."""
+    observation = ask.observe(prompt.style)
+    if not calls:
+        return [ChatMessageUser(content=prompt(observation, ask.reason, rules=first))]
+    if ask.reason is not None:
+        error = ToolCallError("parsing", ask.reason)
+        return [ChatMessageTool(content="", tool_call_id=c.id, function=c.function, error=error) for c in calls]
+    return [
+        ChatMessageTool(content=result.text, tool_call_id=call.id, function=call.function)
+        for call, result in zip(calls, observation.results, strict=True)
+    ]
+
+
+def reply_in(output: ModelOutput, prompt: Prompt) -> Reply:
+    """The reply in a model's output. If the prompt's reader reads calls of tools, it is the model's tool calls in the
+    words of that reader."""
+    calls, text = output.message.tool_calls, output.completion
+    if calls and isinstance(prompt.reader, ToolsReader):
+        text = _written(calls, prompt.reader)
+    usage = Usage(seconds=output.time or 0.0)
+    if (used := output.usage) is not None:
+        cached = (used.input_tokens_cache_read or 0) + (used.input_tokens_cache_write or 0)
+        usage.prompt_tokens, usage.completion_tokens = used.input_tokens + cached, used.output_tokens
+        usage.cost = used.total_cost
+    return Reply(text, _FINISHED.get(output.stop_reason, "stop"), usage=usage)
+
+
+def _written(calls: Sequence[ToolCall], reader: ToolsReader) -> str:
+    """The text of tool calls. Calls that are no JSON are written as they are, so that the reply is unparsable."""
+    if all(call.parse_error is None for call in calls):
+        try:
+            return reader.dialect.write([Call(call.function, call.arguments) for call in calls])
+        except (TypeError, ValueError):  # NaN, or something that is not JSON
+            pass
+    return "\n".join(f"{call.function} {call.arguments}: {call.parse_error or 'not JSON'}" for call in calls)
+
+
+def declared(tool: Tool) -> ToolDef:
+    """The tool as Inspect declares it to a model. Raises `BadOption` for a schema that Inspect cannot hold."""
+    parameters = ToolParams.model_validate(tool.parameters)
+    lost = sorted({*_lost(tool.parameters, parameters.model_dump(exclude_none=True))} - _UNTOLD)
+    if lost:
+        raise BadOption(
+            f"The tool {tool.name} describes its arguments with {', '.join(lost)}, which Inspect cannot declare to a "
+            f"model. Let the model write its calls as text:  gymposium/match"
+        )
+    for name, parameter in parameters.properties.items():
+        parameter.description = parameter.description or name  # Inspect refuses a parameter without one
+
+    async def call(**arguments: Any) -> str:
+        raise GymposiumError(f"{tool.name} is called by gymposium's solver: generate with tool_calls='none'.")
+
+    return ToolDef(call, tool.name, tool.description, parameters)
+
+
+def _lost(schema: Any, kept: Any) -> Iterator[str]:
+    """The keys of a schema that are not in its copy."""
+    if isinstance(schema, Mapping) and isinstance(kept, Mapping):
+        for key, value in schema.items():
+            if key in kept:
+                yield from _lost(value, kept[key])
+            elif value is not None:
+                yield str(key)
+    elif isinstance(schema, Sequence) and not isinstance(schema, str) and isinstance(kept, Sequence):
+        for value, copy in zip(schema, kept, strict=False):
+            yield from _lost(value, copy)

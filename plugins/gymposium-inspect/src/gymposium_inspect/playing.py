@@ -1,0 +1,172 @@
+"""The solver, which plays one match for each sample."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from threading import Lock
+from typing import Final, TypeVar, cast
+
+from anyio import to_thread
+from inspect_ai.solver import Generate, Solver, TaskState, solver
+from inspect_ai.tool import Tool, ToolCall, ToolDef
+
+from gymposium.driver import MatchJob
+from gymposium.errors import BadOption
+from gymposium.failures import FailurePolicy
+from gymposium.games.protocol import Game, Style
+from gymposium.games.registry import load_game
+from gymposium.players.grammar import make_opponents, make_player
+from gymposium.players.protocol import Player, Reply
+from gymposium.prompt import Prompt, prompt_for
+from gymposium.reading import READERS, reader
+from gymposium.table import OutsideSeat, Table, advance
+from gymposium.tools import tools_of
+from gymposium_inspect.messages import asked, declared, reply_in
+from gymposium_inspect.naming import of_gymposium
+from gymposium_inspect.seats import MatchSeat
+
+T = TypeVar("T")
+
+RECORD: Final = "gymposium_record"
+"""The key of a sample's store under which the record of its match stands."""
+CALLS: Final = "calls"
+"""The form of replies that are calls of tools, as Inspect's models make them."""
+_CALLS_READER: Final = "tools-hermes"
+"""The reader whose words such replies have in records."""
+
+
+QUICK: Final = 0.02
+"""Seconds for which a step of a match may keep Inspect's event loop from going on."""
+_WITHOUT_TOOLS: Final = frozenset(
+    ["nnterp", "openai-api-completions", "perplexity", "transformer_lens", "vllm-completions"]
+)
+"""Inspect's providers that do not pass tools on to their models."""
+
+
+def prompt_of(game: Game, reply: str, style: str) -> Prompt:
+    """The prompts of a model that replies in the form `reply`. Raises `BadOption` for an unknown form or style, and if
+    the game does not take replies of this form."""
+    if reply not in (*READERS, CALLS):
+        raise BadOption(f"reply={reply!r}: write {', '.join((*READERS, CALLS))}.")
+    how = reader(_CALLS_READER if reply == CALLS else reply)
+    if reply == CALLS and not tools_of(game):
+        raise BadOption(f"{game.name} has no tools to call. Take the task gymposium/match.")
+    return prompt_for(game, cast(Style, style), how)
+
+
+class Contest:
+    """The opponents and rules of an evaluation's matches.
+
+    Once a step took longer than `QUICK`, all are made in worker threads, so that models are asked meanwhile. Those of
+    games of free text, which may wait for tools and servers, always are. The opponents of all matches that wait for
+    them are asked in one call, by one thread at a time."""
+
+    def __init__(self, opponent: str | Sequence[str], on_illegal: str) -> None:
+        """Raises `BadOption` and `UnknownName` for wrong arguments, and what the making of a player raises."""
+        self._players: Player | Sequence[Player]
+        self._players = make_player(opponent) if isinstance(opponent, str) else [*map(make_player, opponent)]
+        self._on_illegal = FailurePolicy.parse(on_illegal)
+        self._waiting: list[Table] = []
+        self._asking = Lock()
+        self._slow = False
+
+    def job(self, game: Game, played: MatchSeat, epoch: int, model: OutsideSeat) -> MatchJob:
+        """A match with the model in its seat. Raises `BadOption` for a wrong number of opponents."""
+        players = make_opponents(self._players, game.seats - 1)
+        players.insert(played.seat, model)
+        return MatchJob(
+            id=f"inspect-{played.number}" if epoch == 1 else f"inspect-{played.number}-{epoch}",
+            game=game,
+            players=players,
+            seed=played.seed,
+            player_seed=played.player_seed,
+            on_illegal=self._on_illegal,
+            number=played.number,
+        )
+
+    async def step(self, game: Game, make: Callable[[], T]) -> T:
+        """What `make` returns, which plays a match of `game`. It is called in this thread if it is quick: changing
+        threads takes longer than a move of most opponents."""
+        if self._slow or game.num_actions == 0:
+            return await to_thread.run_sync(make)
+        began = time.perf_counter()
+        made = make()
+        self._slow = time.perf_counter() - began > QUICK
+        return made
+
+    def begin(self, job: MatchJob) -> Table:
+        """The table of a match, up to the model's first turn. Raises as `go_on`."""
+        table = Table.of_job(job)
+        self.go_on(table)
+        return table
+
+    def go_on(self, table: Table, replies: Mapping[int, Reply] | None = None) -> None:
+        """Plays the model's replies and goes on to its next turn or to the end. Raises what an opponent raises; an
+        engine that fails sets the table's `error`."""
+        if replies is not None:
+            table.give(replies)
+        if not table.due:
+            return
+        self._waiting.append(table)
+        try:
+            with self._asking:
+                try:
+                    advance(self._waiting)  # nothing is left to do if another thread has advanced this table
+                except Exception:  # noqa: BLE001 - a player may raise anything, and perhaps in another match
+                    advance([table])
+        finally:
+            self._waiting.remove(table)
+
+
+@solver
+@of_gymposium
+def play(
+    opponent: str | list[str] = "random", reply: str = "move", prompt: str = "full", on_illegal: str = "forfeit"
+) -> Solver:
+    """The solver that plays the match of a sample (`samples`) and puts its record into the store.
+
+    The model is asked by `generate`, and the conversation is kept in `state.messages`. System messages stay in front.
+
+    Args:
+        opponent: The player of the other seats, by name, or a list with one for each of them.
+        reply: The form of the model's replies: `move`, `tags`, `json`, or `calls` for the tool calls of a world.
+        prompt: The style of the prompts, `full` or `compact`.
+        on_illegal: The policy for failed replies, such as `forfeit` or `retry(2)`.
+    """
+    contest = Contest(opponent, on_illegal)
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        played = MatchSeat.of(state.metadata)
+        game = load_game(played.game)
+        how = prompt_of(game, reply, prompt)
+        if reply == CALLS:
+            state.tools = _tools_for(game, state)
+        state.messages = [message for message in state.messages if message.role == "system"]
+        job = contest.job(game, played, state.epoch, OutsideSeat(how.reader, how.style, str(state.model)))
+        table = await contest.step(game, partial(contest.begin, job))
+        first, calls = True, list[ToolCall]()
+        while table.asks:
+            state.messages.extend(asked(table.asks[played.seat], how, calls, first=first))
+            state = await generate(state, tool_calls="none")
+            first, calls = False, (state.output.message.tool_calls or []) if reply == CALLS else []
+            replies = {played.seat: reply_in(state.output, how)}
+            await contest.step(game, partial(contest.go_on, table, replies))
+        state.store.set(RECORD, json.loads(table.record().line()))
+        if table.error is not None and not table.error.world_broke:
+            raise table.error
+        return state
+
+    return solve
+
+
+def _tools_for(game: Game, state: TaskState) -> list[Tool | ToolDef]:
+    """The game's tools, for the model of a sample. Raises `BadOption` if it cannot be told of them."""
+    if state.model.api in _WITHOUT_TOOLS:
+        raise BadOption(
+            f"{state.model} takes no tools, as Inspect's provider {state.model.api} does not pass them on. Let the "
+            f"model write its calls as text:  gymposium/match"
+        )
+    return [declared(tool) for tool in tools_of(game)]

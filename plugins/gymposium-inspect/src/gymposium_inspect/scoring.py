@@ -1,0 +1,83 @@
+"""Scorers: the figures of a match, read from its record."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
+from inspect_ai.solver import TaskState
+
+from gymposium.records import Record
+from gymposium_inspect.naming import of_gymposium
+from gymposium_inspect.playing import RECORD
+from gymposium_inspect.seats import MatchSeat
+
+FORFEITS = ("illegal", "unparsable", "cut off", "out of context")
+"""The causes for which a model can forfeit a match."""
+_METRICS = {"*": [mean(), stderr(cluster="seed")]}
+"""Metrics of each figure. Matches with the same seed are one cluster."""
+
+
+def figures(record: Record, seat: int) -> dict[str, float]:
+    """The figures of a finished match for a seat, always with the same names in the same game: `return`; `win`, `draw`
+    and `loss` in games of several seats; `forfeit` and one figure for each cause of it; `failed_replies`, the number of
+    replies that were no legal move."""
+    result, ending = record.results[seat], record.ending
+    found = {"return": float(record.returns[seat])}
+    if result != "score":
+        found |= {name: float(result == name) for name in ("win", "draw", "loss")}
+    readings = [turn["reading"] for turn in record.turns if turn["seat"] == seat]
+    cause = None
+    if ending.seat == seat:
+        cause = "out of context" if ending.kind == "out of context" else readings[-1]
+    found["forfeit"] = float(ending.seat == seat)
+    found |= {f"forfeit_{name.replace(' ', '_')}": float(cause == name) for name in FORFEITS}
+    found["failed_replies"] = float(sum(reading != "move" for reading in readings))
+    return found
+
+
+@scorer(metrics=_METRICS, name="outcome")
+@of_gymposium
+def outcome() -> Scorer:
+    """The scorer of a match's return, result and forfeits. A match that broke off, or that a limit of Inspect stopped,
+    is unscored."""
+
+    async def score(state: TaskState, target: Target) -> Score:
+        record = record_of(state.store.get(RECORD))
+        if isinstance(record, Score):
+            return record
+        seat = MatchSeat.of(state.metadata).seat
+        told = record.ending.in_words(lambda other: "The model" if other == seat else f"Seat {other}", record.cut_off)
+        return Score(value={**figures(record, seat)}, answer=record.results[seat], explanation=told)
+
+    return score
+
+
+@scorer(metrics=_METRICS, name="report")
+@of_gymposium
+def report() -> Scorer:
+    """The scorer of the figures that a world reports beside the return. A match that ended without a report, such as a
+    forfeited one, is unscored."""
+
+    async def score(state: TaskState, target: Target) -> Score:
+        record = record_of(state.store.get(RECORD))
+        if isinstance(record, Score):
+            return record
+        seat = MatchSeat.of(state.metadata).seat
+        if not record.reports:
+            return Score.unscored(reason="no report", explanation=record.ending.in_words())
+        return Score(value={**record.reports[seat]})
+
+    return score
+
+
+def record_of(stored: Mapping[str, object] | None) -> Record | Score:
+    """The record of a finished match in a sample's store, or the score of a sample without one. Raises `BadRecord` if
+    what is stored is no record."""
+    if stored is None:
+        return Score.unscored(reason="unfinished", explanation="The match did not end: Inspect stopped the sample.")
+    record = Record.parse(json.dumps(stored))
+    if record.ending.broke_off:
+        return Score.unscored(reason="broke off", explanation=record.ending.in_words())
+    return record

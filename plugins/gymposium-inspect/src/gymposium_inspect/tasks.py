@@ -1,0 +1,88 @@
+"""The tasks: `gymposium/match` for games, `gymposium/world` for worlds with tools."""
+
+from __future__ import annotations
+
+from inspect_ai import Task, task
+
+from gymposium.errors import BadOption
+from gymposium.games.registry import load_game
+from gymposium.reading import READERS
+from gymposium.tools import tools_of
+from gymposium_inspect.messages import declared
+from gymposium_inspect.naming import of_gymposium
+from gymposium_inspect.playing import CALLS, play, prompt_of
+from gymposium_inspect.scoring import outcome, report
+from gymposium_inspect.seats import samples
+
+
+@task
+@of_gymposium
+def match(
+    game: str,
+    opponent: str | list[str] = "random",
+    matches: int = 100,
+    seed: int = 0,
+    seat: int | str = "all",
+    reply: str = "move",
+    prompt: str = "full",
+    on_illegal: str = "forfeit",
+) -> Task:
+    """Matches of a game against opponents.
+
+    Raises an error of gymposium for whatever cannot be played, before the first sample.
+
+    Args:
+        game: Name of the game: `tic_tac_toe`, `goofspiel(num_cards=8)`.
+        opponent: The player of the other seats, such as `mcts-100`, or a list with one for each of them.
+        matches: Number of matches, which are the samples.
+        seed: Seed of all random draws. The same seed gives the same deals and opponents.
+        seat: `all` for the seats in turn, or the seat of the model, from 0.
+        reply: The form of the model's replies: `move`, `tags` or `json`.
+        prompt: The style of the prompts, `full` or `compact`.
+        on_illegal: The policy for failed replies: `forfeit`, `random`, `retry(n)`, `penalty(x)` or `penalty(x,k)`.
+    """
+    if reply not in READERS:
+        hint = " For calls of tools take the task gymposium/world." if reply == CALLS else ""
+        raise BadOption(f"reply={reply!r}: write {', '.join(READERS)}.{hint}")
+    return _task(game, opponent, matches, seed, seat, reply, prompt, on_illegal)
+
+
+@task
+@of_gymposium
+def world(game: str, matches: int = 100, seed: int = 0, prompt: str = "full", on_illegal: str = "forfeit") -> Task:
+    """Tasks of a world, which the model solves with its tool calls.
+
+    Raises an error of gymposium for whatever cannot be played, before the first sample.
+
+    Args:
+        game: Name of the world: `mail`, `tables(rows=40)`.
+        matches: Number of tasks, which are the samples.
+        seed: Seed of all random draws. The same seed gives the same tasks.
+        prompt: The style of the prompts, `full` or `compact`.
+        on_illegal: The policy for replies without a call: `forfeit`, `retry(n)`, `penalty(x)` or `penalty(x,k)`.
+    """
+    return _task(game, "random", matches, seed, 0, CALLS, prompt, on_illegal)
+
+
+def _task(
+    game: str,
+    opponent: str | list[str],
+    matches: int,
+    seed: int,
+    seat: int | str,
+    reply: str,
+    prompt: str,
+    on_illegal: str,
+) -> Task:
+    opened = load_game(game)
+    dataset = samples(opened, matches=matches, seed=seed, seat=seat)
+    prompt_of(opened, reply, prompt)
+    if not isinstance(opponent, str) and len(opponent) != opened.seats - 1:
+        raise BadOption(f"opponent: {len(opponent)} players were given for {opened.seats - 1} other seats.")
+    scorers = [outcome()]
+    if tools := tools_of(opened):
+        scorers.append(report())
+    if reply == CALLS:
+        for tool in tools:
+            declared(tool)  # refuses a schema that Inspect cannot hold
+    return Task(dataset=dataset, solver=play(opponent, reply, prompt, on_illegal), scorer=scorers)
