@@ -13,8 +13,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 ELSEWHERE = [
-    ROOT / "docs/how-to/textarena.md",
-    ROOT / "docs/how-to/verifiers.md",
+    ROOT / "docs" / "how-to" / name
+    for name in ("evaluate-with-inspect.md", "textarena.md", "train-with-trl.md", "verifiers.md")
 ]
 """Pages whose Python needs a library that has an environment of its own: the tests there run it."""
 PAGES = sorted(

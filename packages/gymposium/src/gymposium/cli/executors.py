@@ -9,7 +9,6 @@ from typing import Annotated
 
 import typer
 
-from gymposium.cli.resume import plugin_files
 from gymposium.cli.text import note
 from gymposium.driver import Schedule, play
 from gymposium.errors import BadOption, GymposiumError
@@ -18,6 +17,7 @@ from gymposium.executors.make import LOCAL, running_executor
 from gymposium.executors.protocol import Executor, ExecutorStart
 from gymposium.executors.series import SeriesMatches
 from gymposium.players.protocol import Player, repeats_of
+from gymposium.plugins.host import host
 from gymposium.records import recorded
 from gymposium.runs.folder import RunMatches
 from gymposium.watchdog import Watchdog
@@ -47,7 +47,7 @@ def chosen_executor(name: str | None, jobs: int | None, address: str | None) -> 
     cluster."""
     if address is not None and name in (None, LOCAL):
         raise BadOption(f"--address {address} is for a cluster: add --executor ray.")
-    start = ExecutorStart(workers=jobs, plugins=tuple(plugin_files()), address=address, note=note)
+    start = ExecutorStart(workers=jobs, plugins=tuple(host().files), address=address, note=note)
     return running_executor(name or LOCAL, start)
 
 

@@ -111,7 +111,7 @@ def _note_command(kept: str, arguments: Sequence[str], allow: Sequence[str]) -> 
 def command_line(*arguments: str, allow: Sequence[str] = ()) -> str:
     """The shell command `gymposium` with these arguments, the one-file plugins of this process, and `--allow` for the
     names `allow`."""
-    plugins = [part for file in plugin_files() for part in ("--plugin", str(file))]
+    plugins = [part for file in host().files for part in ("--plugin", str(file))]
     allowed = [part for name in allow for part in ("--allow", name)]
     return shlex.join(["gymposium", *plugins, *allowed, *arguments])
 
@@ -138,11 +138,6 @@ def _is_refused(check: Callable[[str], None], name: str) -> bool:
     except NotAllowed:
         return True
     return False
-
-
-def plugin_files() -> list[Path]:
-    """The one-file plugins of this process."""
-    return [Path(plugin.source) for plugin in host().plugins if plugin.source.endswith(".py")]
 
 
 def given_options(ctx: typer.Context) -> dict[str, str]:

@@ -151,6 +151,11 @@ class Host:
         be imported."""
         return self._imported(spec, spec.entry_point)
 
+    @property
+    def files(self) -> list[Path]:
+        """The one-file plugins that were loaded."""
+        return [Path(plugin.source) for plugin in self.plugins if plugin.source.endswith(".py")]
+
     def owner(self, spec: Spec) -> Plugin:
         """The plugin that yielded a spec, or a plugin named `unknown`."""
         owners = (plugin for plugin in self.plugins if spec in plugin.specs)

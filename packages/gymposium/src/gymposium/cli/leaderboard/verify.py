@@ -15,9 +15,9 @@ from gymposium.arena.results import words
 from gymposium.cli.executors import AddressOption, ExecutorOption, JobsOption, chosen_executor
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.matches import match_bar
-from gymposium.cli.resume import plugin_files
 from gymposium.cli.text import note, out
 from gymposium.extras import needs_extra
+from gymposium.plugins.host import host
 from gymposium.visible import visible
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def verify(
             rerun=rerun,
             executor=chosen,
             seed=seed,
-            plugins=plugin_files(),
+            plugins=host().files,
             watch=lambda done, planned: bar.update(task, total=planned, completed=done),
         )
     if as_json:

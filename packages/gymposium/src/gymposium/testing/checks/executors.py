@@ -14,6 +14,7 @@ from gymposium.driver import play
 from gymposium.errors import MissingExtra
 from gymposium.executors.protocol import Executor, ExecutorStart, PartDone, RunPart
 from gymposium.executors.series import SeriesMatches
+from gymposium.plugins.host import host
 from gymposium.plugins.specs import resolve
 from gymposium.records import RecordLine
 from gymposium.seating import Series
@@ -74,7 +75,7 @@ def executors_call_functions(part: PluginPart, seed: int = 0, effort: Effort = N
 
 def _made(part: PluginPart) -> Executor:
     try:
-        executor: Executor = resolve(part.spec.entry_point)(ExecutorStart(workers=WORKERS))
+        executor: Executor = resolve(part.spec.entry_point)(ExecutorStart(workers=WORKERS, plugins=tuple(host().files)))
     except MissingExtra as error:
         raise NotApplicable(str(error)) from error
     return executor
