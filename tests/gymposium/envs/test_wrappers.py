@@ -1,17 +1,20 @@
-"""Reward wrappers: the score keeps its meaning, shaping keeps optimal play, and unwrapped rewards are the game's."""
+"""Wrappers: the score keeps its meaning, shaping keeps optimal play, and the records of matches verify."""
 
 from __future__ import annotations
 
 import random
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import gymnasium
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from gymposium.envs.wrappers import PotentialShaping, ScoreReward, StepPenalty
+from gymposium.envs.wrappers import PotentialShaping, RecordMatches, ScoreReward, StepPenalty
 from gymposium.errors import BadOption
 from gymposium.match_score import match_score
+from gymposium.records import Record, read_records, verify_file
 from gymposium.rewards.grammar import make_reward
 from gymposium.trajectories import Trajectory
 
@@ -78,7 +81,41 @@ def test_shaping_telescopes_so_that_every_play_is_shifted_alike(discount: float)
         assert len(set(rewards)) > 1
 
 
-def test_what_cannot_be_wrapped_is_refused() -> None:
+@pytest.mark.parametrize("env_id", ["TextTicTacToe-v0", "TextLeducPoker-v0", "TextGoofspiel-v0"])
+def test_every_match_that_ends_has_a_record_that_verifies(env_id: str, tmp_path: Path) -> None:
+    path = tmp_path / "matches.jsonl"
+    env = RecordMatches(gymnasium.make(env_id, seat="random", opponent="mcts-5"), path)
+    returns = [sum(play(env, seed)) for seed in range(5)]
+    env.reset(seed=5)  # is not played
+    found = [
+        record.returns[record.players.index("env")]
+        for _, record in read_records(path)
+        if isinstance(record, Record)
+    ]
+    assert found == pytest.approx(returns)
+    verified = verify_file(path)
+    assert (verified.matches, verified.problems) == (5, [])
+
+
+def test_environments_in_threads_share_the_file_of_records(tmp_path: Path) -> None:
+    path = tmp_path / "matches.jsonl"
+
+    def played(first: int) -> None:
+        env = RecordMatches(gymnasium.make("TextTicTacToe-v0"), path)
+        for seed in range(first, first + 5):
+            play(env, seed)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(played, range(0, 20, 5)))
+    assert sorted(record.seed for _, record in read_records(path) if isinstance(record, Record)) == [*range(20)]
+
+
+def test_what_cannot_be_wrapped_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadOption, match="RecordMatches goes around a text game of gymposium"):
+        RecordMatches(gymnasium.make("CartPole-v1"), tmp_path / "matches.jsonl")
+    (tmp_path / "file").touch()
+    with pytest.raises(BadOption, match="cannot be written"):
+        RecordMatches(gymnasium.make("TextTicTacToe-v0"), tmp_path / "file" / "matches.jsonl")
     with pytest.raises(BadOption, match="goes around a text game of gymposium, not around"):
         ScoreReward(gymnasium.make("CartPole-v1"))
     with pytest.raises(BadOption, match="cost=0: give a number greater than 0"):

@@ -1,13 +1,14 @@
-"""Wrappers for rewards other than the game's own.
+"""Wrappers for rewards other than the game's own, and for the records of matches.
 
-The rewards of an unwrapped environment add up to the return of the game. `ScoreReward` needs an environment of
-gymposium inside; the other wrappers go around any environment.
+The rewards of an unwrapped environment add up to the return of the game. `ScoreReward` and `RecordMatches` need an
+environment of gymposium inside; the other wrappers go around any environment.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, SupportsFloat
 
 import gymnasium
@@ -16,6 +17,8 @@ from gymnasium.utils import RecordConstructorArgs
 from gymposium.envs.gym import TextGameEnv
 from gymposium.errors import BadOption
 from gymposium.match_score import match_score
+from gymposium.records import RecordWriter
+from gymposium.writable import check_writable
 
 _Step = tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]
 
@@ -85,6 +88,26 @@ class PotentialShaping(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorA
         shaped = float(reward) + self._discount * after - self._before
         self._before = after
         return observation, shaped, terminated, truncated, info
+
+
+class RecordMatches(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
+    """Appends the record of each match to the JSONL file `path` when it ends, for `gymposium verify` and `view`.
+
+    Environments of several threads and processes may share the file. A match that is reset before its end has no
+    record. Raises `BadOption` if the file cannot be written."""
+
+    def __init__(self, env: gymnasium.Env[Any, Any], path: str | Path) -> None:
+        RecordConstructorArgs.__init__(self, path=path)
+        super().__init__(env)
+        _ours(self)
+        self.path = check_writable("path", Path(path))
+
+    def step(self, action: Any) -> _Step:
+        outcome = self.env.step(action)
+        if (played := _ours(self).played) is not None:
+            with RecordWriter(self.path, wait=True) as writer:
+                writer.write(played)
+        return outcome
 
 
 def _ours(wrapper: gymnasium.Wrapper[Any, Any, Any, Any]) -> TextGameEnv:
