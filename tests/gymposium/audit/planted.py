@@ -38,7 +38,7 @@ OPENSPIEL = [
         "changed action",
         0,
         lambda e: e[0]["transitions"][2].update(action=e[0]["transitions"][1]["action"]),
-        r"transition 2: 1 of seat 0 is not legal",
+        r"transition 2: action 1 of seat 0 is not legal",
     ),
     Corruption("changed reward", 1, lambda e: e[1]["header"].update(returns=[0.0, 0.0]), r"returns are \[0.0, 0.0\]"),
     Corruption(
@@ -69,7 +69,10 @@ OPENSPIEL = [
         "wrong claimed status", 0, lambda e: e[0]["header"].update(terminal=False), r"says that the match goes on"
     ),
     Corruption(
-        "changed joint action", 6, lambda e: _joint(e).__setitem__(0, 7), r"transition 1: 7 of seat 0 is not legal"
+        "changed joint action",
+        6,
+        lambda e: _joint(e).__setitem__(0, 7),
+        r"transition 1: action 7 of seat 0 is not legal",
     ),
     Corruption("duplicated episode id", 8, lambda e: e.append(deepcopy(e[2])), r"connect_four-0 is in .*:3 already"),
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyspiel
 import pytest
 
 from gymposium.audit import audit_logs
@@ -52,6 +53,14 @@ def test_what_is_not_understood_is_named(tmp_path: Path, content: str, says: str
     assert where.startswith(str(path))
     assert says in problem
     assert audit.records == []
+
+
+@pytest.mark.parametrize("agents", [["ann"], ["ann", "ben", "cat"]])
+def test_a_wrong_number_of_agents_is_named(tmp_path: Path, agents: list[str]) -> None:
+    path = tmp_path / "log.json"
+    path.write_text(pyspiel.Trajectory(pyspiel.load_game("tic_tac_toe").new_initial_state()).to_string())
+    [(_, problem)] = audit_logs([path], agents=agents).problems
+    assert f"named ({', '.join(agents)}), but tic_tac_toe has 2 seats" in problem
 
 
 def test_a_game_whose_engine_may_end_its_process_is_told_in_another_one() -> None:

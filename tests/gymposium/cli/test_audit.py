@@ -69,7 +69,7 @@ def test_a_difference_is_named_and_left_out(gymposium: Run, logs: Path, tmp_path
     done = gymposium("audit", "logs/openspiel.jsonl", "--out", "audited")
     assert done.returncode == 1
     assert "logs/openspiel.jsonl:1: the header's returns are [-1.0, 1.0], but the match pays [1.0, -1.0]" in done.stdout
-    assert "8 episodes: 7 played again as the logs say." in done.stdout
+    assert "8 episodes: 7 played again as the logs say; 1 not." in done.stdout
     assert len((tmp_path / "audited" / "matches.jsonl").read_text().splitlines()) == 7
 
 

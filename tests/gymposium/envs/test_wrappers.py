@@ -88,9 +88,7 @@ def test_every_match_that_ends_has_a_record_that_verifies(env_id: str, tmp_path:
     returns = [sum(play(env, seed)) for seed in range(5)]
     env.reset(seed=5)  # is not played
     found = [
-        record.returns[record.players.index("env")]
-        for _, record in read_records(path)
-        if isinstance(record, Record)
+        record.returns[record.players.index("env")] for _, record in read_records(path) if isinstance(record, Record)
     ]
     assert found == pytest.approx(returns)
     verified = verify_file(path)

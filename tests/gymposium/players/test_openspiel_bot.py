@@ -68,6 +68,13 @@ def test_parameters_reach_a_bot() -> None:
     assert table.match.events[0].move == "b2"
 
 
+def test_a_bot_that_fails_says_so_in_a_line() -> None:
+    table = gymposium.Table("tic_tac_toe", seats=0, opponents="openspiel-bot:fixed_action_preference(actions=4:8)")
+    table.answer(0, "b2")
+    with pytest.raises(GymposiumError, match=r"failed in seat 1 of tic_tac_toe: .*No legal actions"):
+        table.answer(0, "a1")  # both squares that the bot may take are taken
+
+
 @pytest.mark.parametrize(
     ("game", "why"),
     [

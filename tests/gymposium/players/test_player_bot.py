@@ -141,6 +141,9 @@ def test_what_cannot_be_is_refused() -> None:
         ("tic_tac_toe()", "tic_tac_toe"),
         ("connect_four(rows=5,columns=4,x_in_row=3)", "connect_four(columns=4,rows=5,x_in_row=3)"),
         ("connect_four(egocentric_obs_tensor=false)", "connect_four"),
+        ("hex(board_size=5)", "hex(board_size=5)"),  # the engine derives rows and columns
+        ("go(board_size=9)", "go"),
+        ("go()", "openspiel:go"),
         ("goofspiel(num_cards=4)", "openspiel:goofspiel(num_cards=4)"),  # ours hides the bids
         ("hearts", "openspiel:hearts"),  # ours has other passes
         ("oshi_zumo(coins=50)", "openspiel:oshi_zumo"),

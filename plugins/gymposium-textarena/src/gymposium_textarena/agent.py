@@ -6,7 +6,7 @@ import textarena as ta
 
 from gymposium import GameSpec
 from gymposium.driver import Turn
-from gymposium.errors import GymposiumError, WrongType
+from gymposium.errors import BadOption, NoSampler, WrongType
 from gymposium.games.one_reply import OneReplyGame, OneReplyMatch
 from gymposium.games.protocol import CHANCE, Event, Observation, Style
 from gymposium.players.grammar import make_opponents
@@ -38,16 +38,18 @@ class TextArenaAgent(ta.Agent):  # type: ignore[misc]  # TextArena publishes no 
         """The replies so far, with their readings and traces."""
 
     def __call__(self, observation: str) -> str:
-        """The action for an observation. Raises `WrongType` for one that is no text, and what the player raises."""
+        """The action for an observation. Raises `WrongType` for one that is no text, `BadOption` if the player needs a
+        list of moves, and what the player raises."""
         if not isinstance(observation, str):
             raise WrongType("An observation", "text, as of textarena.wrappers.LLMObservationWrapper", observation)
         self._context.match = _GAME.with_task(Event(CHANCE, observation), None)
         try:
             [reply] = self.player.act([self._context.ask(0)])
-        except GymposiumError as error:
-            if not self.turns:
-                error.add_note("In TextArena's own games a player gets text alone. Language models can play them.")
-            raise
+        except (BadOption, NoSampler) as error:
+            raise BadOption(
+                f"{self.player.name} does not play TextArena's own games, in which a player gets text and no list of "
+                f"moves. Take a language model, such as lm:MODEL or api:MODEL, or a person."
+            ) from error
         cut_off = reply.finish_reason != "stop"
         reading = read(reply.text, None, self._reader, None, cut_off=cut_off)
         self.turns.append(Turn(0, reading.kind, reply.text, reply.trace, usage=reply.usage))

@@ -52,7 +52,8 @@ class LoggedMatch:
         if needs_isolation(self.game.name) and not is_isolated():
             raise NeedsIsolation
         if len(self.agents) != self.game.seats:
-            fail(f"there are {len(self.agents)} agents, but {self.game.name} has {self.game.seats} seats")
+            named = "1 agent is" if len(self.agents) == 1 else f"{len(self.agents)} agents are"
+            fail(f"{named} named ({', '.join(self.agents)}), but {self.game.name} has {self.game.seats} seats")
         self.match = self.game.begin(None)
 
     def chance(self, action: int) -> None:

@@ -36,7 +36,7 @@ def read(data: Mapping[str, Any], episode: Episode) -> None:
     players = meta.get("players")
     if isinstance(players, list) and all(isinstance(player, str) for player in players):
         episode.agents = tuple(players)
-    elif len(episode.agents) != game.seats:
+    elif not episode.agents:
         episode.agents = tuple(f"player {seat}" for seat in range(game.seats))
     seed = meta.get("seed")
     told = LoggedMatch(game, episode.id, episode.agents, seed=seed if type(seed) is int else None)

@@ -129,7 +129,11 @@ def _print(audit: Audit, rows: Sequence[AgentRow], ratings: Sequence[Rating]) ->
     unfinished = sum(episode.agrees and bool(episode.unfinished) for episode in audit.episodes)
     ends = f", {unfinished} of them unfinished" if unfinished else ""
     noun = "episode" if len(audit.episodes) == 1 else "episodes"
-    show(console, f"{len(audit.episodes)} {noun}: {agree} played again as the logs say{ends}.")
+    differ = f"; {len(audit.episodes) - agree} not" if agree < len(audit.episodes) else ""
+    show(console, f"{len(audit.episodes)} {noun}: {agree} played again as the logs say{ends}{differ}.")
+    for episode in audit.episodes:
+        if episode.agrees and episode.unfinished:
+            show(console, f"unfinished: {episode.where}: {episode.unfinished}", "yellow")
     if rows:
         console.print(_results_table(rows))
     if any(row.failures or row.retried for row in rows):

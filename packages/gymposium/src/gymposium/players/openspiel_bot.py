@@ -11,7 +11,7 @@ from typing import Any
 
 import pyspiel
 
-from gymposium.errors import BadOption, UnknownName
+from gymposium.errors import BadOption, GymposiumError, UnknownName
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch
 from gymposium.games.protocol import Game, Style
 from gymposium.players.protocol import Ask, Repeats, Reply
@@ -60,7 +60,10 @@ class BotPlayer:
         if seated is None:
             bot = self._make_bot(world.game.engine, ask.seat, ask.rng.getrandbits(31))
             seated = ask.memory["bot"] = _SeatedBot(bot, world, ask.seat)
-        action = seated.step(world.state)
+        try:
+            action = seated.step(world.state)
+        except pyspiel.SpielError as error:
+            raise GymposiumError(f"{self.name} failed in seat {ask.seat} of {ask.game.name}: {error}") from error
         if action in (actions := ask.legal_actions):
             return Reply((ask.legal_moves or [])[actions.index(action)])
         return Reply(str(action), action=action)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gymposium.errors import GymposiumError
+from gymposium.errors import BadOption
 from gymposium.games.protocol import Style
 from gymposium.players.distribution import MoveDistribution
 from gymposium.players.protocol import Ask, Repeats, Reply
@@ -42,7 +42,7 @@ class RandomPlayer:
 def _legal(ask: Ask) -> list[str]:
     moves = ask.legal_moves
     if moves is None:
-        raise GymposiumError(
+        raise BadOption(
             f"{ask.game.name} takes free text, so the random player cannot play it. A person can (gymposium play "
             f"'{ask.game.name}'), or a language model (lm:MODEL)."
         )

@@ -70,7 +70,7 @@ def _agents(data: Mapping[str, Any], episode: Episode, seats: int) -> tuple[str,
     teams = info.get("TeamNames") if isinstance(info, dict) else None
     if isinstance(teams, list) and len(teams) == seats and all(isinstance(team, str) for team in teams):
         return tuple(teams)
-    return episode.agents if len(episode.agents) == seats else tuple(f"player {seat}" for seat in range(seats))
+    return episode.agents or tuple(f"player {seat}" for seat in range(seats))
 
 
 def _check_summary(data: Mapping[str, Any], steps: Sequence[Sequence[Mapping[str, Any]]]) -> None:

@@ -355,7 +355,7 @@ class OpenSpielMatch:
             moves: dict[int, str] = {}
             for seat in self.to_move():
                 if (mine := here.get(seat)) not in self._legal(seat):
-                    raise BadRecord(f"action {number + seat * joint}: {mine} of seat {seat} is not legal")
+                    raise BadRecord(f"action {number + seat * joint}: action {mine} of seat {seat} is not legal")
                 moves[seat] = self.legal_moves(seat)[self._legal(seat).index(mine)]
             self._move(moves)
             number += len(here)

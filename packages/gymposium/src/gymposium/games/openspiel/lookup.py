@@ -25,7 +25,7 @@ def game_of_engine(name: str) -> OpenSpielGame:
     short, written = parse_name(_EMPTY.sub("", name))
     defaults = _defaults(short)
     given = {key: value for key, value in written.items() if value.lower() != str(defaults.get(key)).lower()}
-    game = _own_game(short, given, defaults)
+    game = _own_game(short, given)
     if game is None:
         game = cast(OpenSpielGame, load_named_game(format_name(f"openspiel:{short}", given)))
     if game.engine.get_type().chance_mode == pyspiel.GameType.ChanceMode.SAMPLED_STOCHASTIC:
@@ -37,13 +37,13 @@ _EMPTY = re.compile(r"(?<=[(,])[A-Za-z_]+=(?:,|(?=\)))")
 """A parameter whose value is empty text, which the engine writes out if it is the default."""
 
 
-def _own_game(short: str, given: Mapping[str, str], defaults: Mapping[str, Any]) -> OpenSpielGame | None:
+def _own_game(short: str, given: Mapping[str, str]) -> OpenSpielGame | None:
     spec = host().games.get(short)
     if spec is None or not given.keys() <= {parameter.name for parameter in spec.parameters}:
         return None
     with suppress(BadParameter):
         game = load_game(short, **given)
-        if isinstance(game, OpenSpielGame) and _follows_engine(game) and _is_default_besides(game, defaults, given):
+        if isinstance(game, OpenSpielGame) and _follows_engine(game) and _is_engine(game, given):
             return game
     return None
 
@@ -59,9 +59,9 @@ def _follows_engine(game: OpenSpielGame) -> bool:
     return all(getattr(kind, name) is getattr(OpenSpielGame, name) for name in ("start", "legal", "chances"))
 
 
-def _is_default_besides(game: OpenSpielGame, defaults: Mapping[str, Any], given: Mapping[str, str]) -> bool:
-    """Return whether the engine of a game has the default of every parameter but those in `given`."""
-    has = {**defaults, **game.engine.get_parameters()}
-    return game.engine.get_type().short_name == game.spec.name and all(
-        has[key] == default for key, default in defaults.items() if key not in given
-    )
+def _is_engine(game: OpenSpielGame, given: Mapping[str, str]) -> bool:
+    """Return whether the engine of a game is OpenSpiel's game of the same name with the parameters `given`. OpenSpiel
+    derives some parameters from others: the columns of hex from the size of its board."""
+    if game.engine.get_type().short_name != game.spec.name:
+        return False
+    return bool(pyspiel.load_game(format_name(game.spec.name, given)).get_parameters() == game.engine.get_parameters())
