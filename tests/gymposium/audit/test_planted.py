@@ -49,6 +49,24 @@ def test_an_honest_log_agrees(form: str, tmp_path: Path) -> None:
     assert len(PLANTED[form]) == 10
 
 
+def test_a_sample_that_inspect_stopped_is_unfinished_unless_it_has_scores(tmp_path: Path) -> None:
+    samples = honest("inspect")
+    stopped = {**samples[0], "store": {}, "scores": {}, "limit": {"type": "message", "limit": 3}}
+    failed = {**samples[1], "store": {}, "scores": None, "error": {"message": "no connection"}}
+    claims = {**samples[2], "store": {}, "limit": {"type": "message", "limit": 3}}
+    path = tmp_path / "log.json"
+    path.write_text(written("inspect", [stopped, failed, claims]), encoding="utf-8")
+    audit = audit_logs([path])
+    assert [episode.unfinished for episode in audit.episodes] == [
+        "Inspect stopped the sample at its message limit",
+        "the sample ended with an error",
+        "",
+    ]
+    [(where, problem)] = audit.problems
+    assert where == place("inspect", path, 2, samples)
+    assert "its store has no gymposium_record" in problem
+
+
 @pytest.mark.parametrize(
     ("form", "planted"),
     [pytest.param(form, planted, id=f"{form}-{planted.name}") for form in PLANTED for planted in PLANTED[form]],

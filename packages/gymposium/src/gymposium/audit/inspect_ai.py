@@ -39,7 +39,11 @@ def read(data: Mapping[str, Any], episode: Episode) -> None:
     if "eval" in data:
         fail("the log has no samples")
     episode.id = str(data.get("uuid") or f"{episode.where}: {data.get('id')} epoch {data.get('epoch')}")
-    record = _record(data)
+    stored = entry(data, "store", dict, "the sample").get(KEY)
+    if stored is None and not data.get("scores") and (why := _stopped(data)):
+        episode.unfinished = why
+        return
+    record = _record(stored, data)
     episode.agents, episode.game = tuple(record.players), record.game
     if record.ending.broke_off:
         episode.unfinished = record.ending.detail
@@ -50,12 +54,17 @@ def read(data: Mapping[str, Any], episode: Episode) -> None:
     _check_scores(data.get("scores"), record, seat)
 
 
-def _record(data: Mapping[str, Any]) -> Record:
-    stored = entry(data, "store", dict, "the sample").get(KEY)
-    if stored is None and data.get("error"):
-        fail("the sample ended with an error, before its match had a record")
+def _stopped(data: Mapping[str, Any]) -> str:
+    """Why Inspect stopped a sample before its match ended; empty if it did not."""
+    limit = data.get("limit")
+    if isinstance(limit, dict):
+        return f"Inspect stopped the sample at its {limit.get('type')} limit"
+    return "the sample ended with an error" if data.get("error") else ""
+
+
+def _record(stored: Any, data: Mapping[str, Any]) -> Record:
     if stored is None:
-        fail(f"its store has no {KEY}: gymposium-inspect did not play this sample, or Inspect stopped it")
+        fail(f"its store has no {KEY}: gymposium-inspect did not play this sample to its end")
     try:
         return Record.parse(json.dumps(_resolved(stored, data.get("attachments"))))
     except BadRecord as error:
