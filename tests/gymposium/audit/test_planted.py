@@ -51,7 +51,12 @@ def test_an_honest_log_agrees(form: str, tmp_path: Path) -> None:
 
 def test_a_sample_that_inspect_stopped_is_unfinished_unless_it_has_scores(tmp_path: Path) -> None:
     samples = honest("inspect")
-    stopped = {**samples[0], "store": {}, "scores": {}, "limit": {"type": "message", "limit": 3}}
+    stopped = {
+        **samples[0],
+        "store": {},
+        "scores": {"outcome": {"value": None}},
+        "limit": {"type": "message", "limit": 3},
+    }
     failed = {**samples[1], "store": {}, "scores": None, "error": {"message": "no connection"}}
     claims = {**samples[2], "store": {}, "limit": {"type": "message", "limit": 3}}
     path = tmp_path / "log.json"

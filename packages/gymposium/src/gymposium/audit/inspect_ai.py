@@ -16,6 +16,8 @@ from gymposium.records import Record
 
 NAME = "inspect_ai"
 KEY = "gymposium_record"
+SCORERS = ("outcome", "report")
+"""The scorers of gymposium-inspect."""
 _ATTACHMENT = "attachment://"
 
 
@@ -40,7 +42,7 @@ def read(data: Mapping[str, Any], episode: Episode) -> None:
         fail("the log has no samples")
     episode.id = str(data.get("uuid") or f"{episode.where}: {data.get('id')} epoch {data.get('epoch')}")
     stored = entry(data, "store", dict, "the sample").get(KEY)
-    if stored is None and not data.get("scores") and (why := _stopped(data)):
+    if stored is None and not any(_value(data.get("scores"), scorer) for scorer in SCORERS) and (why := _stopped(data)):
         episode.unfinished = why
         return
     record = _record(stored, data)
@@ -120,12 +122,17 @@ def _check_scores(scores: Any, record: Record, seat: int) -> None:
         fail(f"the score outcome has the answer {answer!r}, but by the record it is {record.results[seat]!r}")
     expected = {"outcome": _figures(record, seat), "report": record.reports[seat] if record.reports else {}}
     for scorer, figures in expected.items():
-        value = scores.get(scorer, {}).get("value") if isinstance(scores.get(scorer), dict) else None
-        if not isinstance(value, dict):
-            continue
+        value = _value(scores, scorer)
         for name, figure in figures.items():
             if name in value and value[name] != figure:
                 fail(f"the score {scorer}.{name} is {value[name]}, but by the record it is {figure}")
+
+
+def _value(scores: Any, scorer: str) -> Mapping[str, Any]:
+    """The figures that a scorer gave a sample; none if it gave it no score."""
+    score = scores.get(scorer) if isinstance(scores, dict) else None
+    value = score.get("value") if isinstance(score, dict) else None
+    return value if isinstance(value, dict) else {}
 
 
 def _figures(record: Record, seat: int) -> dict[str, float]:
