@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections import defaultdict
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
@@ -12,7 +11,6 @@ from pathlib import Path
 from inspect_ai.log import EvalSample, read_eval_log, read_eval_log_samples
 
 from gymposium.errors import BadOption
-from gymposium.games.registry import load_named_game
 from gymposium.records import Record
 from gymposium.scores import Estimate, mean
 from gymposium_inspect.playing import RECORD
@@ -56,8 +54,9 @@ class Paired:
     second: float
     """The same of the second log."""
     difference: Estimate
-    """Mean of the first less the second, over deals (seeds), with its 95 % interval (Student's t, within the range of
-    the figure). Matches of the same deal are averaged, since they are not independent. One deal has no interval."""
+    """Mean of the first less the second, over deals (seeds), with its 95 % interval (Student's t). Matches of the same
+    deal are averaged, since they are not independent. One deal has no interval (NaN), and one of few deals says little:
+    it has no width if all differences are equal."""
     deals: int
     """Number of deals."""
     matches: int
@@ -84,7 +83,7 @@ def paired(first: str | Path, second: str | Path, figure: str = "return") -> Pai
     return Paired(
         first=_mean([ones[match] for match in common]),
         second=_mean([others[match] for match in common]),
-        difference=_difference([_mean(differences) for differences in deals.values()], _range(first, figure)),
+        difference=mean([_mean(differences) for differences in deals.values()]),
         deals=len(deals),
         matches=len(common),
         left_out=len(ones) + len(others) - 2 * len(common),
@@ -105,23 +104,6 @@ def _figures(log: str | Path, figure: str) -> dict[tuple[int, Hashable], float]:
         shared = (record.game, record.player_seed, seat, others, record.on_illegal, sample.epoch)
         found[record.seed, shared] = values[figure]
     return found
-
-
-def _range(log: str | Path, figure: str) -> float:
-    """The greatest difference of a figure between two matches of a log's game."""
-    if figure == "failed_replies":
-        return math.inf
-    if figure != "return":
-        return 1.0
-    record = next(records(log))
-    low, high = load_named_game(record.game).utility_range
-    return high - low
-
-
-def _difference(differences: list[float], most: float) -> Estimate:
-    """The mean of differences of which none is greater than `most`, unless penalties are among them."""
-    bounded = most < math.inf and all(abs(difference) <= most for difference in differences)
-    return mean(differences, (-most, most) if bounded else None)
 
 
 def _mean(values: list[float]) -> float:
