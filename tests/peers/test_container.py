@@ -7,6 +7,7 @@ It needs `buildah` and `podman`, and an image of Python: one that is there, one 
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -53,15 +54,25 @@ def make_base(folder: Path) -> None:
     if shutil.which("debootstrap") is None:
         pytest.skip(f"not tried: {PYTHON} cannot be pulled, and debootstrap is not installed")
     root = folder / "root"
-    sh("debootstrap", "--variant=minbase", "--include=python3,python3-pip,ca-certificates", "stable", root)
+    suite = _debian()
+    sh("debootstrap", "--variant=minbase", "--include=python3,python3-pip,ca-certificates", suite, root)
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     if not (root / "usr/bin" / version).exists():
-        pytest.skip(f"not tried: Debian stable has no {version}, for which the wheels are")
+        pytest.skip(f"not tried: Debian {suite} has no {version}, for which the wheels are")
     (root / "usr/bin/python").symlink_to("python3")
     (root / f"usr/lib/{version}/EXTERNALLY-MANAGED").unlink(missing_ok=True)
     archive = folder / "root.tar"
     sh("tar", "-C", root, "-cf", archive, ".")
     sh("podman", "import", archive, PYTHON)
+
+
+def _debian() -> str:
+    """The release of Debian that this machine runs, whose Python is most likely that of the tests; else `stable`."""
+    try:
+        here = platform.freedesktop_os_release()
+    except OSError:
+        return "stable"
+    return here.get("VERSION_CODENAME", "stable") if here["ID"] == "debian" else "stable"
 
 
 @pytest.fixture(scope="module")
