@@ -88,7 +88,9 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> str:
     sh(*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", wheels, *own)
     sh(*pip, "download", "-d", wheels, "--find-links", wheels, "gymposium[serve,worlds]", "gymposium-worlds")
     (context / "Dockerfile").write_text(dockerfile_for(GAMES, ["random"], "forfeit"), encoding="utf-8")
-    chroot = ("--isolation", "chroot", "--format", "docker", "--env", "PIP_NO_INDEX=1")
+    no_index = tmp_path_factory.mktemp("pip") / "pip.conf"
+    no_index.write_text("[global]\nno-index = true\n", encoding="utf-8")
+    chroot = ("--isolation", "chroot", "--format", "docker", "--volume", f"{no_index}:/etc/pip.conf:ro")
     sh("buildah", "bud", *chroot, "-t", IMAGE, context)
     return IMAGE
 
