@@ -37,6 +37,14 @@ class Episode:
     failures: Mapping[str, str] = field(default_factory=dict)
     """The cause of failure of each agent that ended the episode by failing, by the agent's name."""
 
+    def name_agents(self, names: Any, seats: int) -> None:
+        """Name the agents as the log does, if `names` is a list of texts. Otherwise they keep the names that the user
+        gave, or get the numbers of their seats."""
+        if isinstance(names, list) and all(isinstance(name, str) for name in names):
+            self.agents = tuple(names)
+        elif not self.agents:
+            self.agents = tuple(f"player {seat}" for seat in range(seats))
+
     @property
     def agrees(self) -> bool:
         """True if the episode was played again to the result that the log claims."""

@@ -33,11 +33,7 @@ def read(data: Mapping[str, Any], episode: Episode) -> None:
     episode.id = str(meta.get("id", episode.id))
     game = game_of_engine(entry(header, "game_string", str, "the header"))
     episode.game = game.name
-    players = meta.get("players")
-    if isinstance(players, list) and all(isinstance(player, str) for player in players):
-        episode.agents = tuple(players)
-    elif not episode.agents:
-        episode.agents = tuple(f"player {seat}" for seat in range(game.seats))
+    episode.name_agents(meta.get("players"), game.seats)
     seed = meta.get("seed")
     told = LoggedMatch(game, episode.id, episode.agents, seed=seed if type(seed) is int else None)
     for number, transition in enumerate(transitions):

@@ -106,8 +106,7 @@ def read(data: Mapping[str, Any], episode: Episode) -> None:
     episode.game = game.name
     if seats != game.seats:
         fail(f"num_players is {seats}, but {env} has {game.seats} seats")
-    if not episode.agents:
-        episode.agents = tuple(f"player {seat}" for seat in range(game.seats))
+    episode.name_agents(None, game.seats)
     seed, actions = entry(data, "seed", int), entry(data, "actions", list)
     if re.fullmatch("[0-9a-f]{64}", entry(data, "digest", str)) is None:
         fail("its digest is no SHA-256")

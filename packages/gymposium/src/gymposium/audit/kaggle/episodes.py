@@ -52,7 +52,7 @@ def _steps(data: Mapping[str, Any], name: str, episode: Episode) -> Steps:
     seats = len(steps[0])
     if any(len(step) != seats for step in steps):
         fail("its steps do not all have the same number of agents")
-    episode.agents = _agents(data, episode, seats)
+    episode.name_agents(_teams(data, seats), seats)
     if name == "connectx":
         return ConnectX(data, steps, episode)
     if not name.startswith("open_spiel_"):
@@ -64,13 +64,11 @@ def _is_state(state: Any) -> bool:
     return isinstance(state, dict) and {"action", "reward", "status", "observation"} <= state.keys()
 
 
-def _agents(data: Mapping[str, Any], episode: Episode, seats: int) -> tuple[str, ...]:
-    """The names of the agents: those that Kaggle notes in `info`, or those that the user gave."""
+def _teams(data: Mapping[str, Any], seats: int) -> Any:
+    """The names of the agents that Kaggle notes in `info`; None if there is not one for each seat."""
     info = data.get("info")
     teams = info.get("TeamNames") if isinstance(info, dict) else None
-    if isinstance(teams, list) and len(teams) == seats and all(isinstance(team, str) for team in teams):
-        return tuple(teams)
-    return episode.agents or tuple(f"player {seat}" for seat in range(seats))
+    return teams if isinstance(teams, list) and len(teams) == seats else None
 
 
 def _check_summary(data: Mapping[str, Any], steps: Sequence[Sequence[Mapping[str, Any]]]) -> None:
