@@ -17,7 +17,7 @@ from gymposium_agents.distribution import continuations
 from gymposium_agents.loading import LoadedModel
 from gymposium_train.config import Bypass, Decoupled, Kl, Mismatch, Optimizer
 from gymposium_train.credit.protocol import Critic
-from gymposium_train.learner import LocalLearner, Loss, scorer
+from gymposium_train.learner import LocalLearner, Loss, head
 from gymposium_train.objective.aggregate import turn_weights
 from gymposium_train.objective.cispo import Cispo, CispoSettings
 from gymposium_train.objective.gspo import Gspo, GspoSettings
@@ -131,7 +131,7 @@ def test_every_layout_and_every_split_give_the_same_gradient(
     loaded: LoadedModel, rows: list[Row], name: str, layout: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = update(learner(loaded, LOSSES[name], layout="padded", token_budget=100_000), rows)
-    monkeypatch.setattr(scorer, "LOGITS_AT_ONCE", 5 * loaded.model.config.vocab_size)
+    monkeypatch.setattr(head, "LOGIT_BYTES", 5 * 8 * loaded.model.config.vocab_size)
     for budget in (1, 333):
         found = update(learner(loaded, LOSSES[name], layout=layout, token_budget=budget), rows)
         assert distance(found, whole) < CLOSE, budget

@@ -18,7 +18,7 @@ from gymposium_agents.distribution import continuations
 from gymposium_agents.loading import LoadedModel, load_model
 from gymposium_train.config import Decoupled, Kl, Optimizer
 from gymposium_train.credit.protocol import Critic
-from gymposium_train.learner import LocalLearner, Loss, scorer
+from gymposium_train.learner import LocalLearner, Loss, head
 from gymposium_train.learner.minibatches import minibatches
 from gymposium_train.learner.protocol import Demonstration
 from gymposium_train.rows import Row, Span
@@ -385,7 +385,7 @@ class _Largest(TorchDispatchMode):
 
 def test_no_tensor_is_as_large_as_vocabulary_times_prompt(loaded: LoadedModel, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor as large as vocabulary times sampled tokens, if there are many."""
-    monkeypatch.setattr(scorer, "LOGITS_AT_ONCE", 16 * 320)
+    monkeypatch.setattr(head, "LOGIT_BYTES", 16 * 8 * 320)
     said, sizes = 64, []
     for length in (40, 400):
         legal = ((1, 2, 3),) * said

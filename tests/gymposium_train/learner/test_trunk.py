@@ -21,7 +21,7 @@ from gymposium.errors import GymposiumError
 from gymposium_agents.loading import LoadedModel
 from gymposium_train.config import Optimizer
 from gymposium_train.learner import LocalLearner
-from gymposium_train.learner.trunk import Trunk, keeps_apart
+from gymposium_train.learner.trunk import Trunk
 
 SMALL: dict[str, Any] = {
     "vocab_size": 96,
@@ -85,8 +85,11 @@ def test_what_is_scored_is_what_the_model_says(kind: str, layout: Any) -> None:
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_it_is_known_which_architectures_keep_packed_sequences_apart(dtype: torch.dtype) -> None:
-    apart = {kind for kind in CONFIGS if keeps_apart(Trunk(made(kind).to(dtype)))}
-    assert apart == CONFIGS.keys() - {"no mask by positions"}
+    trunks = {kind: Trunk(made(kind).to(dtype)) for kind in CONFIGS}
+    assert {kind for kind, trunk in trunks.items() if trunk.pack("dense")} == CONFIGS.keys() - {"no mask by positions"}
+    assert all(trunk.pack("auto") for trunk in trunks.values())
+    # transformers runs an architecture with capped attention scores by its own implementation, without blocks
+    assert {kind for kind, trunk in trunks.items() if trunk.attention == "dense"} == {"capped"}
 
 
 def test_an_architecture_that_does_something_more_is_refused(loaded: LoadedModel) -> None:

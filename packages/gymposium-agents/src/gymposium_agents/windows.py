@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS, sdpa_mask
 
 from gymposium.errors import GymposiumError
 
@@ -61,7 +62,7 @@ def windowed(model: Any, layers: Sliding, mask: Tensor, queries: int) -> Tensor 
 def _in_models_form(model: Any, mask: Tensor) -> Tensor:
     """A mask that is True at visible places, in the form that the model's implementation of attention takes."""
     how = model.config._attn_implementation
-    if how == "sdpa":
+    if ALL_MASK_ATTENTION_FUNCTIONS.get(how) is sdpa_mask:
         return mask
     if how == "eager":
         return torch.zeros(mask.shape, dtype=model.dtype, device=mask.device).masked_fill(

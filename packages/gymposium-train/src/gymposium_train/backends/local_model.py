@@ -72,7 +72,8 @@ def imitating(start: BackendStart) -> Iterator[LocalModel]:
 def imitator(config: TrainConfig, loaded: LoadedModel, dumps: Path) -> LocalLearner:
     """The learner of all weights of a model that imitates."""
     loss = Loss(legality=config.legality_weight)
-    return LocalLearner(loaded.model, loaded.pad, config.optimizer, loss=loss, dumps=dumps)
+    attention = config.model.attention
+    return LocalLearner(loaded.model, loaded.pad, config.optimizer, attention=attention, loss=loss, dumps=dumps)
 
 
 @contextmanager
@@ -97,4 +98,12 @@ def local_learner(
     config: TrainConfig, loaded: LoadedModel, world: Processes, dumps: Path | None = None
 ) -> LocalLearner:
     """This process's learner for reinforcement learning."""
-    return LocalLearner(loaded.model, loaded.pad, config.optimizer, loss=Loss.of(config), dumps=dumps, world=world)
+    return LocalLearner(
+        loaded.model,
+        loaded.pad,
+        config.optimizer,
+        attention=config.model.attention,
+        loss=Loss.of(config),
+        dumps=dumps,
+        world=world,
+    )

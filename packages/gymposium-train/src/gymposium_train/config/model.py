@@ -11,6 +11,8 @@ from gymposium_agents.small_size import SmallModel
 from gymposium_agents.sources import Trust
 from gymposium_train.settings import Settings
 
+Attention = Literal["auto", "blocks", "varlen", "dense"]
+
 
 class Lora(Settings):
     """LoRA on linear layers (Hu et al., 2021), no dropout."""
@@ -37,6 +39,11 @@ class Model(Settings):
     """`4bit`: the frozen weights are quantized as they are read (QLoRA); a LoRA is trained on them."""
     lora: Lora = Field(default_factory=Lora)
     """The LoRA, with `tune = "lora"`."""
+    attention: Attention = "auto"
+    """Attention within the sequences of a packed row (`optimizer.layout`). `blocks`: PyTorch's, for each sequence.
+    `varlen`: FlashAttention for all sequences at once, on NVIDIA GPUs with `bf16`. `dense`: transformers' own, with a
+    mask for the whole row. `auto`: `varlen` where it runs, else `blocks`. Architectures that take none of ours get
+    `dense`."""
     trust_remote_code: bool = False
     """Whether to run Python code from the model's directory. It runs with all rights of the user."""
     allow_pickle: bool = False

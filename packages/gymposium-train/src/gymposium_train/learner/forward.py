@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from gymposium_train.config import Optimizer
+from gymposium_train.config.model import Attention
 from gymposium_train.learner.critic import ValueHead
 from gymposium_train.learner.layouts import TokenSequence
 from gymposium_train.learner.precision import compute_type
@@ -54,11 +55,13 @@ class ForwardResult:
 class ForwardPasses:
     """Runs rows and pairs through a model, in micro-batches of a given size."""
 
-    def __init__(self, model: Any, pad: int, settings: Optimizer, temperature: float, world: Processes) -> None:
+    def __init__(
+        self, model: Any, pad: int, settings: Optimizer, attention: Attention, temperature: float, world: Processes
+    ) -> None:
         """In a world of several processes, the model's parameters are sharded.
 
         Raises `GymposiumError` for an architecture that cannot be split into trunk and head."""
-        self._scorer = Scorer(model, pad, settings.layout)
+        self._scorer = Scorer(model, pad, settings.layout, attention)
         self.dtype: torch.dtype = model.dtype if hasattr(model, "peft_config") else compute_type(settings.precision)
         """The number type in which the model computes; with a LoRA, the type in which it was loaded."""
         self._layout, self._budget, self._temperature = self._scorer.layout, settings.token_budget, temperature

@@ -3,8 +3,8 @@
 `shared`  common prefixes run once (`gymposium_agents.forward`): fastest for games, whose prompts repeat; key-value
           caches are kept, so there is no gradient checkpointing
 `padded`  one row for each sequence, padded on the right to the longest
-`packed`  all sequences in one row, each with positions from 0; a sequence attends only to itself, because transformers
-          makes the mask from the positions. Architectures where it does not, such as OPT, run `padded` instead.
+`packed`  all sequences in one row, each with positions from 0 and attention to itself alone
+          (`gymposium_train.learner.attention`). Architectures without that, such as OPT, run `padded` instead.
 """
 
 from __future__ import annotations
@@ -48,18 +48,19 @@ def shared(trunk: Trunk, sequences: Sequence[TokenSequence], pad: int) -> Tensor
 
 
 def padded(trunk: Trunk, sequences: Sequence[TokenSequence], pad: int) -> Tensor:
-    ids, mask = right_padded([sequence.ids for sequence in sequences], pad, trunk.device)
+    # there is no mask: causal attention never reads what is padded on the right
+    ids, _ = right_padded([sequence.ids for sequence in sequences], pad, trunk.device)
     width = ids.shape[1]
-    states = trunk(input_ids=ids, attention_mask=mask, use_cache=False).logits
+    states = trunk(input_ids=ids, use_cache=False).logits
     flat = [row * width + place - 1 for row, sequence in enumerate(sequences) for place in sequence.places]
     return states.flatten(0, 1)[torch.tensor(flat, device=states.device)]
 
 
 def packed(trunk: Trunk, sequences: Sequence[TokenSequence], pad: int) -> Tensor:
-    ids = torch.tensor([[token for sequence in sequences for token in sequence.ids]], device=trunk.device)
-    positions = torch.cat([torch.arange(len(sequence.ids)) for sequence in sequences])[None].to(trunk.device)
-    states = trunk(input_ids=ids, position_ids=positions, use_cache=False).logits[0]
-    starts = accumulate((len(sequence.ids) for sequence in sequences), initial=0)
+    ids = torch.tensor([token for sequence in sequences for token in sequence.ids], device=trunk.device)
+    lengths = [len(sequence.ids) for sequence in sequences]
+    states = trunk.packed(ids, lengths)
+    starts = accumulate(lengths, initial=0)
     flat = [start + place - 1 for start, sequence in zip(starts, sequences) for place in sequence.places]
     return states[torch.tensor(flat, device=states.device)]
 

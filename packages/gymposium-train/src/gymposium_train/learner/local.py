@@ -27,6 +27,7 @@ from gymposium.streams import stream
 from gymposium_agents.engines.transformers import base_of
 from gymposium_agents.lora.saving import save_lora
 from gymposium_train.config import Optimizer
+from gymposium_train.config.model import Attention
 from gymposium_train.learner.critic import ValueHead
 from gymposium_train.learner.forward import ForwardPasses, ForwardResult
 from gymposium_train.learner.loss import Loss
@@ -51,6 +52,7 @@ class LocalLearner:
         pad: int,
         settings: Optimizer,
         *,
+        attention: Attention = "auto",
         loss: Loss | None = None,
         dumps: Path | None = None,
         world: Processes = ALONE,
@@ -68,7 +70,7 @@ class LocalLearner:
             )
         self.model, self.settings, self.loss, self.world = model, settings, loss or Loss(), world
         learn_in_float32(model)
-        self._passes = ForwardPasses(model, pad, settings, self.loss.temperature, world)
+        self._passes = ForwardPasses(model, pad, settings, attention, self.loss.temperature, world)
         self.named = {name: p for name, p in model.named_parameters() if p.requires_grad}
         """The trainable parameters, by name."""
         self.dtype = self._passes.dtype

@@ -8,21 +8,17 @@ its weights before the call and releases them after it (`gymposium_train.paralle
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.utils.checkpoint import checkpoint
 
 from gymposium_agents.engines.transformers import base_of
+from gymposium_train.config.model import Attention
+from gymposium_train.learner.head import Head
 from gymposium_train.learner.layouts import LAYOUTS, TokenSequence
-from gymposium_train.learner.trunk import Head, Trunk, check_split, keeps_apart
-from gymposium_train.objective.terms import entropy as entropy_of, entropy_among, illegality
-
-LOGITS_AT_ONCE = 2**24
-"""Maximum number of logits in memory at once (64 MiB in float32). More logits are computed in pieces, and each piece is
-computed again in the backward pass instead of being stored."""
+from gymposium_train.learner.trunk import Trunk, check_split
+from gymposium_train.objective.terms import entropy_among, illegality
 
 
 class Scored(NamedTuple):
@@ -44,13 +40,13 @@ class Scored(NamedTuple):
 class Scorer(nn.Module):
     """A causal language model whose head runs only at the places that are to be predicted."""
 
-    def __init__(self, model: Any, pad: int, layout: str) -> None:
+    def __init__(self, model: Any, pad: int, layout: str, attention: Attention) -> None:
         """Raises `GymposiumError` for an architecture that cannot be split into trunk and head."""
         super().__init__()
         base = base_of(model)
-        self._trunk, self._head, self._pad = Trunk(base), Head(base), pad
+        self._trunk, self._head, self._pad = Trunk(base), Head.of(base), pad
         check_split(base, self._trunk, self._head)
-        self.layout = "padded" if layout == "packed" and not keeps_apart(self._trunk) else layout
+        self.layout = "padded" if layout == "packed" and not self._trunk.pack(attention) else layout
         """The layout that is used."""
         self.decoder, self.output = self._trunk.decoder, self._head.layer
 
@@ -68,32 +64,18 @@ class Scorer(nn.Module):
         if not tokens:
             return Scored(states)
         ids = torch.tensor(
-            [sequence.ids[place] for sequence in sequences for place in sequence.places], device=states.device
+            [[sequence.ids[place]] for sequence in sequences for place in sequence.places], device=states.device
         )
         among = _legal(sequences, states.device)
-        size = max(1, LOGITS_AT_ONCE // self._head.vocabulary)
-        if len(ids) <= size:
-            scored = _score(self._head, states, ids, among, temperature, entropy)
-        else:
-            edges = [*range(0, len(ids), size), len(ids)]
-            parts = [
-                checkpoint(
-                    _score,
-                    self._head,
-                    states[a:b],
-                    ids[a:b],
-                    None if among is None else among[a:b],
-                    temperature,
-                    entropy,
-                    use_reentrant=False,
-                )
-                for a, b in pairwise(edges)
-            ]
-            scored = tuple(None if some[0] is None else torch.cat(some) for some in zip(*parts, strict=True))
-        logprobs, *others = scored
-        assert logprobs is not None
-        # a copy: FSDP2 adds its hooks to outputs, which must not be views
-        return Scored(states, logprobs.clone(), *others)
+        wanted = ids if among is None else torch.cat([ids, among], dim=1)
+        scores, entropies = self._head.logprobs(states, wanted, temperature=temperature, entropy=entropy)
+        # copies: FSDP2 adds its hooks to outputs, which must not be views
+        scored = Scored(states, scores[:, 0].clone(), entropies)
+        if among is None:
+            return scored
+        of_legal, real = scores[:, 1:], among >= 0
+        moves = entropy_among(of_legal, real) if entropy else None
+        return scored._replace(move_entropy=moves, illegality=illegality(of_legal, real))
 
 
 def _legal(sequences: Sequence[TokenSequence], device: Any) -> Tensor | None:
@@ -103,20 +85,3 @@ def _legal(sequences: Sequence[TokenSequence], device: Any) -> Tensor | None:
     each = [ids for sequence in sequences for ids in sequence.legal or ((),) * len(sequence.places)]
     width = max(1, *map(len, each))
     return torch.tensor([[*ids, *[-1] * (width - len(ids))] for ids in each], device=device)
-
-
-def _score(
-    head: Head, states: Tensor, ids: Tensor, among: Tensor | None, temperature: float, entropy: bool
-) -> tuple[Tensor | None, ...]:
-    """The log-probabilities of tokens by the hidden states that predict them, the entropies if they are wanted, and,
-    if other tokens are given, the entropies among those, if they are wanted, and their illegality."""
-    logits = head(states)
-    if temperature != 1.0:
-        logits = logits / temperature
-    scores = torch.log_softmax(logits, dim=-1)
-    logprobs = scores.gather(-1, ids[:, None])[:, 0]
-    entropies = entropy_of(scores.detach()) if entropy else None
-    if among is None:
-        return logprobs, entropies, None, None
-    moves = entropy_among(logits, among) if entropy else None
-    return logprobs, entropies, moves, illegality(scores, among)

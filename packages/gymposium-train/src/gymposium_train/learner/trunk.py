@@ -1,23 +1,23 @@
-"""A causal language model in two parts: the trunk computes hidden states, and the head computes logits from them.
-
-The head is wide: a vocabulary has up to 150,000 tokens. Separated from the trunk, it runs only at the places of sampled
-tokens (in games most tokens belong to prompts), and in pieces.
-"""
+"""A causal language model without its output layer: it computes hidden states."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn.functional import linear
 
 from gymposium.errors import GymposiumError
+from gymposium_train.config.model import Attention
+from gymposium_train.learner.attention import PackedRow, attention_for, install
+from gymposium_train.learner.head import Head
 
 AGREES = 1e-3
-"""Largest difference between our logits and the model's own, as a share of the largest logit; in 16 bits the limit is
-two steps of the number type."""
+"""Largest difference between two ways to compute the same values, as a share of the largest value. In 16 bits, logits
+may differ by two steps of the number type, and hidden states of packed rows by `AGREES_IN_16_BITS`."""
+AGREES_IN_16_BITS = 0.05
 
 
 @dataclass(slots=True)
@@ -32,8 +32,11 @@ class Trunk:
 
     def __init__(self, model: Any) -> None:
         """`model` is a transformers causal language model, with or without LoRA layers."""
+        self._model = model
         self.decoder = model.get_decoder()
         self.config = model.config
+        self.attention: Attention = "dense"
+        """The kind of attention in packed rows."""
 
     @property
     def device(self) -> Any:
@@ -47,41 +50,40 @@ class Trunk:
         states: Tensor = self.decoder(**inputs).last_hidden_state
         return _States(states[:, -logits_to_keep:] if logits_to_keep else states)
 
+    def packed(self, ids: Tensor, lengths: Sequence[int]) -> Tensor:
+        """The hidden states [T, H] of sequences of these lengths, whose T tokens `ids` are in one row."""
+        positions = torch.cat([torch.arange(length) for length in lengths])[None].to(ids.device)
+        inputs: dict[str, Any] = {"input_ids": ids[None], "position_ids": positions, "use_cache": False}
+        if self.attention != "dense":
+            row = PackedRow(tuple(lengths), self.attention)
+            inputs |= {"attention_mask": row.mask.to(ids.device), "packed": row}
+        return self(**inputs).logits[0]
 
-@torch.no_grad()
-def keeps_apart(trunk: Trunk) -> bool:
-    """Return whether the model attends only within a sequence where several are in one row, each with positions from
-    0. OPT, for one, does not make its mask from the positions."""
-    positions = torch.tensor([[*range(8), 0, 1]], device=trunk.device)
+    def pack(self, wanted: Attention) -> bool:
+        """Choose the kind of attention in packed rows: the wanted one, or `dense` if the architecture does not take
+        it. Returns whether the model then attends only within a sequence; OPT, for one, does not."""
+        self.attention = attention_for(self._model, wanted)
+        if self.attention != "dense":
+            install(self._model)
+            if self._keeps_apart():
+                return True
+            self.attention = "dense"
+        return self._keeps_apart()
 
-    def behind(token: int) -> Tensor:
-        """The hidden states of a sequence behind one of eight equal tokens."""
-        ids = torch.tensor([[*[token] * 8, 0, 1]], device=trunk.device)
-        return trunk(input_ids=ids, position_ids=positions, use_cache=False).logits[:, 8:]
+    @torch.no_grad()
+    def _keeps_apart(self) -> bool:
+        """Whether a sequence has the same hidden states behind another one in a row, whatever that is, as alone."""
 
-    return torch.equal(behind(0), behind(1))  # to the bit in any number type: what is masked has a weight of 0
+        def behind(token: int) -> Tensor:
+            """The hidden states of a sequence behind one of eight equal tokens."""
+            return self.packed(torch.tensor([*[token] * 8, 0, 1], device=self.device), (8, 2))[8:]
 
-
-class Head:
-    """The output layer of a model: hidden states [N, H] to logits [N, V] in float32, as the model itself computes
-    them."""
-
-    def __init__(self, model: Any) -> None:
-        self.layer = model.get_output_embeddings()
-        config = model.config.get_text_config(decoder=True)
-        self.vocabulary = int(config.vocab_size)
-        self._softcap: float | None = getattr(config, "final_logit_softcapping", None)  # Gemma 2
-        self._scale = float(getattr(config, "logit_scale", None) or 1.0)  # Cohere
-        self._scale /= float(getattr(config, "logits_scaling", None) or 1.0)  # Granite
-
-    def __call__(self, states: Tensor) -> Tensor:
-        weight, bias = self.layer.weight, getattr(self.layer, "bias", None)
-        logits = linear(states.to(weight.dtype), weight, bias).float()
-        if self._scale != 1.0:
-            logits = logits * self._scale
-        if self._softcap is not None:
-            logits = torch.tanh(logits / self._softcap) * self._softcap
-        return logits
+        found = behind(0)
+        if not torch.equal(found, behind(1)):  # to the bit in any number type: what is masked has a weight of 0
+            return False
+        alone = self(input_ids=torch.tensor([[0, 1]], device=self.device), use_cache=False).logits[0]
+        agrees = AGREES if alone.dtype == torch.float32 else AGREES_IN_16_BITS
+        return bool((found - alone).abs().max() <= agrees * alone.abs().max())
 
 
 @torch.no_grad()
@@ -90,7 +92,7 @@ def check_split(model: Any, trunk: Trunk, head: Head) -> None:
     another operation between hidden states and logits, so training would use wrong probabilities."""
     ids = torch.arange(2, device=trunk.device)[None]
     whole = model(input_ids=ids).logits[0].float()
-    ours = head(trunk(input_ids=ids).logits[0])
+    ours = head.logits(trunk(input_ids=ids).logits[0])
     agrees = max(AGREES, 2 * torch.finfo(head.layer.weight.dtype).eps)
     difference = float((whole - ours).abs().max())
     if not difference <= agrees * max(1.0, float(whole.abs().max())):

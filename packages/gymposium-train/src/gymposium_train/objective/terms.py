@@ -57,32 +57,30 @@ def entropy(scores: Tensor) -> Tensor:
     return -(scores.exp() * scores).sum(dim=-1)
 
 
-def entropy_among(logits: Tensor, among: Tensor) -> Tensor:
+def entropy_among(scores: Tensor, real: Tensor) -> Tensor:
     """Entropy in nats of each distribution renormalised over some of its tokens.
 
-    `logits` are [N, V]; `among` [N, W] holds the ids of these tokens, filled up with -1. Returns [N], 0 for one token
-    and for none. It is computed from the logits of these tokens alone, so the gradient of all others is exactly 0: the
-    probability of the other tokens is neither rewarded nor punished.
+    `scores` [N, W] are the log-probabilities of these tokens, and `real` [N, W] is False where there is none. Returns
+    [N], 0 for one token and for none. A renormalised distribution depends on the logits of its tokens alone, so the
+    gradient of all others is 0: the probability of the other tokens is neither rewarded nor punished.
 
     As the bonus it is taken at each sampled token, among those that continue a legal reply. In a tree of replies the
     entropy of the distribution over them is the sum over its nodes of the probability to get there times the entropy
     there (the chain rule), so the sum of the bonus along a reply that is sampled from that distribution has its entropy
     as its mean. If replies may also leave the tree, a node counts as often as it is reached. As in any bonus by token,
     the gradient is that of the entropies alone, not of the probability to get there."""
-    real = among >= 0
-    some = logits.gather(-1, among.clamp(min=0)).masked_fill(~real, torch.finfo(logits.dtype).min)
+    some = scores.masked_fill(~real, torch.finfo(scores.dtype).min)
     return entropy(some.log_softmax(dim=-1).masked_fill(~real, 0.0))
 
 
-def illegality(scores: Tensor, among: Tensor) -> Tensor:
+def illegality(scores: Tensor, real: Tensor) -> Tensor:
     """The negative logarithm of the probability of some tokens together: of those that continue a legal reply.
 
-    `scores` [N, V] are log-probabilities; `among` [N, W] holds the ids of these tokens, filled up with -1. Returns [N],
-    0 where there are none. Its gradient raises all of these tokens alike, in proportion to their probabilities, so
+    `scores` [N, W] are the log-probabilities of these tokens, and `real` [N, W] is False where there is none. Returns
+    [N], 0 where there are none. Its gradient raises all of these tokens alike, in proportion to their probabilities, so
     what it teaches is which replies are legal, and not which one is good. Along a legal reply its sum is the negative
     logarithm of the probability that each token stays legal."""
-    real = among >= 0
-    some = scores.gather(-1, among.clamp(min=0)).masked_fill(~real, torch.finfo(scores.dtype).min)
+    some = scores.masked_fill(~real, torch.finfo(scores.dtype).min)
     return -some.logsumexp(dim=-1).where(real.any(dim=-1), 0.0)
 
 

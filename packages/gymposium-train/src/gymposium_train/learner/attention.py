@@ -1,0 +1,144 @@
+"""Attention within each sequence of a packed row: blocks on the diagonal, not a dense mask.
+
+transformers masks a packed row with a dense T × T mask, so that time and memory grow with the square of the whole row.
+Here each sequence attends to itself alone: the work is the sum of the squares of the lengths, and nothing of size T × T
+is in memory. This is an implementation of attention for transformers (`AttentionInterface`); passes that are not
+packed, such as an engine's, are computed as by `sdpa`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate, groupby
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import scaled_dot_product_attention
+from transformers import AttentionInterface, AttentionMaskInterface
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
+from transformers.masking_utils import sdpa_mask
+
+from gymposium_train.config.model import Attention
+
+NAME = "gymposium_packed"
+"""Name of this implementation in transformers."""
+
+
+@dataclass(frozen=True)
+class PackedRow:
+    """The sequences in a row of T tokens: their lengths in tokens, and the kind of attention within them."""
+
+    lengths: tuple[int, ...]
+    attention: Attention
+
+    @property
+    def mask(self) -> Tensor:
+        """[1, 1, T, T]: a mask that is not read, in memory for one element. It keeps transformers from making one."""
+        length = sum(self.lengths)
+        return torch.ones(1, 1, 1, 1, dtype=torch.bool).expand(1, 1, length, length)
+
+    @cached_property
+    def edges(self) -> tuple[int, ...]:
+        """The place at which each sequence begins, and T."""
+        return tuple(accumulate(self.lengths, initial=0))
+
+    @property
+    def alike(self) -> Iterator[tuple[int, int, int]]:
+        """Runs of sequences of equal length: the place of the first, their length, and their number."""
+        place = 0
+        for length, run in groupby(self.lengths):
+            count = len([*run])
+            yield place, length, count
+            place += length * count
+
+
+def attention_for(model: Any, wanted: Attention) -> Attention:
+    """The kind of attention that `model` gets: for `auto` the fastest one of its device and number type. Models that
+    were loaded with another implementation than `sdpa` keep it."""
+    if wanted == "dense" or model.config._attn_implementation not in ("sdpa", NAME):
+        return "dense"
+    varlen = model.device.type == "cuda" and model.dtype in (torch.bfloat16, torch.float16)
+    return "varlen" if wanted == "varlen" or (wanted == "auto" and varlen) else "blocks"
+
+
+def install(model: Any) -> None:
+    """Let a transformers model compute packed rows by this module."""
+    AttentionInterface.register(NAME, attend)
+    AttentionMaskInterface.register(NAME, sdpa_mask)
+    model.set_attn_implementation(NAME)
+
+
+def attend(
+    module: Any,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    *,
+    packed: PackedRow | None = None,
+    scaling: float | None = None,
+    sliding_window: int | None = None,
+    **others: Any,
+) -> tuple[Tensor, None]:
+    """The attention of one layer, as transformers calls it: queries [B, heads, T, size], keys and values of as many
+    heads or fewer. Returns [B, T, heads, size]. With `packed`, B is 1 and the mask is not read."""
+    if packed is None:
+        output, weights = sdpa_attention_forward(
+            module, query, key, value, attention_mask, scaling=scaling, sliding_window=sliding_window, **others
+        )
+        return output, weights
+    heads = (query, key, value)
+    if packed.attention == "varlen":
+        return _varlen(heads, packed, scaling, sliding_window), None
+    parts = []
+    for place, length, count in packed.alike:
+        # [1, heads, count · length, size] to [count, heads, length, size]
+        run = (part[0, :, place : place + count * length] for part in heads)
+        blocks = [part.reshape(len(part), count, length, -1).transpose(0, 1) for part in run]
+        parts.append(_causal(blocks, scaling, sliding_window).transpose(1, 2).flatten(0, 1))
+    return torch.cat(parts)[None], None
+
+
+def _causal(heads: list[Tensor], scaling: float | None, window: int | None) -> Tensor:
+    """Causal attention of sequences of one length, [B, heads, L, size] each; with `window` only to the last tokens."""
+    query, key, value = heads
+    grouped = query.shape[1] != key.shape[1]
+    length = query.shape[2]
+    if window is None or window >= length:
+        return scaled_dot_product_attention(query, key, value, is_causal=True, scale=scaling, enable_gqa=grouped)
+    parts = []
+    for first in range(0, length, window):
+        end, reach = min(first + window, length), max(0, first - window + 1)
+        distance = torch.arange(first, end)[:, None] - torch.arange(reach, end)
+        mask = ((distance >= 0) & (distance < window)).to(query.device)
+        some = query[:, :, first:end], key[:, :, reach:end], value[:, :, reach:end]
+        parts.append(scaled_dot_product_attention(*some, attn_mask=mask, scale=scaling, enable_gqa=grouped))
+    return torch.cat(parts, dim=2)
+
+
+def _varlen(
+    heads: tuple[Tensor, Tensor, Tensor], packed: PackedRow, scaling: float | None, window: int | None
+) -> Tensor:
+    """Causal attention of all sequences in one kernel (FlashAttention, for sequences of different lengths)."""
+    from torch.nn.attention.varlen import varlen_attn  # in PyTorch since 2.10
+
+    query, key, value = (part[0].transpose(0, 1) for part in heads)
+    edges = torch.tensor(packed.edges, dtype=torch.int32, device=query.device)
+    longest = max(packed.lengths)
+    output = varlen_attn(
+        query,
+        key,
+        value,
+        edges,
+        edges,
+        longest,
+        longest,
+        scale=scaling,
+        window_size=(-1 if window is None else window - 1, 0),
+        enable_gqa=query.shape[1] != key.shape[1],
+    )
+    assert isinstance(output, Tensor)
+    return output[None]
