@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from gymposium_agents.loading import LoadedModel, load_model
 from gymposium_agents.lora.attach import attach_lora
+from gymposium_agents.lora.files import WEIGHTS
+from gymposium_agents.lora.saving import save_lora
 from gymposium_agents.tokens import Policy
 from gymposium_train.checkpoints import load_checkpoint, save_checkpoint
 from gymposium_train.cold_start import imitate
@@ -86,7 +89,9 @@ def test_as_many_move_in_the_cold_start(model_directory: Path, rate: float) -> N
     assert shares[1] == pytest.approx(shares[0], abs=0.01)
 
 
-def test_a_16_bit_model_is_learned_in_float32(model_directory: Path, rows: list[Row]) -> None:
+def test_a_16_bit_model_is_learned_in_float32(
+    model_directory: Path, tmp_path: Path, rows: list[Row]
+) -> None:
     """For any number type of the file's weights and of the computation."""
     for precision in PRECISIONS:
         loaded = load_model(model_directory, dtype=torch.bfloat16)
@@ -181,17 +186,25 @@ def test_it_goes_on_from_a_checkpoint_to_the_bit(model_directory: Path, tmp_path
         assert torch.equal(tensor, expected[name]), name
 
 
-def test_beneath_a_lora_the_model_stays_in_16_bits(model_directory: Path, rows: list[Row]) -> None:
+def test_a_lora_computes_in_the_type_of_its_base_and_is_learned_in_float32(
+    model_directory: Path, tmp_path: Path, rows: list[Row]
+) -> None:
     base = load_model(model_directory, dtype=torch.bfloat16)
     model = attach_lora(base.model, rank=4, alpha=8, seed=0)
     learner = LocalLearner(model, base.pad, Optimizer(precision="bf16"))
     before = weights(learner)
     learner.imitate([(row.prompt, (7, 8)) for row in rows[:3]], 1e-6)
     types = {name: p.dtype for name, p in model.named_parameters()}
-    assert {dtype for name, dtype in types.items() if "lora_" in name} == {torch.float32}
-    assert {dtype for name, dtype in types.items() if "lora_" not in name} == {torch.bfloat16}
+    assert set(types.values()) == {torch.bfloat16}
+    assert {p.dtype for p in learner._stepper.named.values()} == {torch.float32}
     after = weights(learner)
     assert moved({name: tensor for name, tensor in before.items() if "lora_B" in name}, after) > 0.95
+    save_lora(model, tmp_path / "played")  # what an engine gets: what the learner computes with
+    learner.save_state(tmp_path / "learned")
+    for name, learned in load_file(tmp_path / "learned" / WEIGHTS).items():
+        played = load_file(tmp_path / "played" / WEIGHTS)[name]
+        assert torch.equal(played, learned.bfloat16().float())
+        assert torch.equal(played, learned) == ("lora_A" in name)  # whose gradient is 0 in the first step
     assert learner.dtype == torch.bfloat16
 
 

@@ -79,7 +79,7 @@ class LocalLearner:
         if not self.named:
             raise GymposiumError("The model has no trainable parameters.")
         self._masters = Masters(self.named)
-        if world.size == 1 and not hasattr(model, "peft_config"):
+        if world.size == 1:
             self._masters.compute_in(self.dtype, model)
         self.critic = ValueHead(model, self.loss.critic.unit) if self.loss.critic is not None else None
         self.reference = Reference(self.named) if self.loss.needs_reference else None
@@ -190,7 +190,8 @@ class LocalLearner:
     def save_state(self, directory: Path) -> None:
         """Write the tensors and, if a LoRA is trained, also that in the form that PEFT and vLLM load."""
         if hasattr(self.model, "peft_config"):
-            save_lora(self.model, directory)
+            with self.in_float32():
+                save_lora(self.model, directory)
         write_tensors(self.tensors(), directory)
 
     def load_state(self, directory: Path) -> None:

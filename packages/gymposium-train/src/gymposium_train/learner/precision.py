@@ -58,10 +58,11 @@ class Masters:
 
     def compute_in(self, dtype: torch.dtype, model: Any) -> None:
         """Let `model`, whose parameters these are, compute in `dtype`. Parameters that its architecture needs in
-        float32 are not converted."""
+        float32 are not converted, nor are weights in 4 bits."""
         stays = [pattern.replace("*", ".*") for pattern in getattr(model, "_keep_in_fp32_modules_strict", None) or ()]
         for name, parameter in model.named_parameters():
-            if parameter.dtype == dtype or any(re.search(pattern, name) for pattern in stays):
+            computes_so = parameter.dtype == dtype or not parameter.is_floating_point()
+            if computes_so or any(re.search(pattern, name) for pattern in stays):
                 continue
             if name in self.named:
                 master = nn.Parameter(parameter.detach())
