@@ -3,9 +3,10 @@
 step      a GRPO step of 64 games of tic-tac-toe with about a million parameters, against the floor and TRL
 main-job  generation, update and imitation of the default run, against the same in bare PyTorch
 memory    what an update needs at its peak, by vocabulary and length of prompt
+long      rows of up to 16k tokens: time and memory beside TRL, and how they grow; estimates of memory
 gpu       tokens per second, parts of a step and memory at half a billion parameters, where there is CUDA
 
-Without a name: the first three.
+Without a name: the first four.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import torch
 
 from benchmarks.report import RESULTS, write
 
-TABLES = {"step": "step", "main-job": "main_job", "memory": "memory", "gpu": "gpu"}
+TABLES = {"step": "step", "main-job": "main_job", "memory": "memory", "long": "long", "gpu": "gpu"}
 """The module of each table, which is imported for that table alone: they take seconds."""
 GPU = "gpu"
 

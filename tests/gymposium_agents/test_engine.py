@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
 from gymposium.errors import GymposiumError
-from gymposium_agents.engines.transformers import TransformersEngine
+from gymposium_agents.caches import bytes_a_token
+from gymposium_agents.engines.transformers import GROWTH, TransformersEngine
+from gymposium_agents.forward import extend
 from gymposium_agents.loading import LoadedModel, load_model
 from gymposium_agents.tokens import Completion, Policy, Sampling, TokenRequest
 
@@ -118,8 +122,46 @@ def test_scores_are_log_probabilities_at_the_temperature(tiny: LoadedModel) -> N
         engine.score(pairs, temperature=0.0)
 
 
-def test_many_requests_are_cut_into_parts(tiny: LoadedModel, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = tiny.engine().generate(requests(tiny, PROMPTS * 8), Sampling(1.0, 3))
-    monkeypatch.setattr("gymposium_agents.engines.transformers.TOKEN_BUDGET", 100)
-    parts = tiny.engine().generate(requests(tiny, PROMPTS * 8), Sampling(1.0, 3))
+def limited(tiny: LoadedModel, tokens: int) -> TransformersEngine:
+    """An engine that never stops a reply, whose batches may cache this number of tokens."""
+    size = tokens * bytes_a_token(tiny.model.config, tiny.model.dtype)
+    return TransformersEngine(tiny.model, stops=frozenset(), pad=tiny.pad, cache_bytes=size)
+
+
+def passes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The number of tokens in the cache after each pass that extends a batch."""
+    cached: list[int] = []
+
+    def noting(model: Any, batch: Any, *others: Any) -> Any:
+        logits = extend(model, batch, *others)
+        cached.append(batch.mask.numel())
+        return logits
+
+    monkeypatch.setattr("gymposium_agents.engines.transformers.extend", noting)
+    return cached
+
+
+def test_a_batch_that_outgrows_its_memory_puts_replies_aside(
+    tiny: LoadedModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, tokens = Sampling(1.0, 40), 400
+    whole = limited(tiny, 10**6).generate(requests(tiny, PROMPTS * 4), asked)
+    cached = passes(monkeypatch)
+    parts = limited(tiny, tokens).generate(requests(tiny, PROMPTS * 4), asked)
     assert [c.ids for c in parts] == [c.ids for c in whole]
+    for part, other in zip(parts, whole, strict=True):
+        assert part.logprobs == pytest.approx(other.logprobs, abs=1e-5)
+    assert 0.5 * tokens < max(cached) <= tokens
+    assert len(cached) > 39  # the passes of one batch
+
+
+def test_room_for_long_replies_is_not_taken_in_advance(tiny: LoadedModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replies that turn out short are all sampled in one batch, however long they might have been."""
+    cached = passes(monkeypatch)
+    longest = max(len(request.prompt) for request in requests(tiny, PROMPTS))
+    engine = limited(tiny, (longest + GROWTH) * len(PROMPTS) * 4)
+    asked = [replace(request, watch=lambda token: True) for request in requests(tiny, PROMPTS * 4)]
+    assert {len(c.ids) for c in engine.generate(asked, Sampling(1.0, 900))} == {1}
+    assert cached == []
+    engine.generate(requests(tiny, PROMPTS * 4), Sampling(1.0, 3))
+    assert len(cached) == 2

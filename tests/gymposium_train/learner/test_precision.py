@@ -89,9 +89,7 @@ def test_as_many_move_in_the_cold_start(model_directory: Path, rate: float) -> N
     assert shares[1] == pytest.approx(shares[0], abs=0.01)
 
 
-def test_a_16_bit_model_is_learned_in_float32(
-    model_directory: Path, tmp_path: Path, rows: list[Row]
-) -> None:
+def test_a_16_bit_model_is_learned_in_float32(model_directory: Path, tmp_path: Path, rows: list[Row]) -> None:
     """For any number type of the file's weights and of the computation."""
     for precision in PRECISIONS:
         loaded = load_model(model_directory, dtype=torch.bfloat16)

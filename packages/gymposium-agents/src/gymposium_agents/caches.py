@@ -1,4 +1,4 @@
-"""Key-value caches with preallocated memory, for sampling.
+"""Key-value caches with preallocated memory, for sampling, and the memory that they take.
 
 The keys and values of a new token are written behind the others; transformers' `DynamicCache` copies the whole cache
 for each token. Gradients do not flow through these caches, because memory is written in place.
@@ -6,12 +6,38 @@ for each token. Gradients do not flow through these caches, because memory is wr
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor
 from transformers.cache_utils import Cache, DynamicLayer
+
+CACHE_SHARE = 0.25
+"""Share of a device's memory that the keys and values of one batch may take."""
+
+
+def device_memory(device: torch.device) -> int:
+    """The memory in bytes of a GPU, or of this machine as far as this process may use it (its control group)."""
+    if device.type == "cuda":
+        return int(torch.cuda.get_device_properties(device).total_memory)
+    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    limit = Path("/sys/fs/cgroup/memory.max")
+    text = limit.read_text(encoding="ascii").strip() if limit.is_file() else "max"
+    return machine if text == "max" else min(machine, int(text))
+
+
+def bytes_a_token(architecture: Any, dtype: torch.dtype) -> int:
+    """The memory in bytes of the keys and values of one token, in all layers of an architecture (a transformers
+    config)."""
+    config = architecture.get_text_config(decoder=True)
+    heads = config.num_attention_heads
+    size = getattr(config, "head_dim", None) or config.hidden_size // heads
+    keys = getattr(config, "num_key_value_heads", None) or heads
+    return 2 * int(config.num_hidden_layers * keys * size) * dtype.itemsize
 
 
 class RoomyLayer(DynamicLayer):  # type: ignore[no-untyped-call]

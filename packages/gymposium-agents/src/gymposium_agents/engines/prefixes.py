@@ -23,6 +23,8 @@ from gymposium_agents.tokens import Policy
 
 BLOCK = 32
 """Number of tokens in a block."""
+PASS_TOKENS = 65_536
+"""Maximum number of tokens in a pass that prefills several prompts."""
 FEW = 4
 """Largest number of prompts of a batch in which single prompts are cached as well, because the next turn of the same
 match may begin with one."""
@@ -48,7 +50,9 @@ def plan(prompts: Sequence[Tokens], capacity: int) -> list[Group]:
         if prefix > room:
             prefix = 0
         room -= prefix
-        groups += [Group(alike, prefix) for alike in of_like_length(part, len)]
+        for alike in of_like_length(part, len):
+            size = max(1, PASS_TOKENS // len(alike[-1]))
+            groups += [Group(alike[first : first + size], prefix) for first in range(0, len(alike), size)]
     return groups
 
 

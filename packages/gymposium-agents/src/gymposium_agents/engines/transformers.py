@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,16 +12,19 @@ from typing import Any
 import torch
 
 from gymposium.errors import GymposiumError
+from gymposium_agents.caches import CACHE_SHARE, bytes_a_token, device_memory
 from gymposium_agents.engines.adapters import Adapters
 from gymposium_agents.engines.ending import Calls
 from gymposium_agents.engines.prefixes import PrefixCache
 from gymposium_agents.forward import Fill, Prefilled, Tokens, chunked, completion_logits, extend
 from gymposium_agents.tokens import Completion, Policy, Sampling, TokenRequest
 
-TOKEN_BUDGET = 65_536
-"""Maximum number of tokens in a batch: prompts and the replies to be sampled."""
+SCORED_TOKENS = 65_536
+"""Maximum number of tokens in a pass that scores completions."""
 LOGIT_BUDGET = 2**26
 """Maximum number of logits computed at once; a vocabulary can have 150,000 entries."""
+GROWTH = 256
+"""Maximum number of tokens for which a batch gets memory ahead of them."""
 PREFIX_TOKENS = 8_192
 """Maximum number of tokens of shared prefixes whose keys and values are cached."""
 
@@ -31,9 +35,12 @@ class TransformersEngine:
     Requests with the same tokens so far share one forward pass: equal prompts are prefilled once, and equal beginnings
     of completions are continued once. A prefix of many prompts is prefilled once for each set of weights (`prefixes`).
 
+    The keys and values of a batch take a limited memory. It grows as the replies do; if it reaches the limit, some of
+    the replies are put aside and go on when the others are done.
+
     Equal requests in the same order give equal completions to the bit, whatever was asked before: on a CPU with the
-    same number of threads, and on a GPU whose kernels are deterministic. In another batch a log-probability may differ
-    by rounding (1e-6 in float32), and so may a token that was drawn that close to another.
+    same number of threads, and on a GPU whose kernels are deterministic, with as much memory. In another batch a
+    log-probability may differ by rounding (1e-6 in float32), and so may a token that was drawn that close to another.
 
     A learner may share the model, because each call leaves it unchanged. `policy` names the weights that the model
     comes with: those of its active adapter, or its own if it has no adapter.
@@ -47,11 +54,17 @@ class TransformersEngine:
         pad: int,
         policy: Policy | None = None,
         prefix_tokens: int = PREFIX_TOKENS,
+        cache_bytes: int | None = None,
     ) -> None:
+        """`cache_bytes` limits the memory of the keys and values of a batch, by default to `CACHE_SHARE` of the
+        device's memory."""
         self.stops, self.pad = stops, pad
         self._adapters = Adapters(model, policy)
         self._policy = self._adapters.own
         self._prefixes = PrefixCache(prefix_tokens)
+        if cache_bytes is None:
+            cache_bytes = int(CACHE_SHARE * device_memory(model.device))
+        self._cached_tokens = cache_bytes // bytes_a_token(model.config, model.dtype)
         self.context = int(model.config.get_text_config(decoder=True).max_position_embeddings)
         """The largest number of tokens of a prompt and its completion together."""
         self._calls = Calls()  # in the `streaming` schedule two players of one model may ask at once, from two threads
@@ -117,17 +130,20 @@ class TransformersEngine:
                     f"A prompt of {len(request.prompt)} tokens leaves no room for a reply in a context of "
                     f"{self.context}. Take a shorter context (last-K or state), or a model with a longer one."
                 )
-        completions: dict[int, Completion] = {}
-        by_policy: dict[Policy, list[int]] = {}
-        for i, request in enumerate(requests):
-            by_policy.setdefault(self._policy if request.policy is None else request.policy, []).append(i)
-        for policy, places in by_policy.items():
+        by_policy: dict[Policy, list[_Reply]] = {}
+        replies = [_Reply(request, self._room(request, sampling)) for request in requests]
+        for reply in replies:
+            policy = self._policy if reply.request.policy is None else reply.request.policy
+            by_policy.setdefault(policy, []).append(reply)
+        for policy, mine in by_policy.items():
             with self._answering(policy) as (model, fill):
-                for part in self._parts([requests[i] for i in places], sampling.max_tokens):
-                    batch = [places[n] for n in part]
-                    sampled = self._sample(model, fill, policy, [requests[i] for i in batch], sampling)
-                    completions.update(zip(batch, sampled, strict=True))
-        return [completions[i] for i in range(len(requests))]
+                waiting = sorted(mine, key=lambda reply: reply.request.prompt)
+                while waiting:
+                    batch, waiting = self._first_batch(waiting)
+                    waiting = self._sample(model, fill, batch, sampling) + waiting
+            for reply in mine:
+                reply.policy = policy
+        return [reply.completion() for reply in replies]
 
     def score(
         self, pairs: Sequence[tuple[Tokens, Tokens]], *, temperature: float = 1.0, policy: Policy | None = None
@@ -139,7 +155,7 @@ class TransformersEngine:
         unique = list(dict.fromkeys(pairs))
         by_pair: dict[tuple[Tokens, Tokens], tuple[float, ...]] = {}
         with self._answering(self._policy if policy is None else policy) as (model, fill):
-            for chunk in chunked(unique, TOKEN_BUDGET, max(1, LOGIT_BUDGET // _vocabulary(model))):
+            for chunk in chunked(unique, SCORED_TOKENS, max(1, LOGIT_BUDGET // _vocabulary(model))):
                 self._calls.go_on()
                 logits, tokens, _ = completion_logits(model, [unique[i] for i in chunk], self.pad, fill)
                 scores = torch.log_softmax(logits / temperature, dim=-1).gather(-1, tokens[..., None])[..., 0]
@@ -154,54 +170,76 @@ class TransformersEngine:
         with self._calls.lock, self._adapters.answering(policy), torch.inference_mode():
             yield base_of(self.model), partial(self._prefixes.fill, policy)
 
-    def _sample(
-        self, model: Any, fill: Fill, policy: Policy, requests: list[TokenRequest], sampling: Sampling
-    ) -> list[Completion]:
-        batch, place = fill(model, list({r.prompt: None for r in requests}), self.pad, sampling.max_tokens)
-        node = [place[r.prompt] for r in requests]  # each request's row in the batch
-        room = [min(sampling.max_tokens, self.context - len(r.prompt)) for r in requests]
-        ids: list[list[int]] = [[] for _ in requests]
-        logprobs: list[list[float]] = [[] for _ in requests]
-        live = list(range(len(requests)))
-        stopped: set[int] = set()
+    def _room(self, request: TokenRequest, sampling: Sampling) -> int:
+        return min(sampling.max_tokens, self.context - len(request.prompt))
+
+    def _sample(self, model: Any, fill: Fill, replies: list[_Reply], sampling: Sampling) -> list[_Reply]:
+        """Sample the rest of these replies. Returns those that were put aside because the keys and values of all would
+        take more memory than `cache_bytes`: they go on later, behind the tokens that they have."""
+        most = max(reply.room - len(reply.ids) for reply in replies)
+        batch, place = fill(model, list({reply.tokens: None for reply in replies}), self.pad, min(most, GROWTH))
+        node = {id(reply): place[reply.tokens] for reply in replies}  # each reply's row in the batch
+        live, aside = replies, list[_Reply]()
         while True:
             self._calls.go_on()
-            tokens, scores = choose(batch, [node[i] for i in live], [requests[i] for i in live], sampling)
-            for i, token, logprob in zip(live, tokens, scores, strict=True):
-                ids[i].append(token)
-                logprobs[i].append(logprob)
-                watch = requests[i].watch
-                if token in self.stops or (watch is not None and watch(token)):
-                    stopped.add(i)
-            live = [i for i in live if i not in stopped and len(ids[i]) < room[i]]
+            rows = [node[id(reply)] for reply in live]
+            tokens, scores = choose(batch, rows, [reply.request for reply in live], sampling)
+            for reply, token, logprob in zip(live, tokens, scores, strict=True):
+                reply.add(token, logprob, self.stops)
+            live = [reply for reply in live if not reply.stopped and len(reply.ids) < reply.room]
             if not live:
-                break
-            nodes = sorted({(node[i], ids[i][-1]) for i in live})
+                return aside
+            nodes = sorted({(node[id(reply)], reply.ids[-1]) for reply in live})
+            while len(live) > 1 and len(nodes) * (batch.mask.shape[1] + 1) > self._cached_tokens:
+                half = len(live) // 2
+                live, aside = live[:half], live[half:] + aside
+                nodes = sorted({(node[id(reply)], reply.ids[-1]) for reply in live})
             index = {key: n for n, key in enumerate(nodes)}
-            for i in live:
-                node[i] = index[node[i], ids[i][-1]]
+            for reply in live:
+                node[id(reply)] = index[node[id(reply)], reply.ids[-1]]
             new = torch.tensor([[token] for _, token in nodes], device=batch.logits.device)
             extend(model, batch, [parent for parent, _ in nodes], new, torch.ones_like(new))
-        return [
-            Completion(tuple(ids[i]), tuple(logprobs[i]), "stop" if i in stopped else "length", policy)
-            for i in range(len(requests))
-        ]
 
-    def _parts(self, requests: Sequence[TokenRequest], max_tokens: int) -> list[list[int]]:
-        """Divide the requests into parts that fit the budgets, or hold a single request; returns their indices, with
-        equal prompts together. In the worst case each reply differs and needs the cache of its whole prompt, padded."""
+    def _first_batch(self, replies: list[_Reply]) -> tuple[list[_Reply], list[_Reply]]:
+        """The first of these replies, which are sampled together, and the others. Their prompts, padded, with room for
+        the next tokens, and the logits of one token of each fit into the budgets, or there is only one."""
         most = max(1, LOGIT_BUDGET // _vocabulary(self.model))
-        parts: list[list[int]] = [[]]
         longest = 0
-        for i in sorted(range(len(requests)), key=lambda i: requests[i].prompt):
-            length = len(requests[i].prompt) + max_tokens
-            size = len(parts[-1]) + 1
-            if parts[-1] and (size > most or size * max(longest, length) > TOKEN_BUDGET):
-                parts.append([])
-                longest = 0
-            parts[-1].append(i)
-            longest = max(longest, length)
-        return parts
+        for count, reply in enumerate(replies):
+            longest = max(longest, len(reply.tokens) + min(reply.room - len(reply.ids), GROWTH))
+            if count and (count >= most or (count + 1) * longest > self._cached_tokens):
+                return replies[:count], replies[count:]
+        return replies, []
+
+
+@dataclass(slots=True)
+class _Reply:
+    """A completion that is being sampled."""
+
+    request: TokenRequest
+    room: int
+    """Maximum number of tokens."""
+    policy: Policy | None = None
+    ids: list[int] = field(default_factory=list)
+    logprobs: list[float] = field(default_factory=list)
+    stopped: bool = False
+
+    @property
+    def tokens(self) -> Tokens:
+        """The prompt and the tokens so far."""
+        return (*self.request.prompt, *self.ids) if self.ids else self.request.prompt
+
+    def add(self, token: int, logprob: float, stops: frozenset[int]) -> None:
+        """Append a sampled token."""
+        self.ids.append(token)
+        self.logprobs.append(logprob)
+        watch = self.request.watch
+        self.stopped = token in stops or (watch is not None and watch(token))
+
+    def completion(self) -> Completion:
+        """What was sampled."""
+        assert self.policy is not None
+        return Completion(tuple(self.ids), tuple(self.logprobs), "stop" if self.stopped else "length", self.policy)
 
 
 def base_of(model: Any) -> Any:

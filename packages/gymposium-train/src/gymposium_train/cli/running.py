@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import typer
-from rich.table import Table
+from rich.table import Column, Table
 
 from gymposium.cli.json_output import print_json
 from gymposium.cli.resume import exit_code
@@ -107,14 +107,51 @@ def _show_results(run: RunDirectory) -> None:
     console.print(f"Report: {run.report}")
 
 
-def show_plan(config: TrainConfig, *, as_json: bool) -> None:
-    """Print the config as a file, with the outline of the run as comments."""
+def show_plan(config: TrainConfig, *, memory: bool = False, as_json: bool) -> None:
+    """Print the config as a file, with the outline of the run as comments, and with `memory` an estimate of it."""
     check(config, at_hand=False)
     config = of_small_model(config)
     planned = outline(config)
+    estimate = _memory(config) if memory else None
     if as_json:
-        print_json({"config": as_data(config), "outline": planned})
+        data = {"config": as_data(config), "outline": planned}
+        print_json(data if estimate is None else {**data, "memory": estimate.data})
         return
     comments = [f"# {name + ':':<12} {text}" for name, text in planned.items()]
     show(out(), "\n".join([*comments, "", as_toml(config).rstrip()]))
+    if estimate is not None:
+        out().print(estimate.table)
+        out().print(estimate.verdict, soft_wrap=True)
     note("Nothing was done. The settings make sense; models and engine are looked for when the run begins.")
+
+
+class _Estimate(NamedTuple):
+    """An estimate of a run's memory, as data and for people."""
+
+    data: dict[str, Any]
+    table: Table
+    verdict: str
+
+
+def _memory(config: TrainConfig) -> _Estimate:
+    from gymposium_train.run.fitting import fitted
+    from gymposium_train.run.memory import memory_of, saving  # imports torch, which takes seconds
+
+    chosen = fitted(config)
+    needed = memory_of(chosen)
+    table = Table(Column("memory", no_wrap=True), Column("GiB", justify="right"), box=None)
+    for name, size in {**needed.parts(), "peak": needed.total}.items():
+        table.add_row(name, f"{size / 2**30:.2f}")
+    settings = chosen.optimizer
+    layout = f"optimizer.layout={settings.rows_layout}, checkpointing={str(bool(settings.checkpointing)).lower()}"
+    verdict = f"In rows of up to {needed.row:,} tokens, with {layout}. The device has {needed.device / 2**30:.1f} GiB: "
+    data: dict[str, Any] = {**needed.parts(), "peak": needed.total, "device": needed.device, "row": needed.row}
+    data |= {"layout": settings.rows_layout, "checkpointing": bool(settings.checkpointing), "fits": needed.fits}
+    if needed.fits:
+        return _Estimate(data, table, f"{verdict}the run fits.")
+    found = next(saving(chosen), None)
+    data["would_fit"] = None if found is None else {"settings": found[0], "peak": found[1].total}
+    if found is None:
+        return _Estimate(data, table, f"{verdict}the run does not fit. Take a smaller model or a larger device.")
+    remedy = f"the run does not fit. It would with {found[0]} ({found[1].total / 2**30:.2f} GiB)."
+    return _Estimate(data, table, verdict + remedy)

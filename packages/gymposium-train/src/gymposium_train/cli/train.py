@@ -62,6 +62,10 @@ def command(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print all settings, as a config file, and what the run would do.")
     ] = False,
+    memory: Annotated[
+        bool,
+        typer.Option("--memory", help="With --dry-run: also estimate the memory, by part, and what would make it fit."),
+    ] = False,
     presets: Annotated[bool, typer.Option("--presets", help="List the presets.")] = False,
     executor: Annotated[
         str | None,
@@ -92,12 +96,15 @@ def command(
     gymposium train --game kuhn_poker --opponent mcts-50 --out runs/kuhn steps=40 evaluation.matches=500
     gymposium train --game tic_tac_toe --game kuhn_poker "reward=weighted(accuracy=1,efficiency=0.2)"
     gymposium train --preset openspiel-ppo-curriculum --dry-run > mine.toml
+    gymposium train --game tic_tac_toe --model Qwen/Qwen3-0.6B --dry-run --memory
     gymposium train mine.toml optimizer.learning_rate=1e-5 stages.0.promote=0.8
     gymposium train --resume runs/kuhn
     gymposium train mine.toml --executor ray --processes 4
     """
     if executor is None and (processes is not None or address is not None):
         raise BadOption("--processes and --address are for a cluster: add --executor ray.")
+    if memory and not dry_run:
+        raise BadOption("--memory is an estimate before a run: add --dry-run.")
     if presets:
         _list_presets(as_json=as_json)
         return
@@ -126,7 +133,7 @@ def command(
     options = [Override(path, value, option_name(path)) for path, value in shortcuts.items() if value is not None]
     config = config_of(preset, arguments or [], options)
     if dry_run:
-        show_plan(config, as_json=as_json)
+        show_plan(config, memory=memory, as_json=as_json)
     else:
         check_new(out_dir)
         do_run(config, out_dir, as_json=as_json)

@@ -134,9 +134,9 @@ def _model(config: TrainConfig) -> Iterator[Rule]:
         "load out.",
     )
     yield Rule(
-        config.optimizer.checkpointing and config.optimizer.layout == "shared",
+        config.optimizer.checkpointing is True and config.optimizer.layout == "shared",
         "optimizer.checkpointing = true: optimizer.layout=shared keeps the activations of common prefixes, which "
-        "checkpointing discards. Set layout=padded or packed, or checkpointing=false.",
+        "checkpointing discards. Set layout=packed, or checkpointing=false.",
     )
 
 

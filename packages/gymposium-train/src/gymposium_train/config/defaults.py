@@ -53,8 +53,6 @@ PRETRAINED: Mapping[str, Any] = MappingProxyType(
         "optimizer.learning_rate": 1e-4,
         "optimizer.epochs": 1,
         "optimizer.minibatches": 1,
-        "optimizer.layout": "padded",
-        "optimizer.checkpointing": True,
         "cold_start.steps": 0,
         "cold_start.learning_rate": 1e-5,
         "evaluation.matches": 200,

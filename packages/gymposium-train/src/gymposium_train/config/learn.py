@@ -122,11 +122,18 @@ class Optimizer(Settings):
     max_row: int | None = Field(default=None, ge=2)
     """Maximum length of a row in tokens. Longer rows are dropped and counted, never cut. The default is the model's
     context."""
-    layout: Literal["shared", "padded", "packed"] = "shared"
-    """Layout of rows in a forward pass. `shared`: common prefixes are computed once. `padded`: rows are padded to one
-    length. `packed`: rows are concatenated to one long row, except for architectures that would attend across them,
-    such as OPT, whose rows are padded. All give the same gradients."""
-    checkpointing: bool = False
-    """Whether to use gradient checkpointing, which takes less memory and more time. Not available with `shared`."""
+    layout: Literal["shared", "padded", "packed"] | None = None
+    """Layout of rows in a forward pass. `shared`: common prefixes are computed once. `packed`: rows are concatenated to
+    one long row, in which each attends to itself alone. `padded`: rows are padded to one length; architectures that
+    cannot be packed are padded, too. All give the same gradients. By default a run takes `shared` if that fits into
+    half of the memory, else `packed`; several processes take `packed`."""
+    checkpointing: bool | None = None
+    """Whether to use gradient checkpointing, which takes less memory and about a third more time. Not available with
+    `shared`. By default a run uses it if an update without it would not fit into half of the memory."""
     max_bad_steps: int = Field(default=5, ge=1)
     """Abort after this many consecutive non-finite gradients."""
+
+    @property
+    def rows_layout(self) -> Literal["shared", "padded", "packed"]:
+        """The value of `layout`, or `shared` if it is left out."""
+        return self.layout or "shared"

@@ -61,7 +61,7 @@ class ForwardPasses:
         """In a world of several processes, the model's parameters are sharded.
 
         Raises `GymposiumError` for an architecture that cannot be split into trunk and head."""
-        self._scorer = Scorer(model, pad, settings.layout, attention)
+        self._scorer = Scorer(model, pad, settings.rows_layout, attention)
         self.dtype: torch.dtype = model.dtype if hasattr(model, "peft_config") else compute_type(settings.precision)
         """The number type in which the model computes; with a LoRA, the type in which it was loaded."""
         self._layout, self._budget, self._temperature = self._scorer.layout, settings.token_budget, temperature

@@ -28,6 +28,7 @@ from gymposium_agents.engines.transformers import base_of
 from gymposium_agents.lora.saving import save_lora
 from gymposium_train.config import Optimizer
 from gymposium_train.config.model import Attention
+from gymposium_train.learner.checkpointing import checkpointing
 from gymposium_train.learner.critic import ValueHead
 from gymposium_train.learner.forward import ForwardPasses, ForwardResult
 from gymposium_train.learner.loss import Loss
@@ -63,10 +64,10 @@ class LocalLearner:
 
         Raises `GymposiumError` if no parameter is trainable, or if the model cannot be split into trunk and head, and
         `BadOption` for a layout that several processes cannot use."""
-        if world.size > 1 and settings.layout == "shared":
+        if world.size > 1 and settings.rows_layout == "shared":
             raise BadOption(
                 "optimizer.layout = shared: several processes must run the model equally often, and with this layout "
-                "that depends on the common prefixes in a process's rows. Set layout=padded or packed."
+                "that depends on the common prefixes in a process's rows. Set layout=packed."
             )
         self.model, self.settings, self.loss, self.world = model, settings, loss or Loss(), world
         learn_in_float32(model)
@@ -254,25 +255,10 @@ class LocalLearner:
 
     @contextmanager
     def _training(self) -> Iterator[None]:
-        """Clear the gradients, and turn on activation checkpointing inside the block if the settings say so. The modes
-        of the model are restored afterwards, because an engine may share it."""
+        """Clear the gradients, and turn on gradient checkpointing inside the block if the settings say so."""
         self._stepper.optimizer.zero_grad(set_to_none=True)
-        if not self.settings.checkpointing:
+        with checkpointing(base_of(self.model), enabled=bool(self.settings.checkpointing)):
             yield
-            return
-        base = base_of(self.model)
-        base.activation_checkpointing_enable({"use_reentrant": False})
-        # transformers reads the mode of each layer; the modules inside stay in eval mode, so there is no dropout
-        layers = [module for module in base.modules() if getattr(module, "gradient_checkpointing", False)]
-        modes = [layer.training for layer in layers]
-        for layer in layers:
-            layer.training = True
-        try:
-            yield
-        finally:
-            base.activation_checkpointing_disable()
-            for layer, mode in zip(layers, modes, strict=True):
-                layer.training = mode
 
     def _step(self, learning_rate: float, metrics: Metrics, what: Callable[[], dict[str, Any]]) -> None:
         rates = [learning_rate]

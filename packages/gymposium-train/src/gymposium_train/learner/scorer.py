@@ -40,15 +40,24 @@ class Scored(NamedTuple):
 class Scorer(nn.Module):
     """A causal language model whose head runs only at the places that are to be predicted."""
 
-    def __init__(self, model: Any, pad: int, layout: str, attention: Attention) -> None:
-        """Raises `GymposiumError` for an architecture that cannot be split into trunk and head."""
+    def __init__(self, model: Any, pad: int, layout: str, attention: Attention, *, check: bool = True) -> None:
+        """`check=False` is for models whose tensors have no numbers: what the architecture can do is taken for granted.
+
+        Raises `GymposiumError` for an architecture that cannot be split into trunk and head."""
         super().__init__()
         base = base_of(model)
         self._trunk, self._head, self._pad = Trunk(base), Head.of(base), pad
-        check_split(base, self._trunk, self._head)
-        self.layout = "padded" if layout == "packed" and not self._trunk.pack(attention) else layout
+        if check:
+            check_split(base, self._trunk, self._head)
+        packs = layout == "packed" and self._trunk.pack(attention, check=check)
+        self.layout = "padded" if layout == "packed" and not packs else layout
         """The layout that is used."""
         self.decoder, self.output = self._trunk.decoder, self._head.layer
+
+    @property
+    def vocabulary(self) -> int:
+        """V, the number of tokens."""
+        return self._head.vocabulary
 
     def forward(
         self,

@@ -59,16 +59,17 @@ class Trunk:
             inputs |= {"attention_mask": row.mask.to(ids.device), "packed": row}
         return self(**inputs).logits[0]
 
-    def pack(self, wanted: Attention) -> bool:
+    def pack(self, wanted: Attention, *, check: bool = True) -> bool:
         """Choose the kind of attention in packed rows: the wanted one, or `dense` if the architecture does not take
-        it. Returns whether the model then attends only within a sequence; OPT, for one, does not."""
+        it. Returns whether the model then attends only within a sequence; with `dense` OPT, for one, does not.
+        `check=False` takes that for granted."""
         self.attention = attention_for(self._model, wanted)
         if self.attention != "dense":
             install(self._model)
-            if self._keeps_apart():
+            if not check or self._keeps_apart():
                 return True
             self.attention = "dense"
-        return self._keeps_apart()
+        return not check or self._keeps_apart()
 
     @torch.no_grad()
     def _keeps_apart(self) -> bool:

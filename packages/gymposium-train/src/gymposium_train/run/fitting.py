@@ -21,6 +21,7 @@ from gymposium_train.config import TrainConfig
 from gymposium_train.config.play import SHORT
 from gymposium_train.config.small_model import of_small_model
 from gymposium_train.credit.protocol import Critic
+from gymposium_train.run.memory import with_layout
 from gymposium_train.settings import Settings
 
 MATCHES = 32
@@ -59,11 +60,15 @@ class _Measured(RandomPlayer):
 
 
 def fitted(config: TrainConfig) -> TrainConfig:
-    """The config with the settings that its games decide, where they are left out: `prompting.max_tokens`,
-    `prompting.on_illegal`, `cold_start.keep` and `credit.critic.scale`, and for a model that the run makes
-    `model.small.prose` and, with tools, `prompting.context`. Of games of free text without tools, which random players
-    cannot play, only `model.small.prose` follows."""
-    config = of_small_model(config)
+    """The config with the settings that its games and its model decide, where they are left out:
+    `prompting.max_tokens`, `prompting.on_illegal`, `cold_start.keep` and `credit.critic.scale`, and for a model that
+    the run makes `model.small.prose` and, with tools, `prompting.context`. Of games of free text without tools, which
+    random players cannot play, only `model.small.prose` follows. `optimizer.layout` and `optimizer.checkpointing`
+    follow from the model and the memory."""
+    return with_layout(_fitted_to_games(of_small_model(config)))
+
+
+def _fitted_to_games(config: TrainConfig) -> TrainConfig:
     games = [game for game in map(load_game, config.games) if game.spec.plays_at_random]
     prompting, critic = config.prompting, getattr(config.credit, "critic", None)
     left_out = [name for name in ("max_tokens", "on_illegal") if getattr(prompting, name) is None]

@@ -23,6 +23,7 @@ from gymposium_train.config.permitted import to_allow
 from gymposium_train.config.references import check_servable
 from gymposium_train.config.writing import as_data
 from gymposium_train.directory import RunDirectory
+from gymposium_train.learner.allocator import return_large_blocks
 from gymposium_train.live import view
 from gymposium_train.progress import interruption, say
 from gymposium_train.report import write_report
@@ -59,9 +60,14 @@ def resume_run(path: Path, callbacks: Sequence[Callback] = ()) -> RunDirectory:
 def _execute(directory: RunDirectory, config: TrainConfig, callbacks: Sequence[Callback], *, resumed: bool) -> None:
     """Do all stages of a run, with its loggers. After an error or a `KeyboardInterrupt` the run can be resumed."""
     say(f"Run directory: {directory.path}")
+    if config.model.name is not None and config.backend.kind == "local":
+        checkpointing = ", with checkpointing" if config.optimizer.checkpointing else ""
+        say(f"Layout of rows: {config.optimizer.rows_layout}{checkpointing}")
     transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     if config.model.name is None:
         torch.set_num_threads(1)  # a small model is slower with more threads
+    else:
+        return_large_blocks()
     checkpoints = complete_checkpoints(directory.checkpoints)
     loggers = make_loggers(
         config.loggers,

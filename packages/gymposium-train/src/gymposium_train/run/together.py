@@ -44,7 +44,7 @@ def check_processes(config: TrainConfig) -> None:
         Rule(
             config.optimizer.layout == "shared",
             "optimizer.layout = shared: all processes must run the model equally often, and with this layout that "
-            "depends on the common prefixes in a process's rows. Set layout=padded or packed.",
+            "depends on the common prefixes in a process's rows. Set layout=packed, or leave it out.",
         ),
         Rule(
             config.model.load == "4bit",

@@ -1,0 +1,28 @@
+"""Gradient checkpointing: activations inside a layer are computed again in the backward pass instead of being kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+@contextmanager
+def checkpointing(model: Any, *, enabled: bool = True) -> Iterator[None]:
+    """Let a transformers model checkpoint each layer inside the block. The modes of its modules are restored
+    afterwards, because an engine may share it."""
+    if not enabled:
+        yield
+        return
+    model.activation_checkpointing_enable({"use_reentrant": False})
+    # transformers reads the mode of each layer; the modules inside stay in eval mode, so there is no dropout
+    layers = [module for module in model.modules() if getattr(module, "gradient_checkpointing", False)]
+    modes = [layer.training for layer in layers]
+    for layer in layers:
+        layer.training = True
+    try:
+        yield
+    finally:
+        model.activation_checkpointing_disable()
+        for layer, mode in zip(layers, modes, strict=True):
+            layer.training = mode

@@ -1,0 +1,160 @@
+"""Estimates of the memory that learning takes, from the shapes of a model, without its weights.
+
+An update is run on fake tensors, which have shapes and no numbers, while the sizes of all tensors that exist at the
+same time are added up. So an estimate follows the architecture, the layout, checkpointing and the LoRA as they are, and
+takes about a second for any model. What is not seen is small: workspaces of kernels, the optimizer's temporary tensors,
+and what the allocator keeps (`gymposium_train.learner.allocator`).
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, cast
+
+import torch
+from torch import Tensor, nn
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from gymposium_agents.engines.transformers import base_of
+from gymposium_train.config.learn import Optimizer
+from gymposium_train.config.model import Attention
+from gymposium_train.learner.checkpointing import checkpointing
+from gymposium_train.learner.head import LOGIT_BYTES
+from gymposium_train.learner.layouts import TokenSequence, microbatches
+from gymposium_train.learner.scorer import Scorer
+
+NF4 = 0.53
+"""Bytes of a weight in 4 bits, with the scales of its block (Dettmers et al., 2023, QLoRA)."""
+MASTER, ADAMW = 4, 8
+"""Bytes of a trained weight in float32, and of AdamW's two moments of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class LearnerMemory:
+    """The memory of a learner in bytes, by part."""
+
+    weights: int
+    """All weights, in the number type of the computation and, where they are trained, in float32."""
+    gradients: int
+    """Gradients of the trained weights, in float32."""
+    optimizer: int
+    """AdamW's moments."""
+    activations: int
+    """What one micro-batch keeps for its backward pass, and temporary tensors."""
+    logits: int
+    """One piece of the logits."""
+    frozen: int
+    """The part of `weights` that is not trained."""
+    trained: int
+    """Number of trained weights."""
+
+    @property
+    def total(self) -> int:
+        """The peak of an update."""
+        return self.weights + self.gradients + self.optimizer + self.activations + self.logits
+
+
+def memory_of_learner(
+    make: Callable[[], Any],
+    settings: Optimizer,
+    *,
+    prompt: int,
+    reply: int,
+    attention: Attention = "auto",
+    four_bits: bool = False,
+) -> LearnerMemory:
+    """Estimate the memory of an update of micro-batches of `settings.token_budget` tokens, in rows of `prompt` tokens
+    with `reply` sampled ones behind them.
+
+    `make` makes the model, or the PEFT model, in the number type in which it computes; it is called with `meta` as the
+    default device. With `four_bits` the frozen linear layers but the output are counted in 4 bits."""
+    with torch.device("meta"):
+        model = make()
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        _as_if_on_cpu(model)
+        parameters = [*model.parameters()]
+        trained = [p for p in parameters if p.requires_grad]
+        for parameter in trained:
+            parameter.grad = torch.zeros_like(parameter)  # as of a micro-batch before
+        scorer = Scorer(model, 0, settings.rows_layout, attention, check=False)
+        sequences = [
+            TokenSequence((number, *[0] * (prompt + reply - 1)), tuple(range(prompt, prompt + reply)))
+            for number in range(max(1, settings.token_budget // (prompt + reply)))
+        ]
+        [batch, *_] = microbatches(sequences, settings.token_budget, scorer.layout)
+        with checkpointing(base_of(model), enabled=bool(settings.checkpointing)), _peak() as peak:
+            logprobs = scorer([sequences[i] for i in batch], 1.0, entropy=True).logprobs
+            assert logprobs is not None
+            logprobs.sum().backward()
+    count = sum(p.numel() for p in trained)
+    frozen = sum(p.numel() * p.element_size() for p in parameters if not p.requires_grad)
+    if four_bits:
+        output = model.get_output_embeddings()
+        layers = [m for m in model.modules() if isinstance(m, nn.Linear) and m is not output]
+        small = [layer.weight for layer in layers if not layer.weight.requires_grad]
+        frozen -= sum(int(weight.numel() * (weight.element_size() - NF4)) for weight in small)
+    copies = sum(p.numel() * p.element_size() for p in trained if p.dtype != torch.float32)
+    logits = min(LOGIT_BYTES, 8 * len(batch) * reply * scorer.vocabulary)
+    return LearnerMemory(
+        weights=frozen + copies + MASTER * count,
+        gradients=MASTER * count,
+        optimizer=ADAMW * count,
+        activations=max(0, peak() - logits),
+        logits=logits,
+        frozen=frozen,
+        trained=count,
+    )
+
+
+def _as_if_on_cpu(model: nn.Module) -> None:
+    """Replace all tensors of a module by fake ones on the CPU. Tied parameters stay tied."""
+    made: dict[Tensor, Tensor] = {}
+    for module in model.modules():
+        for name, parameter in module._parameters.items():
+            if parameter is not None:
+                if parameter not in made:
+                    made[parameter] = nn.Parameter(torch.empty_like(parameter, device="cpu"), parameter.requires_grad)
+                module._parameters[name] = cast(nn.Parameter, made[parameter])
+        for name, buffer in module._buffers.items():
+            if buffer is not None:
+                module._buffers[name] = torch.empty_like(buffer, device="cpu")
+
+
+class _Sizes(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Adds up the memory of the tensors that are made and still exist."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.peak = 0
+        self._now = 0
+        self._known: set[int] = set()
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        outputs = func(*args, **(kwargs or {}))
+        for output in outputs if isinstance(outputs, tuple | list) else (outputs,):
+            if isinstance(output, Tensor):
+                self._note(output.untyped_storage())
+        return outputs
+
+    def _note(self, storage: torch.UntypedStorage) -> None:
+        key, size = storage._cdata, storage.nbytes()
+        if key not in self._known:
+            self._known.add(key)
+            self._now += size
+            self.peak = max(self.peak, self._now)
+            weakref.finalize(storage, self._forget, key, size)
+
+    def _forget(self, key: int, size: int) -> None:
+        self._known.discard(key)
+        self._now -= size
+
+
+@contextmanager
+def _peak() -> Iterator[Callable[[], int]]:
+    """Yields a function that returns the largest memory, in bytes, that tensors made in the block had together."""
+    with _Sizes() as sizes:
+        yield lambda: sizes.peak

@@ -1,0 +1,210 @@
+"""The memory that a run needs on each device, by part, and the settings that follow from it where they are left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from transformers import AutoModelForCausalLM
+
+from gymposium.errors import GymposiumError
+from gymposium.games.registry import load_game
+from gymposium_agents.caches import CACHE_SHARE, bytes_a_token, device_memory
+from gymposium_agents.loading import load_chat, local_architecture
+from gymposium_agents.lora.attach import attach_lora
+from gymposium_agents.settings import form_of
+from gymposium_agents.small import small_config
+from gymposium_train.cold_start import RandomPlay, prompt_of
+from gymposium_train.config import TrainConfig
+from gymposium_train.config.reading import changed
+from gymposium_train.learner.loss import Loss
+from gymposium_train.learner.memory import LearnerMemory, memory_of_learner
+from gymposium_train.learner.precision import compute_type
+from gymposium_train.parallel.environment import processes
+
+COMFORTABLE = 0.5
+"""Share of a device's memory up to which a run keeps settings that save time."""
+FITS = 0.9
+"""Share of a device's memory in which a run fits."""
+LESSONS = 64
+"""Number of moves in random matches of each game, whose longest prompt is taken for the longest of the run."""
+TURNS = 4
+"""Number of turns of a match, where only the number of decisions in a step is given."""
+SAVING = (
+    ("optimizer.checkpointing=true", "optimizer.layout=packed"),
+    ("optimizer.token_budget=1024",),
+    ("optimizer.precision=bf16",),
+    ("model.tune=lora",),
+    ("model.load=4bit",),
+)
+"""Changes of settings that take less memory, those that cost least first."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunMemory:
+    """The memory in bytes that a run needs at most on one device, by part."""
+
+    learner: LearnerMemory
+    reference: int
+    """The copy of the trained weights for the KL penalty."""
+    engine: int
+    """The weights of an engine in this process that has a model of its own."""
+    cache: int
+    """Keys and values of the matches that are played at once."""
+    row: int
+    """Number of tokens of the longest row."""
+    device: int
+    """The memory of the device."""
+
+    @property
+    def total(self) -> int:
+        """The peak: the learner updates, or the engine plays."""
+        learner = self.learner
+        resting = learner.weights + learner.gradients + learner.optimizer + self.reference + self.engine
+        return resting + max(learner.activations + learner.logits, self.cache)
+
+    @property
+    def fits(self) -> bool:
+        return self.total <= FITS * self.device
+
+    def parts(self) -> dict[str, int]:
+        """The parts by name, as they are shown."""
+        learner = self.learner
+        return {
+            "weights": learner.weights + self.reference + self.engine,
+            "gradients": learner.gradients,
+            "optimizer": learner.optimizer,
+            "activations": learner.activations,
+            "logits": learner.logits,
+            "cache": self.cache,
+        }
+
+
+def memory_of(config: TrainConfig) -> RunMemory:
+    """Estimate the memory that the reinforcement learning of a config needs on each of its devices.
+
+    Raises `GymposiumError` if the model is not on this machine."""
+    architecture = _architecture(config)
+    context = int(architecture.get_text_config(decoder=True).max_position_embeddings)
+    limit = min(config.optimizer.max_row or context, context)
+    reply = min(config.prompting.room, limit - 1)
+    row = min(_longest_prompt(config) + reply, limit)
+    dtype = compute_type(config.optimizer.precision)
+
+    def make() -> Any:
+        model: Any = AutoModelForCausalLM.from_config(  # type: ignore[no-untyped-call]
+            architecture, dtype=dtype, trust_remote_code=config.model.trust_remote_code
+        )
+        if config.model.tune == "full":
+            return model
+        lora = config.model.lora
+        return attach_lora(model, rank=lora.rank, alpha=lora.alpha, seed=0, targets=lora.targets)
+
+    learner = memory_of_learner(
+        make,
+        config.optimizer,
+        prompt=row - reply,
+        reply=reply,
+        attention=config.model.attention,
+        four_bits=config.model.load == "4bit",
+    )
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    memory, rollout = device_memory(device), config.rollout
+    groups = rollout.groups or max(1, rollout.decisions // (TURNS * rollout.group_size))
+    cache = groups * rollout.group_size * row * bytes_a_token(architecture, dtype)
+    played = learner.trained * dtype.itemsize  # as the engine holds the weights that are trained
+    return RunMemory(
+        learner=learner,
+        reference=played if Loss.of(config).needs_reference else 0,
+        engine=learner.frozen + played if config.engine.kind == "own" else 0,
+        cache=min(cache, int(CACHE_SHARE * memory)) if config.engine.kind in ("own", "shared") else 0,
+        row=row,
+        device=memory,
+    )
+
+
+def saving(config: TrainConfig) -> Iterator[tuple[str, RunMemory]]:
+    """Settings that let a run fit that does not, each with what it then needs: first each alone, and if none is
+    enough, all together, up to the first that are."""
+    tried = [(" ".join(names), names) for names in SAVING if _changes(config, names)]
+    for text, names in tried:
+        if (memory := memory_of(changed(config, *names))).fits:
+            yield text, memory
+            return
+    for count in range(2, len(tried) + 1):
+        together = [name for _, names in tried[:count] for name in names]
+        if (memory := memory_of(changed(config, *together))).fits:
+            yield " ".join(together), memory
+            return
+
+
+def with_layout(config: TrainConfig) -> TrainConfig:
+    """The config with `optimizer.layout` and `optimizer.checkpointing` chosen, where they are left out: what takes the
+    least time of what fits comfortably. Small models and models that are not on this machine are not looked at."""
+    layout, checkpointing = config.optimizer.layout, config.optimizer.checkpointing
+    if None not in (layout, checkpointing):
+        return config
+    several = processes() > 1
+    choices = [
+        (choice, kept)
+        for choice, kept in (("shared", False), ("packed", False), ("packed", True))
+        if layout in (None, choice) or (layout == "padded" and choice == "packed")
+        if checkpointing in (None, kept)
+        if not (several and choice == "shared")
+    ] or [(layout or "packed", bool(checkpointing))]
+    *first, last = [
+        config.model_copy(
+            update={
+                "optimizer": config.optimizer.model_copy(update={"layout": layout or choice, "checkpointing": kept})
+            }
+        )
+        for choice, kept in choices
+    ]
+    name = config.model.name
+    if name is None or config.backend.kind != "local":
+        return [*first, last][0]
+    if local_architecture(name, config.model.trust) is None:
+        return last
+    fitting = (chosen for chosen in first if _is_comfortable(memory_of(chosen)))
+    return next(fitting, last)
+
+
+def _is_comfortable(needed: RunMemory) -> bool:
+    return needed.total <= COMFORTABLE * needed.device
+
+
+def _changes(config: TrainConfig, overrides: tuple[str, ...]) -> bool:
+    """Whether these settings differ from the config's and may be set."""
+    try:
+        return changed(config, *overrides) != config
+    except GymposiumError:  # such as 4 bits with all weights trained
+        return False
+
+
+def _architecture(config: TrainConfig) -> Any:
+    model = config.model
+    if model.name is None:
+        return small_config(model.small, model.small.tokens)
+    if (architecture := local_architecture(model.name, model.trust)) is None:
+        raise GymposiumError(
+            f"{model.name} is not on this machine, so its memory cannot be estimated. Download it, or name a directory."
+        )
+    return architecture
+
+
+def _longest_prompt(config: TrainConfig) -> int:
+    """The number of tokens of the longest prompt in random matches of the games. For the small model of a run, which
+    has no tokenizer yet, and for games that cannot be played at random, it is that of `optimizer.token_budget`."""
+    games = [game for game in map(load_game, config.games) if game.spec.plays_at_random]
+    name, prompting = config.model.name, config.prompting
+    if name is None or not games:
+        return config.optimizer.token_budget
+    chat = load_chat(name, thinking=prompting.thinking, trust=config.model.trust)
+    form = form_of(prompting.reply)
+    plays = (
+        RandomPlay(game, prompting.prompt, form, seed=config.seed, tag="memory", context=prompting.context, keep="all")
+        for game in games
+    )
+    return max(len(prompt_of(lesson, chat)) for play in plays for lesson in play.lot(LESSONS))
