@@ -257,7 +257,7 @@ def estimated(how: dict[str, Any]) -> dict[str, float]:
 
     def make() -> Any:
         made = model(vocabulary, size, tied=True)
-        return attach_lora(made.to(dtype), rank=32, alpha=64, seed=0) if lora else made
+        return attach_lora(made.to(dtype), rank=32, alpha=64, seed=0).to(dtype) if lora else made.to(dtype)
 
     return_large_blocks()
     guess = memory_of_learner(make, settings, prompt=prompt, reply=64).total / 2**20

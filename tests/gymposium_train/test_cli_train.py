@@ -97,6 +97,20 @@ def test_a_dry_run_says_what_would_be_done_and_does_nothing(tmp_path: Path, mode
     assert not where.exists()
 
 
+def test_a_dry_run_estimates_the_memory_by_part(model_directory: Path) -> None:
+    asked = ("--game", "tic_tac_toe", "--model", model_directory, "--dry-run", "--memory", "prompting.reply=move")
+    shown = gymposium(*asked)
+    assert shown.exit_code == 0, shown.output
+    for part in ("weights", "gradients", "optimizer", "activations", "logits", "cache", "peak"):
+        assert f" {part} " in shown.stdout
+    assert "the run fits." in shown.stdout
+    memory = json.loads(gymposium(*asked, "--json").stdout)["memory"]
+    resting = memory["weights"] + memory["gradients"] + memory["optimizer"]
+    assert memory["peak"] == resting + max(memory["activations"] + memory["logits"], memory["cache"])
+    assert (memory["layout"], memory["checkpointing"], memory["fits"]) == ("shared", False, True)
+    assert "add --dry-run" in refused("--game", "tic_tac_toe", "--memory")
+
+
 def test_a_dry_run_shows_the_small_model_that_the_games_need() -> None:
     told = json.loads(gymposium("--game", "mail", "--dry-run", "--json").stdout)
     assert (told["config"]["model"]["small"]["prose"], told["config"]["prompting"]["context"]) == (True, "full")

@@ -102,7 +102,7 @@ def test_a_setting_without_a_value_and_a_config_without_its_model_go_back_to_the
 def test_tables_of_python_are_completed_and_left_as_they_are() -> None:
     mine = Optimizer(epochs=3)
     named = TrainConfig(games=("tic_tac_toe",), model=NAMED.model, optimizer=mine, prompting=Prompting(max_tokens=9))
-    assert (named.optimizer.epochs, named.optimizer.learning_rate, named.optimizer.layout) == (3, 1e-4, "padded")
+    assert (named.optimizer.epochs, named.optimizer.learning_rate, named.rollout.groups) == (3, 1e-4, 16)
     assert (named.prompting.max_tokens, named.prompting.reply) == (9, "tags")
     assert mine == Optimizer(epochs=3)
     assert TrainConfig(games=("tic_tac_toe",), optimizer=named.optimizer).optimizer == mine

@@ -64,7 +64,10 @@ GAE = "credit.kind=gae"
         (("engine.kind=vllm", "model.tune=full"), "engine.kind = vllm: the engine is handed an adapter"),
         (("engine.staleness=1",), "engine.staleness = 1: with engine.kind=shared"),
         (("engine.schedule=streaming",), "engine.schedule = streaming: with engine.kind=shared"),
-        (("optimizer.checkpointing=true",), "optimizer.checkpointing = true: optimizer.layout=shared"),
+        (
+            ("optimizer.checkpointing=true", "optimizer.layout=shared"),
+            "optimizer.checkpointing = true: optimizer.layout=shared",
+        ),
         (("prompting.on_illegal=retry(2)",), "a reply that was not played would share the credit"),
         (("prompting.on_illegal=random",), "a reply that was not played would share the credit"),
         (("prompting.on_illegal=shrug",), "prompting.on_illegal: on_illegal='shrug' is not a policy"),

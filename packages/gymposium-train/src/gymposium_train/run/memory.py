@@ -100,7 +100,8 @@ def memory_of(config: TrainConfig) -> RunMemory:
         if config.model.tune == "full":
             return model
         lora = config.model.lora
-        return attach_lora(model, rank=lora.rank, alpha=lora.alpha, seed=0, targets=lora.targets)
+        tuned = attach_lora(model, rank=lora.rank, alpha=lora.alpha, seed=0, targets=lora.targets)
+        return tuned.to(dtype)  # PEFT makes adapters in float32
 
     learner = memory_of_learner(
         make,
@@ -144,7 +145,7 @@ def with_layout(config: TrainConfig) -> TrainConfig:
     """The config with `optimizer.layout` and `optimizer.checkpointing` chosen, where they are left out: what takes the
     least time of what fits comfortably. Small models and models that are not on this machine are not looked at."""
     layout, checkpointing = config.optimizer.layout, config.optimizer.checkpointing
-    if None not in (layout, checkpointing):
+    if None not in (layout, checkpointing) or config.backend.kind != "local":
         return config
     several = processes() > 1
     choices = [
@@ -163,7 +164,7 @@ def with_layout(config: TrainConfig) -> TrainConfig:
         for choice, kept in choices
     ]
     name = config.model.name
-    if name is None or config.backend.kind != "local":
+    if name is None:
         return [*first, last][0]
     if local_architecture(name, config.model.trust) is None:
         return last
