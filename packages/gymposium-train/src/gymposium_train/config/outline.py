@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gymposium.games.registry import load_game
+from gymposium_agents.sources import title_of
 from gymposium_train.config.backend_checks import backend_checks
 from gymposium_train.config.measure import IN_WORDS, ColdStart
 from gymposium_train.config.model import Model
@@ -92,9 +93,16 @@ def model_here(config: TrainConfig) -> dict[str, str]:
         return {"model": f"{model.name}, which is not on this machine: it is looked for on the hub", "trained": trained}
     loaded = ", loaded in 4 bits" if model.load == "4bit" else ""
     return {
-        "model": f"{model.name or 'a small one, made on the spot'}, {counts[0]:,} parameters{loaded}",
+        "model": f"{_called(model)}, {counts[0]:,} parameters{loaded}",
         "trained": f"{trained}, {counts[1]:,} parameters",
     }
+
+
+def _called(model: Model) -> str:
+    if model.name is None:
+        return "a small one, made on the spot"
+    title = title_of(model.name)
+    return model.name if title is None else f"{title} in {model.name}"
 
 
 def _small_counts(model: Model) -> tuple[int, int]:

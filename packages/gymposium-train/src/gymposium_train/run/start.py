@@ -14,6 +14,7 @@ from gymposium.cli.resume import command_line
 from gymposium.games.registry import load_game
 from gymposium.loggers.make import close_loggers, make_loggers
 from gymposium.loggers.protocol import LoggerStart
+from gymposium_agents.sources import title_of
 from gymposium_train.backends.models import chat_of, player_from, untaught
 from gymposium_train.callbacks import Callback
 from gymposium_train.checkpoints import complete_checkpoints, step_of
@@ -62,6 +63,7 @@ def _execute(directory: RunDirectory, config: TrainConfig, callbacks: Sequence[C
     say(f"Run directory: {directory.path}")
     if config.model.name is not None and config.backend.kind == "local":
         checkpointing = ", with checkpointing" if config.optimizer.checkpointing else ""
+        say(f"Model: {title_of(config.model.name) or config.model.name}")
         say(f"Layout of rows: {config.optimizer.rows_layout}{checkpointing}")
     transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     if config.model.name is None:

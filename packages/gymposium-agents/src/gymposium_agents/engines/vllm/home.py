@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from gymposium.errors import GymposiumError
+from gymposium_agents.user_data import data_directory
 
 HOME_VARIABLE = "GYMPOSIUM_ENGINE_HOME"
 
@@ -71,5 +72,4 @@ def engine_home(directory: Path | None = None) -> EngineHome:
     user's data directory ($XDG_DATA_HOME, ~/.local/share)."""
     if named := directory or os.environ.get(HOME_VARIABLE):
         return EngineHome(Path(named).expanduser().absolute())
-    data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
-    return EngineHome(data / "gymposium" / "engines" / "vllm")
+    return EngineHome(data_directory() / "engines" / "vllm")

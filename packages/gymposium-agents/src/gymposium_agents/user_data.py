@@ -1,0 +1,11 @@
+"""The user's data directory, in which commands install what they fetch."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def data_directory() -> Path:
+    """gymposium in $XDG_DATA_HOME, by default in ~/.local/share."""
+    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "gymposium"
