@@ -45,6 +45,10 @@ def test_what_is_given_stays(given: tuple[str, ...]) -> None:
 def test_a_named_model_keeps_its_prompts() -> None:
     named = fit("leduc_poker", given=("model.name=some/model",))
     assert (named.prompting.max_tokens, named.prompting.on_illegal) == (512, "forfeit")
+    bare = fit("leduc_poker", given=("model.name=some/model", "prompting.reply=move"))
+    assert bare.prompting.max_tokens == 24
+    thinking = fit("mail", given=("model.name=some/model", "prompting.reply=tools", "prompting.thinking=true"))
+    assert thinking.prompting.max_tokens == 512
     assert named.credit.critic.scale is not None
     named = fit("mail", given=("model.name=some/model", "prompting.context=state"))
     assert (named.prompting.context, named.model.small.prose) == ("state", None)

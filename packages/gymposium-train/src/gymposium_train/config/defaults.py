@@ -39,6 +39,7 @@ def _as_asked(player: PlayerSettings) -> dict[str, Any]:
 PRETRAINED: Mapping[str, Any] = MappingProxyType(
     {
         **_as_asked(PlayerSettings()),
+        "prompting.max_tokens": None,  # it follows from the form of the replies
         "prompting.on_illegal": "forfeit",
         "steps": 100,
         "model.tune": "lora",
@@ -74,8 +75,9 @@ def defaults(model: Model) -> dict[str, Any]:
     if model.name is None:
         return {}
     directory = Path(model.name)
-    asked = {**_as_asked(PlayerSettings.beside(directory)), "cold_start.steps": 0}
-    if (directory / PlayerSettings.FILE).is_file() and _is_small(directory):
+    has_player = (directory / PlayerSettings.FILE).is_file()
+    asked = {**(_as_asked(PlayerSettings.beside(directory)) if has_player else {}), "cold_start.steps": 0}
+    if has_player and _is_small(directory):
         return asked
     all_weights = model.tune == "full" and "tune" in model.model_fields_set
     rate = {"optimizer.learning_rate": ALL_WEIGHTS} if all_weights else {}

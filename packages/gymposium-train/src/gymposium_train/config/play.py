@@ -31,7 +31,8 @@ class Prompting(Settings):
     """Whether the model thinks before it replies, if its chat template supports that."""
     max_tokens: int | None = Field(default=None, ge=1)
     """Maximum length of a reply in tokens. A longer one is cut off and counts as failed. By default a run takes 24, or
-    more if a game has longer moves."""
+    more if a game has longer moves; and 512 for a named model whose replies may have other text than a move or calls
+    (`reply`, `thinking`)."""
     temperature: float = Field(default=1.0, gt=0.0)
     """Sampling temperature of the rollouts. Evaluation is greedy."""
     on_illegal: str | None = None

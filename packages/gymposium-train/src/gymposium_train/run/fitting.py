@@ -15,7 +15,7 @@ from gymposium.players.protocol import Ask, Reply
 from gymposium.players.random import RandomPlayer
 from gymposium.reading import Reader
 from gymposium.tools import move_of
-from gymposium_agents.settings import form_of
+from gymposium_agents.settings import TOOLS, PlayerSettings, form_of
 from gymposium_train.cold_start import read_chats
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.play import SHORT
@@ -69,6 +69,7 @@ def fitted(config: TrainConfig) -> TrainConfig:
 
 
 def _fitted_to_games(config: TrainConfig) -> TrainConfig:
+    config = _with_room_to_think(config)
     games = [game for game in map(load_game, config.games) if game.spec.plays_at_random]
     prompting, critic = config.prompting, getattr(config.credit, "critic", None)
     left_out = [name for name in ("max_tokens", "on_illegal") if getattr(prompting, name) is None]
@@ -94,6 +95,16 @@ def _fitted_to_games(config: TrainConfig) -> TrainConfig:
         scaled = critic.model_copy(update={"scale": rounded(spread)})
         changed["credit"] = config.credit.model_copy(update={"critic": scaled})
     return config.model_copy(update=changed)
+
+
+def _with_room_to_think(config: TrainConfig) -> TrainConfig:
+    """The config with room for other text in the replies of a named model, if they may have some."""
+    prompting = config.prompting
+    bare = prompting.reply in ("move", TOOLS) and not prompting.thinking and config.games
+    if config.model.name is None or prompting.max_tokens is not None or bare:
+        return config
+    roomy = prompting.model_copy(update={"max_tokens": PlayerSettings().max_tokens})
+    return config.model_copy(update={"prompting": roomy})
 
 
 def _longest_in(config: TrainConfig) -> int:
