@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import torch
 from transformers import AutoConfig, AutoTokenizer
@@ -37,9 +38,8 @@ def merge_lora(model: str | Path, adapter: str | Path, out: str | Path, *, trust
             f"would be lost in part. Merge into the model as it was before it was quantized, or serve the adapter "
             f"beside the quantized one."
         )
-    base = load_weights(model, trust, dtype=torch.float32)
     files = adapter_directory(adapter)
-    merged = load_lora(base, files).merge_and_unload(safe_merge=True)
+    merged = merged_model(model, files, trust=trust)
     with whole_directory(out) as staging:
         merged.to(config.dtype or torch.float32).save_pretrained(staging)
         tokenizer.save_pretrained(staging)
@@ -47,3 +47,10 @@ def merge_lora(model: str | Path, adapter: str | Path, out: str | Path, *, trust
         if settings is not None:
             shutil.copyfile(settings, staging / PLAYER)
     return out
+
+
+def merged_model(model: str | Path, adapter: str | Path, *, trust: Trust = NO_TRUST) -> Any:
+    """The transformers model with the weights of `adapter` merged into it, in float32. Raises as `load_weights` and
+    `load_lora` do."""
+    base = load_weights(model, trust, dtype=torch.float32)
+    return load_lora(base, adapter).merge_and_unload(safe_merge=True)

@@ -12,7 +12,14 @@ from gymposium_agents.chat import Chat
 from gymposium_agents.engines.adapters import lora_digest
 from gymposium_agents.engines.transformers import TransformersEngine
 from gymposium_agents.loading import LoadedModel
-from gymposium_train.backends.models import load, save_trained, taught, trainable, untaught
+from gymposium_train.backends.models import (
+    imitated_whole,
+    imitating_model,
+    save_trained,
+    taught,
+    trainable,
+    untaught,
+)
 from gymposium_train.backends.protocol import BackendStart
 from gymposium_train.config import TrainConfig
 from gymposium_train.learner import LocalLearner, Loss
@@ -29,6 +36,8 @@ class LocalModel:
     loaded: LoadedModel
     """The model as it is played and saved."""
     learner: LocalLearner | DistributedLearner
+    imitates: str | Path | None = None
+    """The model that imitation begins with; None in reinforcement learning."""
 
     @property
     def chat(self) -> Chat:
@@ -50,8 +59,21 @@ class LocalModel:
         return make_publisher(self.config, name, directory, self.loaded, resources)
 
     def save(self, target: Path) -> None:
+        if self.imitates is not None:
+            with self.saving(target):
+                return
         with self.learner.in_float32():
             save_trained(self.config, self.loaded, target)
+
+    @contextmanager
+    def saving(self, target: Path) -> Iterator[Path]:
+        """Write a model that imitated. Yields the staging directory, which becomes `target` after the block."""
+        assert self.imitates is not None
+        with (
+            self.learner.in_float32(),
+            imitated_whole(self.config, self.loaded, self.imitates, target) as staging,
+        ):
+            yield staging
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +86,17 @@ class LearningBegins:
 
 @contextmanager
 def imitating(start: BackendStart) -> Iterator[LocalModel]:
-    """The model before the cold start, of which all weights learn in this process."""
-    loaded = load(start.config, untaught(start.directory, start.config), whole=True)
-    yield LocalModel(start.config, loaded, imitator(start.config, loaded, start.directory.dumps))
+    """The model before the cold start, which learns in this process."""
+    yield imitating_from(start.config, untaught(start.directory, start.config), start.directory.dumps)
 
 
-def imitator(config: TrainConfig, loaded: LoadedModel, dumps: Path) -> LocalLearner:
-    """The learner of all weights of a model that imitates."""
+def imitating_from(config: TrainConfig, name: str | Path, dumps: Path) -> LocalModel:
+    """The model at `name` with a learner that imitates."""
+    loaded = imitating_model(config, name)
     loss = Loss(legality=config.legality_weight)
     attention = config.model.attention
-    return LocalLearner(loaded.model, loaded.pad, config.optimizer, attention=attention, loss=loss, dumps=dumps)
+    learner = LocalLearner(loaded.model, loaded.pad, config.optimizer, attention=attention, loss=loss, dumps=dumps)
+    return LocalModel(config, loaded, learner, imitates=name)
 
 
 @contextmanager

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import torch
@@ -11,6 +14,7 @@ from gymposium_agents.chat import Chat
 from gymposium_agents.loading import LoadedModel, load_chat, load_model
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.lora.saving import save_lora
+from gymposium_agents.merge import merged_model
 from gymposium_agents.player import LanguageModelPlayer, over
 from gymposium_train.config import TrainConfig
 from gymposium_train.directory import RunDirectory, written_whole
@@ -54,11 +58,23 @@ def chat_of(config: TrainConfig, name: str | Path) -> Chat:
 
 def trainable(config: TrainConfig, name: str | Path) -> LoadedModel:
     """Load the model at `name` for reinforcement learning, with a new LoRA if one is trained."""
-    loaded = load(config, name, whole=config.model.tune == "full")
-    if config.model.tune == "lora":
-        lora, seed = config.model.lora, stream(config.seed, "lora").getrandbits(48)
-        loaded.model = attach_lora(loaded.model, rank=lora.rank, alpha=lora.alpha, seed=seed, targets=lora.targets)
+    if config.model.tune == "full":
+        return load(config, name, whole=True)
+    return _with_lora(config, load(config, name), "lora")
+
+
+def _with_lora(config: TrainConfig, loaded: LoadedModel, key: str) -> LoadedModel:
+    """The model with a new LoRA on it, whose weights follow from the seed and the key."""
+    lora, seed = config.model.lora, stream(config.seed, key).getrandbits(48)
+    loaded.model = attach_lora(loaded.model, rank=lora.rank, alpha=lora.alpha, seed=seed, targets=lora.targets)
     return loaded
+
+
+def imitating_model(config: TrainConfig, name: str | Path) -> LoadedModel:
+    """Load the model at `name` for imitation: all of its weights are trained, or a new LoRA."""
+    if config.cold_start.tune == "full":
+        return load(config, name, whole=True)
+    return _with_lora(config, load(config, name), "imitation")
 
 
 def export(directory: RunDirectory, config: TrainConfig, checkpoint: Path, target: Path) -> None:
@@ -76,6 +92,23 @@ def save_trained(config: TrainConfig, loaded: LoadedModel, target: Path) -> None
         else:
             loaded.save(staging)
         config.prompting.player_settings().save(staging)
+
+
+@contextmanager
+def imitated_whole(config: TrainConfig, loaded: LoadedModel, name: str | Path, target: Path) -> Iterator[Path]:
+    """Write the model that imitation made of the one at `name`, with the settings of its player. A LoRA is merged into
+    a float32 copy of that model. Yields the staging directory, which becomes `target` after the block."""
+    with written_whole(target) as staging:
+        if hasattr(loaded.model, "peft_config"):
+            adapter = staging / "adapter"
+            save_lora(loaded.model, adapter)
+            merged_model(name, adapter, trust=config.model.trust).save_pretrained(staging)
+            shutil.rmtree(adapter)
+            loaded.chat.tokenizer.save_pretrained(staging)
+        else:
+            loaded.save(staging)
+        config.prompting.player_settings().save(staging)
+        yield staging
 
 
 def player_from(

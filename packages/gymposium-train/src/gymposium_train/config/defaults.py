@@ -55,7 +55,8 @@ PRETRAINED: Mapping[str, Any] = MappingProxyType(
         "optimizer.epochs": 1,
         "optimizer.minibatches": 1,
         "cold_start.steps": 0,
-        "cold_start.learning_rate": 1e-5,
+        "cold_start.tune": "lora",
+        "cold_start.learning_rate": 2e-4,
         "evaluation.matches": 200,
         "evaluation.search_matches": 100,
         "evaluation.curve_matches": 40,
@@ -64,8 +65,8 @@ PRETRAINED: Mapping[str, Any] = MappingProxyType(
 """The defaults of a pretrained model, by dotted names, where they may differ from those of the settings classes. The
 learning rate is that of a LoRA. `credit.critic` is there for credits with a critic only."""
 ALL_WEIGHTS = 1e-5
-"""The default of `optimizer.learning_rate` for a pretrained model of which all weights are trained: a tenth of that of
-a LoRA (Schulman & Thinking Machines Lab, 2025)."""
+"""The default of a learning rate for a pretrained model of which all weights are trained: a tenth of that of a LoRA
+(Schulman & Thinking Machines Lab, 2025)."""
 
 
 def defaults(model: Model) -> dict[str, Any]:
@@ -79,9 +80,13 @@ def defaults(model: Model) -> dict[str, Any]:
     asked = {**(_as_asked(PlayerSettings.beside(directory)) if has_player else {}), "cold_start.steps": 0}
     if has_player and _is_small(directory):
         return asked
-    all_weights = model.tune == "full" and "tune" in model.model_fields_set
-    rate = {"optimizer.learning_rate": ALL_WEIGHTS} if all_weights else {}
-    return {**PRETRAINED, **rate, **asked}
+    whole = {"optimizer.learning_rate": ALL_WEIGHTS, "cold_start.tune": "full"} if _all_weights(model) else {}
+    return {**PRETRAINED, **whole, **asked}
+
+
+def _all_weights(table: Settings) -> bool:
+    """Whether a table says that all weights are trained."""
+    return getattr(table, "tune", None) == "full" and "tune" in table.model_fields_set
 
 
 def _is_small(directory: Path) -> bool:
@@ -118,6 +123,9 @@ def completed(config: Settings, model: Model) -> dict[str, Any]:
     does."""
     names = left_out(config)
     values = defaults(model) if names else {}
+    whole = _all_weights(getattr(config, "cold_start", model)) or values.get("cold_start.tune") == "full"
+    if whole and "cold_start.learning_rate" in values:
+        values["cold_start.learning_rate"] = ALL_WEIGHTS
     tables: dict[str, Any] = {}
     for name in names:
         first, *below = name.split(".")

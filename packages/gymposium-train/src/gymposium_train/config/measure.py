@@ -19,11 +19,13 @@ IN_WORDS: Mapping[Keep, str] = {
 
 
 class ColdStart(Settings):
-    """SFT of the whole model before reinforcement learning: on files of chats, or on the moves of uniform random
-    players."""
+    """SFT before reinforcement learning: on files of chats, or on the moves of uniform random players."""
 
     steps: int = Field(default=2_000, ge=0)
     """Maximum number of steps; 0 skips the cold start, for a model that already answers in the right form."""
+    tune: Literal["lora", "full"] = "full"
+    """The weights that imitation trains, and the control: all, or a LoRA (`model.lora`), which is merged into the model
+    afterwards. A LoRA takes less memory, and less time where the frozen weights are in 16 bits."""
     failed: float = Field(default=0.03, ge=0.0, lt=1.0)
     """The cold start ends soon after the share of failed replies, sampled for new lessons at temperature 1, is this or
     less, or it has used a quarter of the budget. With `data` it uses that quarter whole, since files teach more than

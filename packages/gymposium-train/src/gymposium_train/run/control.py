@@ -1,7 +1,8 @@
 """The control: more SFT after the same cold start, for the CPU time that reinforcement learning takes.
 
-All weights of the model are trained, with a cosine schedule over the time. The data are fresh random matches of every
-game, of which the same moves are kept as in the cold start; if the cold start used files, they are used again.
+The same weights are trained as in the cold start, with a cosine schedule over the time. The data are fresh random
+matches of every game, of which the same moves are kept as in the cold start; if the cold start used files, they are used
+again.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ from itertools import islice
 from pathlib import Path
 
 from gymposium.runs.curves import CONTROL
-from gymposium_train.backends.local_model import LocalModel, imitator
-from gymposium_train.backends.models import load, taught
+from gymposium_train.backends.local_model import LocalModel, imitating_from
+from gymposium_train.backends.models import taught
 from gymposium_train.cold_start import imitate
-from gymposium_train.directory import is_whole, written_whole
+from gymposium_train.directory import is_whole
 from gymposium_train.learner.protocol import Demonstration
 from gymposium_train.run.cold_start import LOT_STEPS, as_tokens, batches_of, lessons
 from gymposium_train.run.under_way import UnderWay
@@ -52,20 +53,16 @@ def learn(
     metrics of each step, and `finish` the CPU seconds that were spent and the directory to which the model was written,
     before it is declared complete."""
     config = run.config
-    loaded = load(config, taught(run.directory, config), whole=True)
-    learner = imitator(config, loaded, run.directory.dumps)
-    model = LocalModel(config, loaded, learner)
+    model = imitating_from(config, taught(run.directory, config), run.directory.dumps)
     began = time.process_time()
 
     def spent(step: int) -> float:
         return (time.process_time() - began) / seconds if step and seconds else float(step)
 
-    for metrics in imitate(learner, _material(run, model), config.cold_start, progress=spent):
+    for metrics in imitate(model.learner, _material(run, model), config.cold_start, progress=spent):
         stepped({**metrics, "perf/cpu_seconds": time.process_time() - began})
     cpu = time.process_time() - began
-    with learner.in_float32(), written_whole(run.directory.control) as staging:
-        loaded.save(staging)
-        config.prompting.player_settings().save(staging)
+    with model.saving(run.directory.control) as staging:
         finish(cpu, staging)
 
 
