@@ -45,6 +45,14 @@ def sliding(model: Any) -> Sliding | None:
     return Sliding(int(window), kinds == {_SLIDING}) if _SLIDING in kinds and window is not None else None
 
 
+def grouped(model: Any) -> bool:
+    """Whether `model` has fewer heads of keys and values than of queries, and takes masks that are True at visible
+    places."""
+    config = model.config.get_text_config(decoder=True)
+    heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
+    return heads < config.num_attention_heads and _takes_booleans(model)
+
+
 def windowed(model: Any, layers: Sliding, mask: Tensor, queries: int) -> Tensor | dict[str, Tensor]:
     """The `attention_mask` of a model with sliding-window layers, for the last `queries` places of `mask` [B, T], which
     is 1 at tokens and 0 at padding. Its shape is [B, 1, queries, T]; a model with both kinds of layers gets one mask
@@ -62,7 +70,7 @@ def windowed(model: Any, layers: Sliding, mask: Tensor, queries: int) -> Tensor 
 def _in_models_form(model: Any, mask: Tensor) -> Tensor:
     """A mask that is True at visible places, in the form that the model's implementation of attention takes."""
     how = model.config._attn_implementation
-    if ALL_MASK_ATTENTION_FUNCTIONS.get(how) is sdpa_mask:
+    if _takes_booleans(model):
         return mask
     if how == "eager":
         return torch.zeros(mask.shape, dtype=model.dtype, device=mask.device).masked_fill(
@@ -72,3 +80,7 @@ def _in_models_form(model: Any, mask: Tensor) -> Tensor:
         f"The in-process engine cannot run this model's sliding windows with attn_implementation={how!r}. Load it with "
         f"attn_implementation='sdpa' or 'eager'."
     )
+
+
+def _takes_booleans(model: Any) -> bool:
+    return ALL_MASK_ATTENTION_FUNCTIONS.get(model.config._attn_implementation) is sdpa_mask

@@ -46,9 +46,9 @@ class Trunk:
     def dtype(self) -> Any:
         return self.decoder.dtype
 
-    def __call__(self, *, logits_to_keep: int = 0, **inputs: Any) -> _States:
+    def __call__(self, *, logits_to_keep: Tensor | None = None, **inputs: Any) -> _States:
         states: Tensor = self.decoder(**inputs).last_hidden_state
-        return _States(states[:, -logits_to_keep:] if logits_to_keep else states)
+        return _States(states if logits_to_keep is None else states[:, logits_to_keep])
 
     def packed(self, ids: Tensor, lengths: Sequence[int]) -> Tensor:
         """The hidden states [T, H] of sequences of these lengths, whose T tokens `ids` are in one row."""
