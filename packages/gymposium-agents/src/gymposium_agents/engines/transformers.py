@@ -259,7 +259,7 @@ def choose(
     if greedy:
         chosen = scores.argmax(dim=-1)[where]
     else:
-        cumulative = scores.double().exp().cumsum(dim=-1)
+        cumulative = scores.exp().cumsum(dim=-1, dtype=torch.float64)
         draws = torch.tensor([r.rng.random() for r in requests], dtype=torch.float64, device=scores.device)
         thresholds = draws * cumulative[where, -1]
         chosen = torch.searchsorted(cumulative[where], thresholds[:, None], right=True)[:, 0]
