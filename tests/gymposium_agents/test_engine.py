@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 import torch
+from transformers import DynamicCache
 
 from gymposium.errors import GymposiumError
 from gymposium_agents.caches import bytes_a_token
-from gymposium_agents.engines.transformers import GROWTH, TransformersEngine
-from gymposium_agents.forward import extend
+from gymposium_agents.engines.transformers import GROWTH, PART, TransformersEngine, choose
+from gymposium_agents.forward import Prefilled, extend
 from gymposium_agents.loading import LoadedModel, load_model
 from gymposium_agents.tokens import Completion, Policy, Sampling, TokenRequest
 
@@ -76,6 +77,18 @@ def test_samples_follow_the_distribution(tiny: LoadedModel) -> None:
     for token in probabilities.topk(10).indices.tolist():
         p = probabilities[token].item()
         assert abs(counts[token] / n - p) < 5 * (p * (1 - p) / n) ** 0.5
+
+
+def test_samples_of_a_large_vocabulary_invert_the_cumulative_distribution() -> None:
+    logits = 4.0 * torch.randn(3, 2 * PART + 100, generator=torch.Generator().manual_seed(0))
+    logits[0, :PART] = logits[1, PART:] = logits[2, 1:] = float("-inf")
+    nodes = [row for row in (2, 0, 1) for _ in range(200)]
+    asked = [TokenRequest((1,), random.Random(n)) for n in range(len(nodes))]
+    batch = Prefilled(logits, DynamicCache(), torch.ones(3, 1))
+    tokens, _ = choose(batch, nodes, asked, Sampling(1.0, 1))
+    cumulative = torch.softmax(logits.double(), dim=-1).cumsum(dim=-1)[nodes]
+    draws = torch.tensor([[random.Random(n).random()] for n in range(len(nodes))], dtype=torch.float64)
+    assert tokens == torch.searchsorted(cumulative, draws, right=True)[:, 0].tolist()
 
 
 def test_a_reply_that_does_not_end_is_cut_off(tiny: LoadedModel) -> None:

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
+from torch.nn.functional import pad as padded
 
 from gymposium.errors import GymposiumError
 from gymposium_agents.caches import CACHE_SHARE, bytes_a_token, device_memory
@@ -25,6 +27,8 @@ LOGIT_BUDGET = 2**26
 """Maximum number of logits computed at once; a vocabulary can have 150,000 entries."""
 GROWTH = 256
 """Maximum number of tokens for which a batch gets memory ahead of them."""
+PART = 256
+"""Number of tokens of the vocabulary whose probabilities are summed together before one of them is sampled."""
 PREFIX_TOKENS = 8_192
 """Maximum number of tokens of shared prefixes whose keys and values are cached."""
 
@@ -259,12 +263,29 @@ def choose(
     if greedy:
         chosen = scores.argmax(dim=-1)[where]
     else:
-        cumulative = scores.exp().cumsum(dim=-1, dtype=torch.float64)
         draws = torch.tensor([r.rng.random() for r in requests], dtype=torch.float64, device=scores.device)
-        thresholds = draws * cumulative[where, -1]
-        chosen = torch.searchsorted(cumulative[where], thresholds[:, None], right=True)[:, 0]
-        chosen = chosen.clamp(max=scores.shape[-1] - 1)
+        chosen = _inverted(scores.exp(), where, draws)
     return chosen.tolist(), scores[where, chosen].tolist()
+
+
+def _inverted(probabilities: Tensor, where: Tensor, draws: Tensor) -> Tensor:
+    """The tokens [N] at which the cumulative distributions of the rows `where` [N] of `probabilities` [B, V] pass
+    `draws` [N], which are in [0, 1). The probability of each token is above 0.
+
+    The distribution is summed in parts of the vocabulary, and only the part that a draw falls into token by token."""
+    parts = padded(probabilities, (0, -probabilities.shape[1] % PART)).unflatten(1, (-1, PART))
+    sums = parts.sum(dim=-1, dtype=torch.float64)[where]
+    ends = sums.cumsum(dim=-1)
+    aims = _below(draws * ends[:, -1], ends[:, -1])
+    part = torch.searchsorted(ends, aims[:, None], right=True)
+    inside = parts[where, part[:, 0]].cumsum(dim=-1, dtype=torch.float64)
+    rest = _below(aims - (ends - sums).gather(1, part)[:, 0], inside[:, -1])
+    return part[:, 0] * PART + torch.searchsorted(inside, rest[:, None], right=True)[:, 0]
+
+
+def _below(numbers: Tensor, limits: Tensor) -> Tensor:
+    """The numbers, or the largest number below the limit where rounding has reached it."""
+    return torch.minimum(numbers, torch.nextafter(limits, torch.zeros_like(limits)))
 
 
 def _vocabulary(model: Any) -> int:
