@@ -151,6 +151,8 @@ def api_player(model: str, options: str | None = None) -> ApiPlayer:
 
 def read_options(model: str, options: Mapping[str, str]) -> tuple[ApiSettings, PlayerSettings]:
     """The settings of the service, and those of the player. Raises as `api_player` does."""
+    if "history" in options:
+        raise BadOption("history= is for models whose prompts are rendered here; a service renders its own.")
     if "thinking" in options:
         raise BadOption("thinking= is for models in this process; a service decides itself how much its model thinks.")
     own_temperature = options.get("temperature") == "default"

@@ -65,7 +65,7 @@ def language_model_player(model: str, adapter: str | None = None, options: str |
     trust = Trust(*(boolean(name, values.get(name, "false")) for name in TRUST_OPTIONS))
     load = check_load(values.get("load"))
     own = typed_options(kind, [(name, value) for name, value in values.items() if name in of_engine])
-    chat = load_chat(model, thinking=settings.thinking, trust=trust)
+    chat = load_chat(model, thinking=settings.thinking, history=settings.history, trust=trust)
     engine = player_engine(spec, model, chat, engine_settings(f"engine={spec.name}", spec, own | implied), load, trust)
     policy = BASE
     if adapter is not None and directory is not None:

@@ -20,6 +20,7 @@ from gymposium_agents.engines.protocol import EngineStart
 from gymposium_agents.engines.transformers import TransformersEngine
 from gymposium_agents.lora.attach import load_lora
 from gymposium_agents.lora.files import PLAYER
+from gymposium_agents.settings import History
 from gymposium_agents.sources import NO_TRUST, Trust, no_model, on_this_machine_only, reading
 from gymposium_agents.tokens import Policy
 
@@ -88,16 +89,18 @@ def local_architecture(name: str, trust: Trust = NO_TRUST) -> Any | None:
         return None
 
 
-def load_chat(name: str | Path, *, thinking: bool = False, trust: Trust = NO_TRUST) -> Chat:
+def load_chat(
+    name: str | Path, *, thinking: bool = False, history: History = "template", trust: Trust = NO_TRUST
+) -> Chat:
     """The tokenizer and chat template of a model, without its weights. With `thinking` the model thinks first, if its
-    template supports that.
+    template supports that; `history` is as for `Chat`.
 
     Raises `GymposiumError` if there is no such model, and for a tokenizer without chat template or end of turn."""
     try:
         tokenizer = AutoTokenizer.from_pretrained(name, **reading(name, trust))
     except (OSError, ValueError) as error:
         raise no_model(name, error) from error
-    return Chat(tokenizer, thinking=thinking)
+    return Chat(tokenizer, thinking=thinking, history=history)
 
 
 def player_directory(name: str) -> Path | None:

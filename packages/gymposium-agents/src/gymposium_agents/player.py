@@ -98,6 +98,7 @@ class LanguageModelPlayer:
             "max_tokens": self.sampling.max_tokens,
             "context": self.context.name,
             "thinking": self.chat.thinking,
+            **({"history": self.chat.history} if self.chat.history != "template" else {}),
         }
         if self.origin is None:
             return Identity(facts={"policy": str(self.current_policy)}, decoding=decoding)
@@ -213,7 +214,8 @@ def over(
     note_legal: bool = False,
 ) -> LanguageModelPlayer:
     """A player over this engine with these settings; it answers single asks if the engine answers single requests.
-    `chat` must have the `thinking` of the settings. `origin` and `note_legal` are as for `LanguageModelPlayer`."""
+    `chat` must have the `thinking` and the `history` of the settings. `origin` and `note_legal` are as for
+    `LanguageModelPlayer`."""
     kind = ConcurrentLanguageModelPlayer if isinstance(engine, ConcurrentTokenEngine) else LanguageModelPlayer
     return kind(
         name,

@@ -11,7 +11,7 @@ import math
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any, ClassVar, Self, get_args, get_type_hints
+from typing import Any, ClassVar, Literal, Self, get_args, get_type_hints
 from urllib.parse import unquote
 
 from gymposium.errors import BadOption, UnknownName
@@ -21,6 +21,8 @@ from gymposium.tools.dialects import DIALECTS
 from gymposium.tools.reader import ToolsReader
 from gymposium_agents.context import context
 
+History = Literal["template", "kept"]
+"""What becomes of past turns: `template`, what the chat template makes of them; `kept`, nothing."""
 TOOLS = "tools"
 """The form of replies in which a model calls tools in the way of its own chat template."""
 
@@ -43,6 +45,9 @@ class PlayerSettings:
     """The sampling temperature. At 0 the model always gives its most likely reply."""
     thinking: bool = False
     """Whether the model thinks before it answers, if its chat template supports that."""
+    history: History = "template"
+    """What becomes of past turns with `context = "full"`. `template`: what the chat template makes of them. `kept`:
+    they stay as they were, with thoughts that a template such as Qwen3's drops."""
 
     FILE: ClassVar[str] = "player.json"
 
@@ -55,6 +60,8 @@ class PlayerSettings:
             raise BadOption(f"max_tokens={self.max_tokens!r}: must be a whole number, at least 1.")
         if not _is_number(self.temperature, int, float) or not 0 <= self.temperature < math.inf:
             raise BadOption(f"temperature={self.temperature!r}: must be a number, at least 0.")
+        if self.history not in ("template", "kept"):
+            raise BadOption(f"history={self.history!r}: write template or kept.")
         if not isinstance(self.thinking, bool):
             raise BadOption(f"thinking={self.thinking!r}: write true or false.")
 

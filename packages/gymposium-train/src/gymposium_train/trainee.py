@@ -179,8 +179,8 @@ def make_trainee(
     Raises `GymposiumError` if a server does not start or serves another model, if no prompt of a game fits the context,
     and if the model's chat template has no tools and calls of them are wanted."""
     prompting, chat, learner = config.prompting, model.chat, model.learner
-    if chat.thinking != prompting.thinking:
-        chat = Chat(chat.tokenizer, thinking=prompting.thinking)
+    if (chat.thinking, chat.history) != (prompting.thinking, prompting.history):
+        chat = Chat(chat.tokenizer, thinking=prompting.thinking, history=prompting.history)
     with ExitStack() as resources:
         name = policy_name(config, directory)
         publisher = model.publisher(name, directory / "versions", resources)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,6 +21,7 @@ from gymposium_agents.chat.marks import Marks
 from gymposium_agents.chat.messages import assistant, hidden_call, texts_of, user
 from gymposium_agents.chat.template import Template
 from gymposium_agents.chat.tools import ToolSupport
+from gymposium_agents.settings import History
 from gymposium_agents.tokens import Message
 
 
@@ -38,15 +40,21 @@ _MANY, _SOME = 8192, 512
 class Chat:
     """The chat format of a tokenizer: messages to token ids and back, with the model's own template.
 
-    `thinking` is passed to the template as `enable_thinking`: templates that support it begin a reply with or without
-    thoughts.
+    `history` says what becomes of past turns. `template`: the template renders the whole conversation each time, and
+    may rewrite what went before; Qwen3's drops past thoughts. `kept`: replies stay as they were sampled, and only what
+    the template writes behind a reply is added, so that the history only grows. The model then reads what it would not
+    read where its template renders the conversation. `thinking` is passed to the template as `enable_thinking`:
+    templates that support it begin a reply with or without thoughts.
 
     Raises `GymposiumError` if the tokenizer cannot carry a chat: it has no template, no end of turn, or a template that
-    drops the user's messages."""
+    drops the user's messages; and if history cannot be kept."""
 
-    def __init__(self, tokenizer: PreTrainedTokenizerBase, *, thinking: bool = False) -> None:
+    def __init__(
+        self, tokenizer: PreTrainedTokenizerBase, *, thinking: bool = False, history: History = "template"
+    ) -> None:
         self.tokenizer = tokenizer
         self.thinking = thinking
+        self.history: History = history
         self._template = template = Template(tokenizer, thinking=thinking)
         self.opened = self._opening()
         """The beginning of each reply that the template writes itself: the tag that opens a model's thoughts, or
@@ -61,6 +69,11 @@ class Chat:
         self._beginning = lru_cache(maxsize=32)(self._make_beginning)
         self._following = lru_cache(self._make_following)
         self._check()
+        if history == "kept" and not self._growth.continues("user"):
+            raise GymposiumError(
+                f"history=kept: the chat template of {template.name!r} ends a reply in a way that is not known here, "
+                f"so what follows one cannot be put behind it. Leave history out."
+            )
 
     @property
     def dialect(self) -> Dialect | None:
@@ -76,7 +89,8 @@ class Chat:
         False if the template rewrites history there (Qwen3's drops past thoughts when the user speaks again, but not
         when a tool answers), refuses such a conversation, or has no dialect for calls. With `thoughts=False` the
         replies of the conversation hold no thoughts (Llama-3's template drops those before a call)."""
-        return self._growth.grows(after, thoughts)
+        kept = self.history == "kept" and self._growth.continues(after)
+        return kept or self._growth.grows(after, thoughts)
 
     @property
     def verdict(self) -> str:
@@ -92,9 +106,13 @@ class Chat:
 
     def conversation(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> tuple[int, ...]:
         """Ids of the whole conversation as the template renders it, ready for the next reply. `tools` are those that
-        the model may call.
+        the model may call. With `history="kept"` the ids of a conversation that only grew: past replies are as in
+        `reply`.
 
         Raises `GymposiumError` if the template refuses these messages, or would drop tools or calls."""
+        first = next((n for n, message in enumerate(messages) if message["role"] == "assistant"), None)
+        if self.history == "kept" and first is not None:
+            return self._grown(messages, first, tools)
         return self.ids(self.rendering(messages, tools))
 
     def rendering(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> Rendering:
@@ -192,6 +210,20 @@ class Chat:
         if pieces and pieces[-1] is None:
             pieces[-1] = "\ufffd"
         return [piece or "" for piece in pieces]
+
+    def _grown(self, messages: Sequence[Message], first: int, tools: Sequence[Tool]) -> tuple[int, ...]:
+        """The ids of a conversation whose first reply is the message `first`, each part behind the one before."""
+        ids = self.ids(self.rendering(messages[:first], tools))
+        rest = deque(messages[first:])
+        while rest:
+            said = rest.popleft()
+            ids += self.reply(said["content"], said.get("tool_calls", ()))
+            after: After = "tool" if rest and rest[0]["role"] == "tool" else "user"
+            texts = []
+            while rest and rest[0]["role"] == after:
+                texts.append(rest.popleft()["content"])
+            ids += self.more(*texts, after=after, ended=True)
+        return ids
 
     def _kept(self, after: After) -> str:
         if self.grows(after):

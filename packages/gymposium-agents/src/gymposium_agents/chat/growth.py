@@ -38,6 +38,10 @@ class Growth:
         """`grows(after, thoughts)`: whether history grows behind replies that are followed by `after`. With `thoughts`
         it must grow behind replies with thoughts too."""
 
+        self.continues = lru_cache(self._continues)
+        """`continues(after)`: whether it is known what the template writes behind a reply that is followed by `after`,
+        whatever it does with the history before."""
+
     def behind(self, texts: Sequence[str], after: After, marks: Marks) -> str:
         """The rendering behind a reply, with the user's next message, or with the results of as many calls as there
         are texts."""
@@ -66,6 +70,14 @@ class Growth:
                 return all(map(self._keeps, self._talks(thoughts)))
             return self._support.dialect is not None and all(map(self._keeps, self._errands(thoughts)))
         except GymposiumError:  # the template refuses a second message of the user, or what follows a result
+            return False
+
+    def _continues(self, after: After) -> bool:
+        if after == "tool" and self._support.dialect is None:
+            return False
+        try:
+            return self.behind(["?"], after, self._template.usual).startswith(self._closing)
+        except GymposiumError:  # the template refuses a second message of the user, or a result
             return False
 
     def _thoughts(self, thoughts: bool) -> list[str]:

@@ -46,14 +46,15 @@ def load(config: TrainConfig, name: str | Path, adapter: Path | None = None, *, 
     load, trust = (None if whole else config.model.load), config.model.trust
     dtype = torch.float32 if whole else compute_type(config.optimizer.precision)
     loaded = load_model(name, adapter, load, trust, dtype=dtype)
-    if config.prompting.thinking:
+    if config.prompting.thinking or config.prompting.history != "template":
         loaded.chat = chat_of(config, name)
     return loaded
 
 
 def chat_of(config: TrainConfig, name: str | Path) -> Chat:
     """The tokenizer and chat template of a model of the run."""
-    return load_chat(name, thinking=config.prompting.thinking, trust=config.model.trust)
+    prompting = config.prompting
+    return load_chat(name, thinking=prompting.thinking, history=prompting.history, trust=config.model.trust)
 
 
 def trainable(config: TrainConfig, name: str | Path) -> LoadedModel:

@@ -193,6 +193,11 @@ def _prompting(config: TrainConfig) -> Iterator[Rule]:
         f"read as a move. Set reply=tags, or reply={TOOLS} in games with tools, and leave room in max_tokens.",
     )
     yield Rule(
+        prompting.history == "kept" and config.source.kind == "sessions",
+        "prompting.history = kept: clients of source.kind=sessions send whole conversations, which the chat template "
+        "renders. Leave it out.",
+    )
+    yield Rule(
         config.entropy.weight > 0 and prompting.reply != "move",
         f"entropy.weight = {config.entropy.weight}: the bonus is over the replies that are a legal move and nothing "
         f"else, and with prompting.reply={prompting.reply} a reply has other text. Set reply=move, or leave the weight "

@@ -32,6 +32,7 @@ def _as_asked(player: PlayerSettings) -> dict[str, Any]:
         "prompting.reply": player.reply,
         "prompting.context": player.context,
         "prompting.thinking": player.thinking,
+        "prompting.history": player.history,
         "prompting.max_tokens": player.max_tokens,
     }
 

@@ -9,7 +9,7 @@ from pydantic import Field
 from gymposium.driver import FORFEIT
 from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Style
-from gymposium_agents.settings import PlayerSettings
+from gymposium_agents.settings import History, PlayerSettings
 from gymposium_train.settings import Settings
 
 SHORT = 24
@@ -29,6 +29,11 @@ class Prompting(Settings):
     if a game has tools, whose later turns show only what the last tools returned."""
     thinking: bool = False
     """Whether the model thinks before it replies, if its chat template supports that."""
+    history: History = "template"
+    """What becomes of past turns in prompts with `context = "full"`. `template`: what the chat template makes of them.
+    A template such as Qwen3's drops past thoughts, so that each turn becomes a row of its own. `kept`: they stay as
+    they were sampled, so that a match is one row. The model then reads more than it does where its template renders
+    the conversation."""
     max_tokens: int | None = Field(default=None, ge=1)
     """Maximum length of a reply in tokens. A longer one is cut off and counts as failed. By default a run takes 24, or
     more if a game has longer moves; and 512 for a named model whose replies may have other text than a move or calls
@@ -51,7 +56,9 @@ class Prompting(Settings):
 
     def player_settings(self, temperature: float = 0.0) -> PlayerSettings:
         """The settings of a player with these prompts, by default a greedy one."""
-        return PlayerSettings(self.prompt, self.reply, self.room, self.context, temperature, self.thinking)
+        return PlayerSettings(
+            self.prompt, self.reply, self.room, self.context, temperature, self.thinking, self.history
+        )
 
 
 class RolloutSettings(Settings):

@@ -1,7 +1,7 @@
 """The control: more SFT after the same cold start, for the CPU time that reinforcement learning takes.
 
 The same weights are trained as in the cold start, with a cosine schedule over the time. The data are fresh random
-matches of every game, of which the same moves are kept as in the cold start; if the cold start used files, they are used
+matches of every game, of which the same moves are kept as in the cold start; files that the cold start used are used
 again.
 """
 
