@@ -142,12 +142,12 @@ def limited(tiny: LoadedModel, tokens: int) -> TransformersEngine:
 
 
 def passes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The number of tokens in the cache after each pass that extends a batch."""
+    """The number of tokens for which the cache has memory after each pass that extends a batch."""
     cached: list[int] = []
 
     def noting(model: Any, batch: Any, *others: Any) -> Any:
         logits = extend(model, batch, *others)
-        cached.append(batch.mask.numel())
+        cached.append(len(batch.mask) * batch.cache.layers[0].places(0))
         return logits
 
     monkeypatch.setattr("gymposium_agents.engines.transformers.extend", noting)
@@ -159,6 +159,7 @@ def test_a_batch_that_outgrows_its_memory_puts_replies_aside(
 ) -> None:
     asked, tokens = Sampling(1.0, 40), 400
     whole = limited(tiny, 10**6).generate(requests(tiny, PROMPTS * 4), asked)
+    monkeypatch.setattr("gymposium_agents.engines.transformers.GROWTH", 16)
     cached = passes(monkeypatch)
     parts = limited(tiny, tokens).generate(requests(tiny, PROMPTS * 4), asked)
     assert [c.ids for c in parts] == [c.ids for c in whole]

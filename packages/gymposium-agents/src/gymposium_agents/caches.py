@@ -48,6 +48,11 @@ class RoomyLayer(DynamicLayer):  # type: ignore[no-untyped-call]
         self.room = room
         self._memory: tuple[Tensor, ...] = ()
 
+    def places(self, more: int) -> int:
+        """The number of tokens of each row for which there will be memory after `more` further tokens."""
+        place, held = self.get_seq_length(), self._memory[0].shape[2]
+        return held if place + more <= held else place + max(more, self.room)
+
     def update(self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
         place, more = self.get_seq_length(), key_states.shape[2]
         if not self.is_initialized or place + more > self._memory[0].shape[2]:

@@ -194,7 +194,9 @@ class TransformersEngine:
             if not live:
                 return aside
             nodes = sorted({(node[id(reply)], reply.ids[-1]) for reply in live})
-            while len(live) > 1 and len(nodes) * (batch.mask.shape[1] + 1) > self._cached_tokens:
+            layers: list[Any] = batch.cache.layers
+            places = layers[0].places(1)
+            while len(live) > 1 and len(nodes) * places > self._cached_tokens:
                 half = len(live) // 2
                 live, aside = live[:half], live[half:] + aside
                 nodes = sorted({(node[id(reply)], reply.ids[-1]) for reply in live})
@@ -273,7 +275,7 @@ def _inverted(probabilities: Tensor, where: Tensor, draws: Tensor) -> Tensor:
     `draws` [N], which are in [0, 1). The probability of each token is above 0.
 
     The distribution is summed in parts of the vocabulary, and only the part that a draw falls into token by token."""
-    parts = padded(probabilities, (0, -probabilities.shape[1] % PART)).unflatten(1, (-1, PART))
+    parts = padded(probabilities, (0, -probabilities.shape[1] % PART)).view(len(probabilities), -1, PART)
     sums = parts.sum(dim=-1, dtype=torch.float64)[where]
     ends = sums.cumsum(dim=-1)
     aims = _below(draws * ends[:, -1], ends[:, -1])
