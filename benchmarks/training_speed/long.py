@@ -43,6 +43,8 @@ LENGTHS = (1_024, 4_096, 16_384)
 VOCABULARY = 32_000
 VOCABULARIES = (1_000, 150_000)
 RATE = 1e-5
+REPLY = 64
+"""Number of sampled tokens of a row whose memory is estimated."""
 SIZE: dict[str, Any] = {
     "hidden_size": 256,
     "intermediate_size": 768,
@@ -84,7 +86,7 @@ def measure(scale: Scale) -> tuple[dict[str, Any], str]:
     few, many = (500, 2_000) if scale.tiny else VOCABULARIES
     data["vocabulary"] = [_vocabulary(length, few, many) for length in ((64, 128) if scale.tiny else (1_024, 4_096))]
     chosen = dict([*CONFIGURATIONS.items()][:1]) if scale.tiny else CONFIGURATIONS
-    data["estimates"] = {name: _apart(estimated, {**how, "tiny": scale.tiny}) for name, how in chosen.items()}
+    data["estimates"] = {name: _estimated({**how, "tiny": scale.tiny}) for name, how in chosen.items()}
     return data, text(data)
 
 
@@ -247,30 +249,45 @@ def _vocabulary(length: int, few: int, many: int) -> dict[str, float]:
     return {"length": length, "rise": rise, "head": head, "piece": piece, "ratio": rise / (head + piece)}
 
 
-def estimated(how: dict[str, Any]) -> dict[str, float]:
-    """MiB of an update of several micro-batches at its peak, as estimated and as measured."""
+def settled(how: dict[str, Any]) -> tuple[Optimizer, Callable[[], Any], int, int]:
+    """A configuration: the optimizer's settings, the model, its vocabulary, and the number of tokens of a prompt."""
+    how = dict(how)
     vocabulary, lora = how.pop("vocabulary", VOCABULARY), how.pop("lora", False)
     size = SIZE if how.pop("tiny") else WIDER
     settings = Optimizer(epochs=1, minibatches=1, **how)
     dtype = torch.bfloat16 if settings.precision == "bf16" else torch.float32
-    prompt = settings.token_budget // 8 - 64
 
     def make() -> Any:
-        made = model(vocabulary, size, tied=True)
-        return attach_lora(made.to(dtype), rank=32, alpha=64, seed=0).to(dtype) if lora else made.to(dtype)
+        made = model(vocabulary, size, tied=True).to(dtype)
+        return attach_lora(made, rank=32, alpha=64, seed=0).to(dtype) if lora else made
 
+    return settings, make, vocabulary, settings.token_budget // 8 - REPLY
+
+
+def estimate(how: dict[str, Any]) -> float:
+    """MiB of an update at its peak, as estimated."""
+    settings, make, _, prompt = settled(how)
+    return memory_of_learner(make, settings, prompt=prompt, reply=REPLY).total / 2**20
+
+
+def found(how: dict[str, Any]) -> float:
+    """MiB of the second of two updates of two micro-batches at its peak, above what was there before the model was."""
     return_large_blocks()
-    guess = memory_of_learner(make, settings, prompt=prompt, reply=64).total / 2**20
-    rng = stream(0, "estimates")
-    given = []
+    settings, make, vocabulary, prompt = settled(how)
+    rng, given = stream(0, "estimates"), []
     for n in range(16):
-        span = Span(prompt, prompt + 64, (-5.0,) * 64, advantage=(-1.0) ** n, weight=1.0 / 1024)
-        given.append(Row(tuple(rng.choices(range(2, vocabulary), k=prompt + 64)), [span]))
+        span = Span(prompt, prompt + REPLY, (-5.0,) * REPLY, advantage=(-1.0) ** n, weight=1.0 / (16 * REPLY))
+        given.append(Row(tuple(rng.choices(range(2, vocabulary), k=prompt + REPLY)), [span]))
     before = status("VmRSS")
     learner = LocalLearner(make(), 0, settings)
-    learner.update(given, learning_rate=RATE)
-    found = status("VmHWM") - before
-    return {"estimated": guess, "measured": found, "ratio": guess / found}
+    for _ in range(2):
+        learner.update(given, learning_rate=RATE)
+    return status("VmHWM") - before
+
+
+def _estimated(how: dict[str, Any]) -> dict[str, float]:
+    guess, measured = _apart(estimate, how), _apart(found, how)
+    return {"estimated": guess, "measured": measured, "ratio": guess / measured}
 
 
 def text(data: dict[str, Any]) -> str:

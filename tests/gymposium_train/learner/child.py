@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from gymposium_agents.loading import LoadedModel, load_model
+from gymposium_agents.loading import LoadedModel, load_model, skeleton
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_train.config import Kl, Optimizer, Precision
 from gymposium_train.credit.protocol import Critic
@@ -73,6 +73,15 @@ def model(directory: Path, tune: str, precision: Precision) -> LoadedModel:
     return LoadedModel(tuned, loaded.chat)
 
 
+def without_weights(directory: Path, tune: str, precision: Precision) -> Any:
+    """That model on the `meta` device."""
+    empty = skeleton(directory, dtype=torch.float32 if tune == "full" else compute_type(precision)).eval()
+    if tune == "full":
+        return empty
+    with torch.device("meta"):
+        return attach_lora(empty, rank=RANK, alpha=8, seed=3)
+
+
 @dataclass(slots=True)
 class Made:
     """A learner with its parts."""
@@ -98,13 +107,18 @@ def make(directory: Path, world: Processes, case: tuple[str, Loss, dict[str, Any
     optimizer = Optimizer(**settings)
     loaded = model(directory, tune, optimizer.precision)
     loss = replace(loss, temperature=TEMPERATURE)
-    local = LocalLearner(loaded.model, loaded.pad, optimizer, loss=loss, world=world)
+    whole = None
+    if world.size == 1:
+        local = LocalLearner(loaded.model, loaded.pad, optimizer, loss=loss)
+    else:  # only the first process has weights
+        whole = loaded.model if world.leads else None
+        empty = without_weights(directory, tune, optimizer.precision)
+        local = LocalLearner(empty, loaded.pad, optimizer, loss=loss, world=world, weights=whole)
     if local.critic is not None:
         with torch.no_grad():
             local.critic.layer.weight.normal_(std=0.1, generator=torch.Generator().manual_seed(1))
     if world.size == 1:
         return Made(local, local, loaded.model)
-    whole = model(directory, tune, optimizer.precision).model if world.leads else None
     return Made(DistributedLearner(local, whole), local, whole)
 
 

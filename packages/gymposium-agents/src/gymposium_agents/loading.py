@@ -60,23 +60,24 @@ class LoadedModel:
         self.chat.tokenizer.save_pretrained(directory)
 
 
-def skeleton(name: str, trust: Trust = NO_TRUST) -> Any:
-    """The model with the names and shapes of its layers, but without weights; none are read.
+def skeleton(name: str | Path, trust: Trust = NO_TRUST, dtype: torch.dtype | None = None) -> Any:
+    """The model with the names and shapes of its layers, by default in the checkpoint's own number type, but without
+    weights; none are read.
 
     Raises `GymposiumError` if there is no such model."""
     try:
-        return skeleton_of(AutoConfig.from_pretrained(name, **reading(name, trust)), trust)
+        return skeleton_of(AutoConfig.from_pretrained(name, **reading(name, trust)), trust, dtype)
     except (OSError, ValueError) as error:
         raise no_model(name, error) from error
 
 
-def skeleton_of(architecture: Any, trust: Trust = NO_TRUST) -> Any:
+def skeleton_of(architecture: Any, trust: Trust = NO_TRUST, dtype: torch.dtype | None = None) -> Any:
     """The model of an architecture (a transformers config), without weights.
 
     Raises `ValueError` if transformers has no causal language model of the architecture."""
     with torch.device("meta"):
         return AutoModelForCausalLM.from_config(  # type: ignore[no-untyped-call]
-            architecture, trust_remote_code=trust.remote_code
+            architecture, trust_remote_code=trust.remote_code, **({} if dtype is None else {"dtype": dtype})
         )
 
 

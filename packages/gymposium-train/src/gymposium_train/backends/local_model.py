@@ -7,6 +7,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from gymposium_agents.chat import Chat
 from gymposium_agents.engines.adapters import lora_digest
@@ -18,6 +19,7 @@ from gymposium_train.backends.models import (
     save_trained,
     taught,
     trainable,
+    trainable_skeleton,
     untaught,
 )
 from gymposium_train.backends.protocol import BackendStart
@@ -111,16 +113,21 @@ def reinforcing(start: BackendStart) -> Iterator[LocalModel]:
         return
     world.command(LearningBegins(config, model))
     whole = LoadedModel(loaded.model.to("cpu"), loaded.chat)
-    loaded = trainable(config, model)
-    learner = DistributedLearner(local_learner(config, loaded, world, dumps), whole.model)
+    local = local_learner(config, trainable_skeleton(config, model), world, dumps, weights=whole.model)
+    learner = DistributedLearner(local, whole.model)
     with learner.leading():
         yield LocalModel(config, whole, learner)
 
 
 def local_learner(
-    config: TrainConfig, loaded: LoadedModel, world: Processes, dumps: Path | None = None
+    config: TrainConfig,
+    loaded: LoadedModel,
+    world: Processes,
+    dumps: Path | None = None,
+    *,
+    weights: Any | None = None,
 ) -> LocalLearner:
-    """This process's learner for reinforcement learning."""
+    """This process's learner for reinforcement learning. `weights` is as for `LocalLearner`."""
     return LocalLearner(
         loaded.model,
         loaded.pad,
@@ -129,4 +136,5 @@ def local_learner(
         loss=Loss.of(config),
         dumps=dumps,
         world=world,
+        weights=weights,
     )

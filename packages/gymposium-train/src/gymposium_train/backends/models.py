@@ -11,7 +11,7 @@ import torch
 
 from gymposium.streams import stream
 from gymposium_agents.chat import Chat
-from gymposium_agents.loading import LoadedModel, load_chat, load_model
+from gymposium_agents.loading import LoadedModel, load_chat, load_model, skeleton
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.lora.saving import save_lora
 from gymposium_agents.merge import merged_model
@@ -62,6 +62,17 @@ def trainable(config: TrainConfig, name: str | Path) -> LoadedModel:
     if config.model.tune == "full":
         return load(config, name, whole=True)
     return _with_lora(config, load(config, name), "lora")
+
+
+def trainable_skeleton(config: TrainConfig, name: str | Path) -> LoadedModel:
+    """The model that `trainable` loads, on torch's `meta` device: it has no weights, and takes no memory."""
+    whole = config.model.tune == "full"
+    dtype = torch.float32 if whole else compute_type(config.optimizer.precision)
+    loaded = LoadedModel(skeleton(name, config.model.trust, dtype).eval(), chat_of(config, name), config.model.trust)
+    if whole:
+        return loaded
+    with torch.device("meta"):
+        return _with_lora(config, loaded, "lora")
 
 
 def _with_lora(config: TrainConfig, loaded: LoadedModel, key: str) -> LoadedModel:

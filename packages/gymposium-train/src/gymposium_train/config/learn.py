@@ -10,6 +10,7 @@ from gymposium_train.settings import Settings
 from gymposium_train.variants import Variants
 
 Precision = Literal["auto", "bf16", "fp32"]
+RowsLayout = Literal["shared", "padded", "packed"]
 
 
 class Entropy(Settings):
@@ -122,7 +123,7 @@ class Optimizer(Settings):
     max_row: int | None = Field(default=None, ge=2)
     """Maximum length of a row in tokens. Longer rows are dropped and counted, never cut. The default is the model's
     context."""
-    layout: Literal["shared", "padded", "packed"] | None = None
+    layout: RowsLayout | None = None
     """Layout of rows in a forward pass. `shared`: common prefixes are computed once. `packed`: rows are concatenated to
     one long row, in which each attends to itself alone. `padded`: rows are padded to one length; architectures that
     cannot be packed are padded, too. All give the same gradients. By default a run takes `shared` if that fits into
@@ -134,6 +135,6 @@ class Optimizer(Settings):
     """Abort after this many consecutive non-finite gradients."""
 
     @property
-    def rows_layout(self) -> Literal["shared", "padded", "packed"]:
+    def rows_layout(self) -> RowsLayout:
         """The value of `layout`, or `shared` if it is left out."""
         return self.layout or "shared"

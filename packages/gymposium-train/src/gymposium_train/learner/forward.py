@@ -56,20 +56,36 @@ class ForwardPasses:
     """Runs rows and pairs through a model, in micro-batches of a given size."""
 
     def __init__(
-        self, model: Any, pad: int, settings: Optimizer, attention: Attention, temperature: float, world: Processes
+        self,
+        model: Any,
+        pad: int,
+        settings: Optimizer,
+        attention: Attention,
+        temperature: float,
+        world: Processes,
+        weights: Any | None = None,
     ) -> None:
-        """In a world of several processes, the model's parameters are sharded.
+        """In a world of several processes, the model's parameters are sharded. A model on the `meta` device gets its
+        weights from `weights`, the complete model of the first process.
 
         Raises `GymposiumError` for an architecture that cannot be split into trunk and head."""
-        self._scorer = Scorer(model, pad, settings.rows_layout, attention)
+        layout, empty = settings.rows_layout, any(p.is_meta for p in model.parameters())
+        if empty:  # what the architecture can do is tried out in the first process
+            if weights is not None:
+                whole = Scorer(weights, pad, layout, attention)
+                layout, attention = whole.layout, whole.attention
+            layout, attention = world.broadcast((layout, attention))
+        self._scorer = Scorer(model, pad, layout, attention, check=not empty)
         self.dtype: torch.dtype = model.dtype if hasattr(model, "peft_config") else compute_type(settings.precision)
         """The number type in which the model computes; with a LoRA, the type in which it was loaded."""
         self._layout, self._budget, self._temperature = self._scorer.layout, settings.token_budget, temperature
         self._world = world
         if world.size > 1:
-            from gymposium_train.parallel.sharding import shard  # takes seconds to import
+            from gymposium_train.parallel.sharding import fill, shard  # takes seconds to import
 
             shard(self._scorer, model, world, self.dtype)
+            if empty:
+                fill(model, weights, world)
 
     def rows(
         self, rows: Sequence[Row], *, entropy: bool = False, tokens: bool = True, frozen: bool = False

@@ -57,10 +57,13 @@ class LocalLearner:
         loss: Loss | None = None,
         dumps: Path | None = None,
         world: Processes = ALONE,
+        weights: Any | None = None,
     ) -> None:
         """A learner that only imitates needs no `loss`. Steps whose gradient is not finite are described in files in
         `dumps`. In a `world` of several processes each process makes a learner of the same model, keeps a part of it,
-        and calls the same methods in the same order (`gymposium_train.learner.distributed`).
+        and calls the same methods in the same order (`gymposium_train.learner.distributed`). The model may then be on
+        torch's `meta` device, where it has no weights: each process gets its part of those of `weights`, the complete
+        model of the first process, so no other process ever holds the whole.
 
         Raises `GymposiumError` if no parameter is trainable, or if the model cannot be split into trunk and head, and
         `BadOption` for a layout that several processes cannot use."""
@@ -71,7 +74,7 @@ class LocalLearner:
             )
         self.model, self.settings, self.loss, self.world = model, settings, loss or Loss(), world
         learn_in_float32(model)
-        self._passes = ForwardPasses(model, pad, settings, attention, self.loss.temperature, world)
+        self._passes = ForwardPasses(model, pad, settings, attention, self.loss.temperature, world, weights)
         self.named = {name: p for name, p in model.named_parameters() if p.requires_grad}
         """The trainable parameters, by name."""
         self.dtype = self._passes.dtype

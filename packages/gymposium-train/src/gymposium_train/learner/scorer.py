@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from gymposium_agents.engines.transformers import base_of
+from gymposium_train.config.learn import RowsLayout
 from gymposium_train.config.model import Attention
 from gymposium_train.learner.head import Head
 from gymposium_train.learner.layouts import LAYOUTS, TokenSequence
@@ -40,7 +41,7 @@ class Scored(NamedTuple):
 class Scorer(nn.Module):
     """A causal language model whose head runs only at the places that are to be predicted."""
 
-    def __init__(self, model: Any, pad: int, layout: str, attention: Attention, *, check: bool = True) -> None:
+    def __init__(self, model: Any, pad: int, layout: RowsLayout, attention: Attention, *, check: bool = True) -> None:
         """`check=False` is for models whose tensors have no numbers: what the architecture can do is taken for granted.
 
         Raises `GymposiumError` for an architecture that cannot be split into trunk and head."""
@@ -50,9 +51,14 @@ class Scorer(nn.Module):
         if check:
             check_split(base, self._trunk, self._head)
         packs = layout == "packed" and self._trunk.pack(attention, check=check)
-        self.layout = "padded" if layout == "packed" and not packs else layout
+        self.layout: RowsLayout = "padded" if layout == "packed" and not packs else layout
         """The layout that is used."""
         self.decoder, self.output = self._trunk.decoder, self._head.layer
+
+    @property
+    def attention(self) -> Attention:
+        """The attention in packed rows that is used."""
+        return self._trunk.attention
 
     @property
     def vocabulary(self) -> int:

@@ -16,6 +16,7 @@ from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from torch.distributed.tensor import DTensor
 
 from gymposium.errors import GymposiumError
+from gymposium_train.parallel.parts import broadcast_tensor
 from gymposium_train.parallel.world import Processes
 
 
@@ -28,7 +29,7 @@ def shard(whole: nn.Module, model: Any, world: Processes, dtype: torch.dtype) ->
     kept. A model without a LoRA computes in `dtype`, one with a LoRA in the types of its parameters.
 
     Raises `GymposiumError` if a trained parameter is not part of what runs."""
-    mesh = init_device_mesh(next(whole.parameters()).device.type, (world.size,))
+    mesh = init_device_mesh(_device().type, (world.size,))
     kinds = set(model._no_split_modules or ())
     groups: list[Any] = [module for module in whole.modules() if type(module).__name__ in kinds]
     precision = MixedPrecisionPolicy(
@@ -44,3 +45,23 @@ def shard(whole: nn.Module, model: Any, world: Processes, dtype: torch.dtype) ->
             f"{', '.join(unsharded[:3])} would be trained but is no part of the text model, so it cannot be shared out "
             f"over processes. Train in one process, or set model.tune=lora with model.lora.targets."
         )
+
+
+@torch.no_grad()
+def fill(model: Any, whole: Any | None, world: Processes) -> None:
+    """Give a sharded model on the `meta` device memory, and its parameters and buffers the values of `whole`, the
+    complete model of the first process; the other processes pass None. Each process receives its part of one tensor
+    after the other. A collective: all processes call it."""
+    model.to_empty(device=_device())
+    values = {} if whole is None else {**dict(whole.named_parameters()), **dict(whole.named_buffers())}
+    for name, tensor in [*model.named_parameters(), *model.named_buffers()]:
+        value = broadcast_tensor(values[name].detach() if world.leads else None, tensor, world)
+        if isinstance(tensor, DTensor) and isinstance(value, DTensor):
+            tensor.to_local().copy_(value.to_local())
+        else:
+            tensor.copy_(value)
+
+
+def _device() -> torch.device:
+    """The device on which this process learns."""
+    return torch.device("cuda", torch.cuda.current_device()) if torch.cuda.is_available() else torch.device("cpu")

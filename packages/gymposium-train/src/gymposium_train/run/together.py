@@ -16,7 +16,7 @@ import torch
 
 from gymposium_agents.engines.registry import engine_spec
 from gymposium_train.backends.local_model import LearningBegins, local_learner
-from gymposium_train.backends.models import trainable
+from gymposium_train.backends.models import trainable_skeleton
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.checks import Rule
 from gymposium_train.config.problems import BadConfig
@@ -78,7 +78,7 @@ def help_to_learn() -> RunDirectory:
         while isinstance(job := world.command(), LearningBegins):
             if job.config.model.name is None:
                 torch.set_num_threads(1)
-            loaded = trainable(job.config, job.model)
+            loaded = trainable_skeleton(job.config, job.model)
             learner = DistributedLearner(local_learner(job.config, loaded, world))
             learner.follow()
             del learner, loaded
