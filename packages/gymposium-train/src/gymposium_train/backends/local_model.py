@@ -19,14 +19,13 @@ from gymposium_train.backends.models import (
     save_trained,
     taught,
     trainable,
-    trainable_skeleton,
     untaught,
 )
 from gymposium_train.backends.protocol import BackendStart
 from gymposium_train.config import TrainConfig
 from gymposium_train.learner import LocalLearner, Loss
 from gymposium_train.learner.distributed import DistributedLearner
-from gymposium_train.parallel.world import Processes
+from gymposium_train.parallel.world import ALONE, Processes
 from gymposium_train.publishing import Publisher, make_publisher
 
 
@@ -80,25 +79,46 @@ class LocalModel:
 
 @dataclass(frozen=True, slots=True)
 class LearningBegins:
-    """The message that reinforcement learning begins, with the data that the other processes need."""
+    """The message that imitation or reinforcement learning begins, with the data that the other processes need."""
 
     config: TrainConfig
     model: str | Path
+    imitates: bool = False
 
 
 @contextmanager
 def imitating(start: BackendStart) -> Iterator[LocalModel]:
-    """The model before the cold start, which learns in this process."""
-    yield imitating_from(start.config, untaught(start.directory, start.config), start.directory.dumps)
+    """The model before the cold start, and its learner. If several processes learn, the model that is tried out and
+    saved is a complete copy in the first one."""
+    config, world, dumps = start.config, start.world, start.directory.dumps
+    model = untaught(start.directory, config)
+    if world.size == 1:
+        yield imitating_from(config, model, dumps)
+        return
+    whole = imitating_model(config, model)
+    world.command(LearningBegins(config, model, imitates=True))
+    empty = imitating_model(config, model, empty=True)
+    learner = DistributedLearner(imitator(config, empty, world, dumps, weights=whole.model), whole.model)
+    with learner.leading():
+        yield LocalModel(config, whole, learner, imitates=model)
 
 
 def imitating_from(config: TrainConfig, name: str | Path, dumps: Path) -> LocalModel:
-    """The model at `name` with a learner that imitates."""
+    """The model at `name` with a learner that imitates, in this process."""
     loaded = imitating_model(config, name)
-    loss = Loss(legality=config.legality_weight)
-    attention = config.model.attention
-    learner = LocalLearner(loaded.model, loaded.pad, config.optimizer, attention=attention, loss=loss, dumps=dumps)
-    return LocalModel(config, loaded, learner, imitates=name)
+    return LocalModel(config, loaded, imitator(config, loaded, dumps=dumps), imitates=name)
+
+
+def imitator(
+    config: TrainConfig,
+    loaded: LoadedModel,
+    world: Processes = ALONE,
+    dumps: Path | None = None,
+    *,
+    weights: Any | None = None,
+) -> LocalLearner:
+    """This process's learner for imitation. `weights` is as for `LocalLearner`."""
+    return _learner(config, loaded, Loss(legality=config.legality_weight), world, dumps, weights)
 
 
 @contextmanager
@@ -113,7 +133,7 @@ def reinforcing(start: BackendStart) -> Iterator[LocalModel]:
         return
     world.command(LearningBegins(config, model))
     whole = LoadedModel(loaded.model.to("cpu"), loaded.chat)
-    local = local_learner(config, trainable_skeleton(config, model), world, dumps, weights=whole.model)
+    local = local_learner(config, trainable(config, model, empty=True), world, dumps, weights=whole.model)
     learner = DistributedLearner(local, whole.model)
     with learner.leading():
         yield LocalModel(config, whole, learner)
@@ -128,12 +148,18 @@ def local_learner(
     weights: Any | None = None,
 ) -> LocalLearner:
     """This process's learner for reinforcement learning. `weights` is as for `LocalLearner`."""
+    return _learner(config, loaded, Loss.of(config), world, dumps, weights)
+
+
+def _learner(
+    config: TrainConfig, loaded: LoadedModel, loss: Loss, world: Processes, dumps: Path | None, weights: Any | None
+) -> LocalLearner:
     return LocalLearner(
         loaded.model,
         loaded.pad,
         config.optimizer,
         attention=config.model.attention,
-        loss=Loss.of(config),
+        loss=loss,
         dumps=dumps,
         world=world,
         weights=weights,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from typing import Literal
 
 import torch
 
@@ -57,36 +58,34 @@ def chat_of(config: TrainConfig, name: str | Path) -> Chat:
     return load_chat(name, thinking=prompting.thinking, history=prompting.history, trust=config.model.trust)
 
 
-def trainable(config: TrainConfig, name: str | Path) -> LoadedModel:
-    """Load the model at `name` for reinforcement learning, with a new LoRA if one is trained."""
-    if config.model.tune == "full":
-        return load(config, name, whole=True)
-    return _with_lora(config, load(config, name), "lora")
+def trainable(config: TrainConfig, name: str | Path, *, empty: bool = False) -> LoadedModel:
+    """The model at `name` for reinforcement learning, with a new LoRA if one is trained. `empty` is as for
+    `imitating_model`."""
+    return _learning_model(config, name, config.model.tune, "lora", empty=empty)
 
 
-def trainable_skeleton(config: TrainConfig, name: str | Path) -> LoadedModel:
-    """The model that `trainable` loads, on torch's `meta` device: it has no weights, and takes no memory."""
-    whole = config.model.tune == "full"
-    dtype = torch.float32 if whole else compute_type(config.optimizer.precision)
-    loaded = LoadedModel(skeleton(name, config.model.trust, dtype).eval(), chat_of(config, name), config.model.trust)
-    if whole:
-        return loaded
-    with torch.device("meta"):
-        return _with_lora(config, loaded, "lora")
+def imitating_model(config: TrainConfig, name: str | Path, *, empty: bool = False) -> LoadedModel:
+    """The model at `name` for imitation: all of its weights are trained, or a new LoRA. With `empty` it is on torch's
+    `meta` device, where it has no weights and takes no memory."""
+    return _learning_model(config, name, config.cold_start.tune, "imitation", empty=empty)
 
 
-def _with_lora(config: TrainConfig, loaded: LoadedModel, key: str) -> LoadedModel:
-    """The model with a new LoRA on it, whose weights follow from the seed and the key."""
-    lora, seed = config.model.lora, stream(config.seed, key).getrandbits(48)
-    loaded.model = attach_lora(loaded.model, rank=lora.rank, alpha=lora.alpha, seed=seed, targets=lora.targets)
+def _learning_model(
+    config: TrainConfig, name: str | Path, tune: Literal["lora", "full"], key: str, *, empty: bool
+) -> LoadedModel:
+    """The model at `name`, of which all weights are trained, or a new LoRA whose weights follow from the seed and the
+    key."""
+    whole = tune == "full"
+    if empty:
+        dtype, trust = torch.float32 if whole else compute_type(config.optimizer.precision), config.model.trust
+        loaded = LoadedModel(skeleton(name, trust, dtype).eval(), chat_of(config, name), trust)
+    else:
+        loaded = load(config, name, whole=whole)
+    if not whole:
+        lora, seed = config.model.lora, stream(config.seed, key).getrandbits(48)
+        with torch.device("meta") if empty else nullcontext():
+            loaded.model = attach_lora(loaded.model, rank=lora.rank, alpha=lora.alpha, seed=seed, targets=lora.targets)
     return loaded
-
-
-def imitating_model(config: TrainConfig, name: str | Path) -> LoadedModel:
-    """Load the model at `name` for imitation: all of its weights are trained, or a new LoRA."""
-    if config.cold_start.tune == "full":
-        return load(config, name, whole=True)
-    return _with_lora(config, load(config, name), "imitation")
 
 
 def export(directory: RunDirectory, config: TrainConfig, checkpoint: Path, target: Path) -> None:

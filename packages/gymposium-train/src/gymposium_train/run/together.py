@@ -1,8 +1,7 @@
 """Runs on several processes, which torchrun starts.
 
-The first process does the run: it plays, measures and writes. In reinforcement learning the others hold parts of the
-model that learns, and repeat the calls of the first one's learner. Only the first one does the cold start and the
-control.
+The first process does the run: it plays, measures and writes. In imitation and reinforcement learning the others hold
+parts of the model that learns, and repeat the calls of the first one's learner. Only the first one does the control.
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ from pathlib import Path
 import torch
 
 from gymposium_agents.engines.registry import engine_spec
-from gymposium_train.backends.local_model import LearningBegins, local_learner
-from gymposium_train.backends.models import trainable_skeleton
+from gymposium_train.backends.local_model import LearningBegins, imitator, local_learner
+from gymposium_train.backends.models import imitating_model, trainable
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.checks import Rule
 from gymposium_train.config.problems import BadConfig
@@ -78,8 +77,9 @@ def help_to_learn() -> RunDirectory:
         while isinstance(job := world.command(), LearningBegins):
             if job.config.model.name is None:
                 torch.set_num_threads(1)
-            loaded = trainable_skeleton(job.config, job.model)
-            learner = DistributedLearner(local_learner(job.config, loaded, world))
+            make, learner_of = (imitating_model, imitator) if job.imitates else (trainable, local_learner)
+            loaded = make(job.config, job.model, empty=True)
+            learner = DistributedLearner(learner_of(job.config, loaded, world))
             learner.follow()
             del learner, loaded
     if job is None:
