@@ -3,8 +3,6 @@
 in-process: the transformers engine against a bare key-value-cache loop and against transformers' `generate`, with a
 shared prefix and a LoRA too; and what 64 matches at once cost beside the model.
 
-gpu: the same comparison in bfloat16 on a model of half a billion parameters, where there is CUDA.
-
 vllm: 64 matches at once through a vLLM server, against independent requests to it.
 
 served-demo: no figures; a language model plays five games through a vLLM server that is killed on the way.
@@ -18,7 +16,7 @@ from pathlib import Path
 import torch
 from transformers.utils import logging as transformers_logging
 
-from benchmarks.engines import gpu, in_process, served, served_demo
+from benchmarks.engines import in_process, served, served_demo
 from benchmarks.report import RESULTS
 
 
@@ -27,7 +25,7 @@ def main() -> None:
         prog="python -m benchmarks.engines", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     tables = parser.add_subparsers(dest="table", required=True)
-    for module in (in_process, gpu, served, served_demo):
+    for module in (in_process, served, served_demo):
         table = tables.add_parser(
             module.NAME,
             help=(module.__doc__ or "").splitlines()[0],

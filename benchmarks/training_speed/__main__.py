@@ -4,9 +4,8 @@ step      a GRPO step of 64 games of tic-tac-toe with about a million parameters
 main-job  generation, update and imitation of the default run, against the same in bare PyTorch
 memory    what an update needs at its peak, by vocabulary and length of prompt
 long      rows of up to 16k tokens: time and memory beside TRL, and how they grow; estimates of memory
-gpu       tokens per second, parts of a step and memory at half a billion parameters, where there is CUDA
 
-Without a name: the first four.
+Without a name: all.
 """
 
 from __future__ import annotations
@@ -19,9 +18,8 @@ import torch
 
 from benchmarks.report import RESULTS, write
 
-TABLES = {"step": "step", "main-job": "main_job", "memory": "memory", "long": "long", "gpu": "gpu"}
+TABLES = {"step": "step", "main-job": "main_job", "memory": "memory", "long": "long"}
 """The module of each table, which is imported for that table alone: they take seconds."""
-GPU = "gpu"
 
 
 def main() -> None:
@@ -35,11 +33,9 @@ def main() -> None:
     parser.add_argument("--tiny", action="store_true", help="all as small as can be, to see that it runs")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the results")
     given = parser.parse_args()
-    wanted = given.tables or [name for name in TABLES if name != GPU]
+    wanted = given.tables or [*TABLES]
     if strange := set(wanted) - TABLES.keys():
         parser.error(f"There is no table {', '.join(sorted(strange))}; there are {', '.join(TABLES)}.")
-    if GPU in wanted and not (given.tiny or torch.cuda.is_available()):
-        parser.error("There is no CUDA here, and the table gpu is about a GPU. With --tiny it runs on the CPU.")
     from transformers.utils import logging as transformers_logging
 
     from benchmarks.training_speed.scale import Scale

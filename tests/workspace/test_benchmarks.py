@@ -209,25 +209,31 @@ def test_published_results_name_their_command_and_versions() -> None:
 
 
 def test_training_speed_compares_sides_that_compute_the_same(tmp_path: Path, run_here: Callable[..., None]) -> None:
-    """The comparison is inside it: it stops where log-probabilities or gradients differ. TRL's trainer runs beside it,
-    and the table of a GPU runs here for its parts' sake alone."""
-    run_here("training_speed", "step", "main-job", "memory", "gpu", "--tiny", "--repeats", "1", "--out", str(tmp_path))
-    step, job, memory, gpu = (
+    """The comparison is inside it: it stops where log-probabilities or gradients differ. TRL's trainer runs beside
+    it."""
+    run_here("training_speed", "step", "main-job", "memory", "--tiny", "--repeats", "1", "--out", str(tmp_path))
+    step, job, memory = (
         json.loads((tmp_path / f"training_speed-{name}.json").read_text(encoding="utf-8"))
-        for name in ("step", "main-job", "memory", "gpu")
+        for name in ("step", "main-job", "memory")
     )
     assert step["contexts"]["state"]["rows"] == step["contexts"]["state"]["turns"]
     assert step["contexts"]["full"]["rows"][0] < step["contexts"]["full"]["turns"][0], "turns do not stand in one row"
     assert min(step["contexts"]["full"]["cpu_seconds"]["trl"]) > 0
     assert set(job["imitation"]) == set(job["update"]) == {"ours", "bare"}
     assert all(rise > 0 for side in memory["mib"].values() for rises in side for rise in rises)
-    assert min(gpu["contexts"]["full"]["sampled_tokens_per_second"]) > 0
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
-def test_the_table_of_a_gpu_is_refused_where_there_is_none(tmp_path: Path) -> None:
-    run("training_speed", "gpu", "--out", str(tmp_path), status=2)
-    assert not [*tmp_path.iterdir()]
+def test_what_a_gpu_costs_runs_in_all_its_parts_and_is_not_run_without_one(
+    tmp_path: Path, run_here: Callable[..., None]
+) -> None:
+    run_here("gpu", "--smoke", "--out", str(tmp_path / "smoke"))
+    parts = json.loads((tmp_path / "smoke" / "gpu.json").read_text(encoding="utf-8"))["parts"]
+    assert [*parts] == ["precision", "attention", "memory", "qlora", "speed"]
+    assert all(parts.values())
+    assert parts["precision"][-1]["largest difference of log-probabilities"] < 0.2
+    run_here("gpu", "--out", str(tmp_path / "page"))
+    assert "Not run: there was no GPU." in (tmp_path / "page" / "gpu.md").read_text(encoding="utf-8")
 
 
 def test_classical_learns_and_is_held_against_a_bare_environment(tmp_path: Path, run_here: Callable[..., None]) -> None:
