@@ -107,7 +107,7 @@ def device() -> torch.device:
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
-def made(size: Size, dtype: torch.dtype, *, lora: bool = True) -> Any:
+def made(size: Size, dtype: torch.dtype, *, lora: bool = True, on: torch.device | None = None) -> Any:
     """A model with random weights, and a LoRA of rank 32 unless all weights are to be trained."""
     config = Qwen3Config(
         vocab_size=size.vocabulary,
@@ -118,7 +118,7 @@ def made(size: Size, dtype: torch.dtype, *, lora: bool = True) -> Any:
         eos_token_id=None,
         pad_token_id=0,
     )
-    with torch.random.fork_rng(), device():
+    with torch.random.fork_rng(), on or device():
         torch.manual_seed(0)
         model: Any = Qwen3ForCausalLM(config).to(dtype).eval()
         return attach_lora(model, rank=32, alpha=64, seed=0) if lora else model
@@ -187,7 +187,9 @@ def memory(size: Size) -> Iterator[Found]:
         for kept in (False, True):
             how = settings(precision="bf16", checkpointing=kept, token_budget=length)
             half = length // 2
-            guess = memory_of_learner(lambda: made(size, torch.bfloat16), how, prompt=length - half, reply=half).total
+            guess = memory_of_learner(
+                lambda: made(size, torch.bfloat16, on=torch.device("meta")), how, prompt=length - half, reply=half
+            ).total
             found: Found = {"tokens": length, "checkpointing": kept, "estimated GiB": guess / 2**30}
             learner = LocalLearner(made(size, torch.bfloat16), 0, how)
             try:
