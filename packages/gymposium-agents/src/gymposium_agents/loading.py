@@ -20,9 +20,8 @@ from gymposium_agents.engines.protocol import EngineStart
 from gymposium_agents.engines.transformers import TransformersEngine
 from gymposium_agents.lora.attach import load_lora
 from gymposium_agents.lora.files import PLAYER
-from gymposium_agents.settings import History
 from gymposium_agents.sources import NO_TRUST, Trust, no_model, on_this_machine_only, reading
-from gymposium_agents.tokens import Policy
+from gymposium_agents.tokens import History, Policy
 
 _one_at_a_time = Lock()
 """Held while transformers loads a model: it sets global state for one model, with which another would lack weights."""

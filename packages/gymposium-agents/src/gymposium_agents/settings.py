@@ -11,7 +11,7 @@ import math
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self, get_args, get_type_hints
+from typing import Any, ClassVar, Self, get_args, get_type_hints
 from urllib.parse import unquote
 
 from gymposium.errors import BadOption, UnknownName
@@ -20,9 +20,8 @@ from gymposium.reading import Reader, reader
 from gymposium.tools.dialects import DIALECTS
 from gymposium.tools.reader import ToolsReader
 from gymposium_agents.context import context
+from gymposium_agents.tokens import History
 
-History = Literal["template", "kept"]
-"""What becomes of past turns: `template`, what the chat template makes of them; `kept`, nothing."""
 TOOLS = "tools"
 """The form of replies in which a model calls tools in the way of its own chat template."""
 

@@ -27,6 +27,10 @@ class Message(TypedDict):
     """The name of the tool whose result a message of role `tool` is. If it is missing, the call says it."""
 
 
+History = Literal["template", "kept"]
+"""What becomes of past turns in a conversation: `template`, what the chat template makes of them; `kept`, nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Policy:
     """The name of a set of weights: the base model, or an adapter on it at a number of optimizer steps."""

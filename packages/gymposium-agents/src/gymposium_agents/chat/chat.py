@@ -21,8 +21,7 @@ from gymposium_agents.chat.marks import Marks
 from gymposium_agents.chat.messages import assistant, hidden_call, texts_of, user
 from gymposium_agents.chat.template import Template
 from gymposium_agents.chat.tools import ToolSupport
-from gymposium_agents.settings import History
-from gymposium_agents.tokens import Message
+from gymposium_agents.tokens import History, Message
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from pydantic import Field
 from gymposium.driver import FORFEIT
 from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Style
-from gymposium_agents.settings import History, PlayerSettings
+from gymposium_agents.settings import PlayerSettings
+from gymposium_agents.tokens import History
 from gymposium_train.settings import Settings
 
 SHORT = 24
