@@ -3,7 +3,8 @@
 step      a GRPO step of 64 games of tic-tac-toe with about a million parameters, against the floor and TRL
 main-job  generation, update and imitation of the default run, against the same in bare PyTorch
 memory    what an update needs at its peak, by vocabulary and length of prompt
-long      rows of up to 16k tokens: time and memory beside TRL, and how they grow; estimates of memory
+long      rows of up to 16k tokens: time and memory beside TRL, and how they grow
+estimates the memory that a dry run estimates, against that of updates
 
 Without a name: all.
 """
@@ -18,7 +19,7 @@ import torch
 
 from benchmarks.report import RESULTS, write
 
-TABLES = {"step": "step", "main-job": "main_job", "memory": "memory", "long": "long"}
+TABLES = {"step": "step", "main-job": "main_job", "memory": "memory", "long": "long", "estimates": "estimates"}
 """The module of each table, which is imported for that table alone: they take seconds."""
 
 

@@ -7,8 +7,6 @@ attention   eight packed rows of 2k tokens against the eight alone: forward and 
 length      the peak of an update of one row of 16k tokens against one of 4k.
 vocabulary  how far the peak rises from a vocabulary of 1k tokens to one of 150k, beside what the head alone takes:
             weights, gradients and optimizer state, and one piece of logits.
-estimates   the peak that `gymposium train --dry-run --memory` computes with, against the peak of an update, for six
-            configurations.
 """
 
 from __future__ import annotations
@@ -30,21 +28,17 @@ from benchmarks.training_speed.memory import status
 from benchmarks.training_speed.models import make_characters
 from benchmarks.training_speed.scale import Scale, ratios, shown, spread
 from gymposium.streams import stream
-from gymposium_agents.lora.attach import attach_lora
 from gymposium_train.config import Optimizer
 from gymposium_train.learner import LocalLearner
 from gymposium_train.learner.allocator import return_large_blocks
 from gymposium_train.learner.attention import PackedRow, attend
 from gymposium_train.learner.head import LOGIT_BYTES
-from gymposium_train.learner.memory import memory_of_learner
 from gymposium_train.rows import Row, Span
 
 LENGTHS = (1_024, 4_096, 16_384)
 VOCABULARY = 32_000
 VOCABULARIES = (1_000, 150_000)
 RATE = 1e-5
-REPLY = 64
-"""Number of sampled tokens of a row whose memory is estimated."""
 SIZE: dict[str, Any] = {
     "hidden_size": 256,
     "intermediate_size": 768,
@@ -53,44 +47,21 @@ SIZE: dict[str, Any] = {
     "num_key_value_heads": 2,
     "head_dim": 64,
 }
-WIDER = SIZE | {"hidden_size": 512, "intermediate_size": 1536, "num_hidden_layers": 8, "num_attention_heads": 8}
-CONFIGURATIONS: dict[str, dict[str, Any]] = {
-    "all weights, packed": {"layout": "packed", "token_budget": 4_096},
-    "all weights, packed, checkpointing": {"layout": "packed", "token_budget": 8_192, "checkpointing": True},
-    "all weights, padded, bfloat16": {"layout": "padded", "token_budget": 4_096, "precision": "bf16"},
-    "LoRA, shared": {"layout": "shared", "token_budget": 4_096, "lora": True},
-    "LoRA, packed, bfloat16, checkpointing": {
-        "layout": "packed",
-        "token_budget": 8_192,
-        "checkpointing": True,
-        "precision": "bf16",
-        "lora": True,
-    },
-    "LoRA, packed, a vocabulary of 150k": {
-        "layout": "packed",
-        "token_budget": 4_096,
-        "lora": True,
-        "vocabulary": 150_000,
-    },
-}
-"""Configurations whose estimates are compared: settings of the optimizer, and of the model."""
 
 
 def measure(scale: Scale) -> tuple[dict[str, Any], str]:
     lengths = (64, 128) if scale.tiny else LENGTHS
     data: dict[str, Any] = {"about": about("gymposium", "gymposium-train", "torch", "transformers", "trl", "peft")}
     data["trl"] = [_beside_trl(length, scale) for length in lengths] if find_spec("trl") else None
-    data["attention"] = _apart(attention, 16 if scale.tiny else 2_048, scale.repeats)
+    data["attention"] = apart(attention, 16 if scale.tiny else 2_048, scale.repeats)
     short, long = lengths[-2:]
-    data["length"] = {str(n): _apart(peak, n, VOCABULARY // (100 if scale.tiny else 1)) for n in (short, long)}
+    data["length"] = {str(n): apart(peak, n, VOCABULARY // (100 if scale.tiny else 1)) for n in (short, long)}
     few, many = (500, 2_000) if scale.tiny else VOCABULARIES
     data["vocabulary"] = [_vocabulary(length, few, many) for length in ((64, 128) if scale.tiny else (1_024, 4_096))]
-    chosen = dict([*CONFIGURATIONS.items()][:1]) if scale.tiny else CONFIGURATIONS
-    data["estimates"] = {name: _estimated({**how, "tiny": scale.tiny}) for name, how in chosen.items()}
     return data, text(data)
 
 
-def _apart(work: Callable[..., Any], *given: Any) -> Any:
+def apart(work: Callable[..., Any], *given: Any) -> Any:
     """The result of a function in a process of its own, which begins with the libraries loaded and nothing else."""
     context = get_context("forkserver")
     context.set_forkserver_preload([__name__])
@@ -198,7 +169,7 @@ def theirs(length: int, vocabulary: int) -> dict[str, float]:
 
 def _beside_trl(length: int, scale: Scale) -> dict[str, Any]:
     vocabulary = 512 if scale.tiny else VOCABULARY
-    pairs = [(_apart(ours, length, vocabulary), _apart(theirs, length, vocabulary)) for _ in range(scale.repeats)]
+    pairs = [(apart(ours, length, vocabulary), apart(theirs, length, vocabulary)) for _ in range(scale.repeats)]
     found: dict[str, Any] = {"length": length}
     for unit in ("seconds", "mib"):
         mine, other = ([side[unit] for side in sides] for sides in zip(*pairs, strict=True))
@@ -243,51 +214,10 @@ def peak(length: int, vocabulary: int) -> float:
 
 def _vocabulary(length: int, few: int, many: int) -> dict[str, float]:
     """How far the peak rises with the vocabulary, and what the head takes: four numbers for each weight."""
-    rise = _apart(peak, length, many) - _apart(peak, length, few)
+    rise = apart(peak, length, many) - apart(peak, length, few)
     head = 4 * 4 * (many - few) * SIZE["hidden_size"] / 2**20
     piece = min(LOGIT_BYTES, 8 * many * (length // 2)) / 2**20 - min(LOGIT_BYTES, 8 * few * (length // 2)) / 2**20
     return {"length": length, "rise": rise, "head": head, "piece": piece, "ratio": rise / (head + piece)}
-
-
-def settled(how: dict[str, Any]) -> tuple[Optimizer, Callable[[], Any], int, int]:
-    """A configuration: the optimizer's settings, the model, its vocabulary, and the number of tokens of a prompt."""
-    how = dict(how)
-    vocabulary, lora = how.pop("vocabulary", VOCABULARY), how.pop("lora", False)
-    size = SIZE if how.pop("tiny") else WIDER
-    settings = Optimizer(epochs=1, minibatches=1, **how)
-    dtype = torch.bfloat16 if settings.precision == "bf16" else torch.float32
-
-    def make() -> Any:
-        made = model(vocabulary, size, tied=True).to(dtype)
-        return attach_lora(made, rank=32, alpha=64, seed=0).to(dtype) if lora else made
-
-    return settings, make, vocabulary, settings.token_budget // 8 - REPLY
-
-
-def estimate(how: dict[str, Any]) -> float:
-    """MiB of an update at its peak, as estimated."""
-    settings, make, _, prompt = settled(how)
-    return memory_of_learner(make, settings, prompt=prompt, reply=REPLY).total / 2**20
-
-
-def found(how: dict[str, Any]) -> float:
-    """MiB of the second of two updates of two micro-batches at its peak, above what was there before the model was."""
-    return_large_blocks()
-    settings, make, vocabulary, prompt = settled(how)
-    rng, given = stream(0, "estimates"), []
-    for n in range(16):
-        span = Span(prompt, prompt + REPLY, (-5.0,) * REPLY, advantage=(-1.0) ** n, weight=1.0 / (16 * REPLY))
-        given.append(Row(tuple(rng.choices(range(2, vocabulary), k=prompt + REPLY)), [span]))
-    before = status("VmRSS")
-    learner = LocalLearner(make(), 0, settings)
-    for _ in range(2):
-        learner.update(given, learning_rate=RATE)
-    return status("VmHWM") - before
-
-
-def _estimated(how: dict[str, Any]) -> dict[str, float]:
-    guess, measured = _apart(estimate, how), _apart(found, how)
-    return {"estimated": guess, "measured": measured, "ratio": guess / measured}
 
 
 def text(data: dict[str, Any]) -> str:
@@ -320,9 +250,4 @@ def text(data: dict[str, Any]) -> str:
     ]
     head = ["tokens a row", "rise of the peak, MiB", "weights, gradients, optimizer", "piece of logits", "ratio"]
     parts.append(table(head, lines))
-    lines = [
-        [name, f"{one['estimated']:,.0f}", f"{one['measured']:,.0f}", f"{one['ratio']:.2f}"]
-        for name, one in data["estimates"].items()
-    ]
-    parts.append(table(["configuration", "estimated peak, MiB", "measured", "ratio"], lines))
     return "\n".join(parts)

@@ -18,7 +18,7 @@ from gymposium.cli.main import app
 from gymposium_agents.settings import PlayerSettings
 from gymposium_train.config import ColdStart, Optimizer, Prompting, RolloutSettings, TrainConfig, defaults
 from gymposium_train.config.checks import check
-from gymposium_train.config.defaults import PRETRAINED
+from gymposium_train.config.defaults import ALL_WEIGHTS, PRETRAINED
 from gymposium_train.config.overrides import parse
 from gymposium_train.config.problems import BadConfig
 from gymposium_train.config.reading import changed, config_from, config_from_json, config_from_toml
@@ -189,3 +189,14 @@ def test_the_page_lists_them() -> None:
     expected = {name: json.dumps(value).strip('"') for name, value in PRETRAINED.items() if value is not None}
     assert told["prompting.max_tokens"] == str(PlayerSettings().max_tokens)  # unless replies are bare moves
     assert {name: told.get(name) for name in expected} == expected
+
+
+def test_imitation_follows_what_is_trained() -> None:
+    data: dict[str, Any] = {"games": ["tic_tac_toe"], "model": {"name": HUB}}
+    lora = config_from(data).cold_start
+    assert (lora.tune, lora.learning_rate) == ("lora", PRETRAINED["cold_start.learning_rate"])
+    for whole in ({"model": {"name": HUB, "tune": "full"}}, {"cold_start": {"tune": "full"}}):
+        found = config_from(data | whole).cold_start
+        assert (found.tune, found.learning_rate) == ("full", ALL_WEIGHTS)
+    assert SMALL.cold_start.tune == "full"
+    assert changed(SMALL, "cold_start.tune=full").cold_start.learning_rate == SMALL.cold_start.learning_rate

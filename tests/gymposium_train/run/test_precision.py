@@ -62,3 +62,30 @@ def test_a_lora_is_trained_on_a_base_in_16_bits(quick_config: Any, tmp_path: Pat
     assert any(float(tensor.abs().max()) > 0 for name, tensor in weights.items() if "lora_B" in name)
     types = {name: p.dtype for name, p in trainable(config, run.cold_start).model.named_parameters()}
     assert {dtype for name, dtype in types.items() if "lora_" not in name} == {torch.bfloat16}
+
+
+def test_imitation_with_a_lora_is_merged_into_a_model_in_float32(quick_config: Any, tmp_path: Path) -> None:
+    """Each layer changes by a matrix of the LoRA's rank; embeddings stay. The control goes on in the same way."""
+    config = quick_config(
+        "steps=1",
+        "control=true",
+        "cold_start.steps=10",
+        "cold_start.games=40",
+        "cold_start.tune=lora",
+        "optimizer.precision=bf16",
+    )
+    run = start_run(tmp_path / "run", config)
+    assert not (run.cold_start / "adapter").exists()
+    base, taught, control = (
+        load_file(place / "model.safetensors") for place in (run.base, run.cold_start, run.control)
+    )
+    assert {tensor.dtype for tensor in taught.values()} == {torch.float32}
+    for before, after in ((base, taught), (taught, control)):
+        ranks = {
+            name: int(torch.linalg.matrix_rank(after[name] - tensor, rtol=1e-3))
+            for name, tensor in before.items()
+            if tensor.ndim == 2 and not torch.equal(tensor, after[name])
+        }
+        assert len(ranks) == 12  # all linear layers but the output
+        assert set(ranks.values()) == {4}
+        assert not any("embed" in name for name in ranks)
