@@ -23,7 +23,7 @@ from trl import GRPOConfig, GRPOTrainer
 from trl.models import unwrap_model_for_generation
 
 from benchmarks.report import about, table
-from benchmarks.training_speed.models import ONE_MILLION, TINY, load_whole, make_model
+from benchmarks.training_speed.models import ONE_MILLION, ONE_TRL_STEP, TINY, load_whole, make_model
 from benchmarks.training_speed.scale import ratios, shown, spread
 from gymposium_trl import Rollout
 
@@ -137,17 +137,10 @@ class Side:
                 output_dir=str(directory / "trl"),
                 num_generations=COPIES,
                 per_device_train_batch_size=groups * COPIES,
-                max_steps=1,
                 max_completion_length=TOKENS,
                 learning_rate=1e-5,
-                lr_scheduler_type="constant",
                 gradient_checkpointing=False,
-                save_strategy="no",
-                report_to=[],
-                disable_tqdm=True,
-                logging_strategy="no",
-                use_cpu=True,
-                bf16=False,
+                **ONE_TRL_STEP,
             ),
         )
         self._trainer.remove_callback(PrinterCallback)

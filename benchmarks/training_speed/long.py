@@ -25,7 +25,7 @@ from transformers import PrinterCallback, Qwen3Config, Qwen3ForCausalLM, Trainer
 
 from benchmarks.report import about, table
 from benchmarks.training_speed.memory import status
-from benchmarks.training_speed.models import make_characters
+from benchmarks.training_speed.models import ONE_TRL_STEP, make_characters
 from benchmarks.training_speed.scale import Scale, ratios, shown, spread
 from gymposium.streams import stream
 from gymposium_train.config import Optimizer
@@ -150,16 +150,9 @@ def theirs(length: int, vocabulary: int) -> dict[str, float]:
                 gradient_accumulation_steps=2,
                 gradient_checkpointing=True,
                 max_completion_length=length,
-                max_steps=1,
                 learning_rate=RATE,
-                lr_scheduler_type="constant",
                 beta=0.0,
-                save_strategy="no",
-                report_to=[],
-                disable_tqdm=True,
-                logging_strategy="no",
-                use_cpu=True,
-                bf16=False,
+                **ONE_TRL_STEP,
             ),
         )
         trainer.remove_callback(PrinterCallback)

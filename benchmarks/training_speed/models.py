@@ -25,6 +25,17 @@ ONE_MILLION: dict[str, Any] = {
 }
 """997,696 parameters with the 101 tokens of `make_characters`."""
 TINY = ONE_MILLION | {"hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 1, "head_dim": 8}
+ONE_TRL_STEP: dict[str, Any] = {
+    "max_steps": 1,
+    "lr_scheduler_type": "constant",
+    "save_strategy": "no",
+    "logging_strategy": "no",
+    "report_to": [],
+    "disable_tqdm": True,
+    "use_cpu": True,
+    "bf16": False,
+}
+"""Settings of a `GRPOConfig` whose trainer takes one step on a CPU in float32 at each `train`, and writes nothing."""
 
 
 def make_characters() -> PreTrainedTokenizerFast:

@@ -29,7 +29,7 @@ from benchmarks.bare_torch import sample_transformers
 from benchmarks.report import about, table
 from benchmarks.training_speed import bare
 from benchmarks.training_speed.agreement import differences
-from benchmarks.training_speed.models import load_whole, make_model
+from benchmarks.training_speed.models import ONE_TRL_STEP, load_whole, make_model
 from benchmarks.training_speed.scale import Scale, Times, must_agree, ratios, shown, spread
 from benchmarks.training_speed.work import Ours, Step, ours
 from gymposium_agents.loading import LoadedModel
@@ -162,18 +162,11 @@ class Trl:
                 num_generations=config.rollout.group_size,
                 per_device_train_batch_size=games,
                 max_completion_length=1024,
-                max_steps=1,
                 learning_rate=config.optimizer.learning_rate,
-                lr_scheduler_type="constant",
                 max_grad_norm=config.optimizer.max_grad_norm,
                 beta=0.0,
                 gradient_checkpointing=False,
-                save_strategy="no",
-                report_to=[],
-                disable_tqdm=True,
-                logging_strategy="no",
-                use_cpu=True,
-                bf16=False,
+                **ONE_TRL_STEP,
             ),
         )
         self._trainer.remove_callback(PrinterCallback)

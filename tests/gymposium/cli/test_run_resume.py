@@ -190,3 +190,10 @@ def test_what_executors_cannot_do_is_refused_before_anything_is_played(
     assert refused.returncode == 2
     assert said in refused.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_player_that_does_not_play_the_game_is_no_reason_to_resume(gymposium: Run) -> None:
+    done = gymposium("run", "kuhn_poker", "--players", "openspiel-bot:uniform_random,random", "-n", "3")
+    assert done.returncode == 2
+    assert "does not play kuhn_poker" in done.stderr
+    assert "--resume" not in done.stderr

@@ -487,3 +487,12 @@ def test_when_the_input_ends_early_nothing_is_recorded(gymposium: Run, tmp_path:
     assert done.returncode == 2
     assert "error: The input ended before the match did." in done.stderr
     assert not (tmp_path / RECORD).exists()
+
+
+@pytest.mark.parametrize(("log", "library"), [("kaggle.jsonl", "kaggle"), ("openspiel.jsonl", "openspiel")])
+def test_verify_names_the_command_for_logs_of_other_libraries(gymposium: Run, log: str, library: str) -> None:
+    path = Path(__file__).parents[1] / "audit" / "logs" / log
+    done = gymposium("verify", str(path))
+    assert done.returncode == 1
+    assert f"It is a log of {library}" in done.stderr
+    assert f"gymposium audit {path}" in done.stderr

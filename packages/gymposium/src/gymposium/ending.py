@@ -76,6 +76,17 @@ class Ending:
         """How this seat failed in the last step, or None."""
         return next((failure for failure in self.failures if failure.seat == seat), None)
 
+    def causes(self, replies: Iterable[tuple[int, str]]) -> dict[int, str]:
+        """Why each seat failed in the last step, the forfeiting seat first. `replies` are those of the match in order,
+        each as its seat and reading. The cause is the reading of the seat's last reply if that was no legal move
+        (`illegal`, `unparsable`, `cut off`; `illegal` without a reply), and else the kind of the failure."""
+        last = dict(replies)
+        return {
+            failure.seat: last.get(failure.seat, "illegal") if failure.kind == "no legal move" else failure.kind
+            for failure in self.failures
+            if failure.seat is not None
+        }
+
     @property
     def predicate(self) -> str:
         """The failure as the predicate of a sentence: `did not answer in time`, `crashed (KeyError: 'x')`."""

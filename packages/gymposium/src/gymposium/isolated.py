@@ -114,14 +114,19 @@ def is_isolated() -> bool:
     return _inside
 
 
+def limit_process() -> None:
+    """Limits the address space of this process to `MEMORY`, and lets it write no core files."""
+    for limit, most in ((resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_CORE, 0)):
+        _, hard = resource.getrlimit(limit)
+        resource.setrlimit(limit, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
+
+
 def _serve() -> None:
     """Answers calls until stdin is closed."""
     global _inside
     _inside = True
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the calling process as well
-    for limit, most in ((resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_CORE, 0)):
-        _, hard = resource.getrlimit(limit)
-        resource.setrlimit(limit, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
+    limit_process()
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # an engine's output must not mix with the answers
     while True:

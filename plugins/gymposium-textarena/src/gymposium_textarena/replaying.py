@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -20,13 +19,12 @@ from typing import Any
 import textarena as ta
 
 from gymposium.errors import describe
+from gymposium.isolated import limit_process
 from gymposium_textarena.episodes import Episode
 from gymposium_textarena.recorded import Recorded
 
 SECONDS = 60.0
 """Time limit of one episode, in seconds."""
-MEMORY = 4 << 30
-"""Limit on the address space of the process, in bytes."""
 _PASSED_ON = ("HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "NLTK_DATA", "PATH", "PYTHONPATH", "TMPDIR")
 """Environment variables of the process, if they are set."""
 _CONNECTS = {f"socket.{name}" for name in ("bind", "connect", "getaddrinfo", "gethostbyname", "sendmsg", "sendto")}
@@ -128,9 +126,7 @@ def _no_connection(event: str, arguments: tuple[Any, ...]) -> None:
 def _serve() -> None:
     """Answers each line of standard input, an episode, with its difference."""
     sys.addaudithook(_no_connection)
-    for limit, most in ((resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_CORE, 0)):
-        _, hard = resource.getrlimit(limit)
-        resource.setrlimit(limit, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
+    limit_process()
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what an environment prints must not mix with the answers
     for line in sys.stdin:

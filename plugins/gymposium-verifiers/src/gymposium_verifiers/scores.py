@@ -53,7 +53,7 @@ def _cause(trajectory: Trajectory) -> str | None:
     """Why the seat forfeited, as one of `CAUSES`; None if it did not."""
     if not trajectory.forfeited:
         return None
-    return "out of context" if trajectory.truncated else trajectory.turns[-1].reading
+    return trajectory.ending.causes((trajectory.seat, turn.reading) for turn in trajectory.turns)[trajectory.seat]
 
 
 def _word(text: str) -> str:

@@ -148,13 +148,8 @@ class _Told(Guard):
 def causes(record: Record) -> dict[str, str]:
     """The cause of failure of each agent that failed in the last step of a match: `illegal`, `unparsable`, `cut off`,
     `timed out`, `out of context` or `crashed`."""
-    last = {turn["seat"]: turn["reading"] for turn in record.turns}
-    return {
-        record.players[failure.seat or 0]: last.get(failure.seat, "illegal")
-        if failure.kind == "no legal move"
-        else failure.kind
-        for failure in record.ending.failures
-    }
+    found = record.ending.causes((turn["seat"], turn["reading"]) for turn in record.turns)
+    return {record.players[seat]: cause for seat, cause in found.items()}
 
 
 CAUSES = ("illegal", "unparsable", "cut off", *(kind for kind in FAILURES if kind != "no legal move"))

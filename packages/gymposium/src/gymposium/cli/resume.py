@@ -18,7 +18,7 @@ from rich.progress import Progress
 from gymposium.allowed import is_allowed
 from gymposium.cli.matches import match_bar, note_record
 from gymposium.cli.text import note
-from gymposium.driver import EngineError
+from gymposium.driver import EngineError, GameRefused
 from gymposium.errors import BadOption, GymposiumError, NotAllowed
 from gymposium.games.registry import check_named_game
 from gymposium.players.grammar import check_named_player
@@ -74,13 +74,18 @@ def resumable(kept: Callable[[], str | None], *arguments: str, allow: Sequence[s
     """Context that prints what is kept and the command to go on with if Ctrl-C, SIGTERM or an error ends the block.
 
     The command is gymposium with these arguments, and `--allow` for the names `allow`. `kept` returns None if nothing
-    was done yet; a `GymposiumError`, whose message says what to do, is then printed alone."""
+    was done yet; a `GymposiumError`, whose message says what to do, is then printed alone. A player that does not play
+    the game (`GameRefused`) would refuse again, so that only what is kept is printed."""
     try:
         with sigterm_raises():
             yield
     except KeyboardInterrupt as stop:
         _note_command(f"Stopped. {kept() or _NOTHING}", arguments, allow)
         raise typer.Exit(exit_code(stop)) from None
+    except GameRefused:
+        if recorded := kept():
+            note(recorded)
+        raise
     except Exception as error:
         if (recorded := kept()) or not isinstance(error, GymposiumError):
             _note_command(recorded or _NOTHING, arguments, allow)

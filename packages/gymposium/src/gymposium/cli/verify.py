@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from gymposium.cli.json_output import JsonOption, print_json
+from gymposium.cli.resume import command_line
 from gymposium.cli.text import complain, out
 from gymposium.records import match_files, verify_file
 from gymposium.visible import visible
@@ -46,6 +47,8 @@ def command(
         gymposium verify gymposium-runs/2026-11-23-run-1
         gymposium verify runs/*.jsonl --json
     """
+    from gymposium.audit import library_of
+
     verifications = [(path, verify_file(path)) for file in files for path in match_files(file)]
     problems = sum(len(verified.problems) for _, verified in verifications)
     if as_json:
@@ -72,6 +75,8 @@ def command(
         for path, verified in verifications:
             if not verified.matches + verified.not_played:
                 complain(str(verified.problems[0]))
+                if library := library_of(path):
+                    complain(f"It is a log of {library}. Verify it with  {command_line('audit', str(path))}")
                 continue
             for problem in verified.problems:
                 console.print(visible(str(problem)), style="red", soft_wrap=True)

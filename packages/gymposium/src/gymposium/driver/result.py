@@ -119,25 +119,25 @@ class EngineError(GymposiumError):
     match so far, as a record writer takes it; the cause is the exception."""
 
     def __init__(self, played: MatchResult, error: Exception) -> None:
-        events = played.events
-        last = f", the last {events[-1].move!r} of seat {events[-1].seat}" if events else ""
         self.world_broke = isinstance(error, WorldBroke)
         """True if a tool failed, which costs this match alone."""
-        what = "world" if self.world_broke else "engine"
-        super().__init__(
-            f"The {what} of {played.job.game.name} failed in match {played.job.id} (seed {played.job.seed}) after "
-            f"{len(events)} events{last}: {played.ending.detail}."
-        )
-        self.add_note("The attribute `played` of this error holds the match so far.")
         self.played = played
+        super().__init__(self._told(error))
+        self.add_note("The attribute `played` of this error holds the match so far.")
         self.__cause__ = error
+
+    def _told(self, error: Exception) -> str:
+        """The message."""
+        job, events = self.played.job, self.played.events
+        last = f", the last {events[-1].move!r} of seat {events[-1].seat}" if events else ""
+        return (
+            f"The {'world' if self.world_broke else 'engine'} of {job.game.name} failed in match {job.id} (seed "
+            f"{job.seed}) after {len(events)} events{last}: {self.played.ending.detail}."
+        )
 
 
 class GameRefused(EngineError):
     """A player does not play the game of a match, which has not begun; the cause is the player's own error."""
 
-    def __init__(self, played: MatchResult, error: GymposiumError) -> None:
-        GymposiumError.__init__(self, str(error))
-        self.world_broke = False
-        self.played = played
-        self.__cause__ = error
+    def _told(self, error: Exception) -> str:
+        return str(error)
