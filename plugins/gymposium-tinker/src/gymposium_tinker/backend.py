@@ -38,7 +38,8 @@ class TinkerBackend:
         try:
             model = base_model(config, self._settings)
             offered(self._settings, model)
-            chat = load_chat(config.model.name, thinking=config.prompting.thinking, trust=config.model.trust)
+            prompting, trust = config.prompting, config.model.trust
+            chat = load_chat(config.model.name, thinking=prompting.thinking, history=prompting.history, trust=trust)
             check_tokenizers(self._settings, model, chat)
             if config.prompting.reply == TOOLS:
                 reader_of(TOOLS, chat)

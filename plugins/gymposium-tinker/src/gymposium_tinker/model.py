@@ -157,7 +157,8 @@ def _format(config: TrainConfig) -> tuple[Chat, frozenset[int]]:
     """The chat format of a run, and the tokens that end a reply."""
     name, trust = config.model.name, config.model.trust
     assert name is not None, "a config without it is refused"
-    chat = load_chat(name, thinking=config.prompting.thinking, trust=trust)
+    prompting = config.prompting
+    chat = load_chat(name, thinking=prompting.thinking, history=prompting.history, trust=trust)
     return chat, stop_tokens(name, chat, trust)
 
 

@@ -132,7 +132,9 @@ def _check_template(config: TrainConfig, name: str) -> None:
     from gymposium_agents.loading import load_chat  # imports torch
     from gymposium_agents.player import reader_of
 
-    reader_of(config.prompting.reply, load_chat(name, thinking=config.prompting.thinking, trust=config.model.trust))
+    prompting, trust = config.prompting, config.model.trust
+    chat = load_chat(name, thinking=prompting.thinking, history=prompting.history, trust=trust)
+    reader_of(prompting.reply, chat)
 
 
 def check_servable(config: TrainConfig) -> None:

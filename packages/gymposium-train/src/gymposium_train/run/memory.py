@@ -202,7 +202,7 @@ def _longest_prompt(config: TrainConfig) -> int:
     name, prompting = config.model.name, config.prompting
     if name is None or not games:
         return config.optimizer.token_budget
-    chat = load_chat(name, thinking=prompting.thinking, trust=config.model.trust)
+    chat = load_chat(name, thinking=prompting.thinking, history=prompting.history, trust=config.model.trust)
     form = form_of(prompting.reply)
     plays = (
         RandomPlay(game, prompting.prompt, form, seed=config.seed, tag="memory", context=prompting.context, keep="all")
