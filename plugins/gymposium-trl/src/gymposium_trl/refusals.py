@@ -57,9 +57,9 @@ def check_template(game: Game, settings: PlayerSettings, on_illegal: FailurePoli
         if not chat.grows(after, thoughts=thoughts):
             raise BadOption(
                 f"The chat template of {chat.tokenizer.name_or_path!r} rewrites what went before a message of the "
-                f"{after}, so a match would be several rows, and TRL takes one row for each match. Take a model whose "
-                f"template keeps history, or set tokenizer.chat_template to such a template: "
-                f"trl.chat_template_utils.get_training_chat_template(tokenizer) has some."
+                f"{after}, so a match would be several rows, and TRL takes one row for each match. Write "
+                f"history='kept', take a model whose template keeps history, or set tokenizer.chat_template to such a "
+                f"template: trl.chat_template_utils.get_training_chat_template(tokenizer) has some."
             )
 
 

@@ -28,6 +28,7 @@ from gymposium.writable import check_writable
 from gymposium_agents.chat import Chat
 from gymposium_agents.player import over
 from gymposium_agents.settings import TOOLS, PlayerSettings
+from gymposium_agents.tokens import History
 from gymposium_trl.engine import TrainerEngine
 from gymposium_trl.fields import fields_of, groups_of, metrics_of, trajectory_of
 from gymposium_trl.prompts import MatchPrompt
@@ -62,6 +63,7 @@ class Rollout:
         max_tokens: int = 512,
         context: str = "full",
         thinking: bool = False,
+        history: History = "template",
         on_illegal: str | FailurePolicy = "forfeit",
         reward: str = "returns",
         records: str | Path | None = None,
@@ -69,17 +71,17 @@ class Rollout:
         """`game` is a name or a `Game`. `opponents` holds one player for each other seat, in order, or one for all of
         them, by name or ready-made.
 
-        `prompt` (`full`, `compact`), `reply` (`move`, `tags`, `json`, `tools`), `max_tokens` of a reply, `context` and
-        `thinking` are as in `gymposium_agents.settings.PlayerSettings`. `reply` is `tools` by default in a game with
-        tools, whose calls the chat template then writes, and `move` in others. `on_illegal` is the policy for failed
-        replies, `reward` a reward by its name (`gymposium.make_reward`). The records of each batch of matches are
-        appended to the JSONL file `records`.
+        `prompt` (`full`, `compact`), `reply` (`move`, `tags`, `json`, `tools`), `max_tokens` of a reply, `context`,
+        `thinking` and `history` are as in `gymposium_agents.settings.PlayerSettings`. `reply` is `tools` by default in
+        a game with tools, whose calls the chat template then writes, and `move` in others. `on_illegal` is the policy
+        for failed replies, `reward` a reward by its name (`gymposium.make_reward`). The records of each batch of
+        matches are appended to the JSONL file `records`.
 
         Raises `BadOption` and `UnknownName` for wrong arguments, and for a context in which a match is not one row."""
         self.game = load_game(game) if isinstance(game, str) else game
         self.on_illegal = on_illegal if isinstance(on_illegal, FailurePolicy) else FailurePolicy.parse(on_illegal)
         how = reply or (TOOLS if tools_of(self.game) else "move")
-        self.settings = PlayerSettings(prompt, how, max_tokens, context, thinking=thinking)
+        self.settings = PlayerSettings(prompt, how, max_tokens, context, thinking=thinking, history=history)
         check_context(self.game, self.settings, self.on_illegal)
         self.records = None if records is None else check_writable("records", Path(records))
         self._opponents = make_opponents(opponents, self.game.seats - 1)
@@ -163,7 +165,7 @@ class Rollout:
         """The chat format of the trainer's tokenizer. Raises `BadOption` for a chat template that does not fit."""
         tokenizer = tokenizer_of(trainer)
         if self._chat is None or self._chat.tokenizer is not tokenizer:
-            chat = Chat(tokenizer, thinking=self.settings.thinking)
+            chat = Chat(tokenizer, thinking=self.settings.thinking, history=self.settings.history)
             check_template(self.game, self.settings, self.on_illegal, chat)
             self._chat = chat
         return self._chat
