@@ -141,7 +141,7 @@ def as_it_comes(task: Task, model: Path, seed: int, matches: str) -> dict[str, A
             "--json",
         )
     )
-    scores: dict[str, Any] = next(iter(found["opponents"].values()))
+    scores: dict[str, Any] = next(iter(found["games"][0]["opponents"].values()))
     return scores
 
 
