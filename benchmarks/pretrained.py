@@ -191,7 +191,9 @@ def text(rows: Sequence[Row]) -> str:
                     seconds,
                 ]
             )
-    return table(head, lines) + "\n" + verdict([row for row in rows if row["task"] == "tic_tac_toe"]) + "\n"
+    cut_off = [row["players"]["as it comes"]["readings"]["cut off"][0] for row in rows]
+    note = f"As it comes, the model answers in prose: {min(cut_off):.0%} or more of its replies are cut off.\n\n"
+    return table(head, lines) + "\n" + note + verdict([row for row in rows if row["task"] == "tic_tac_toe"]) + "\n"
 
 
 def verdict(rows: Sequence[Row]) -> str:
