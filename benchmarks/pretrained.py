@@ -191,8 +191,9 @@ def text(rows: Sequence[Row]) -> str:
                     seconds,
                 ]
             )
-    cut_off = [row["players"]["as it comes"]["readings"]["cut off"][0] for row in rows]
-    note = f"As it comes, the model answers in prose: {min(cut_off):.0%} or more of its replies are cut off.\n\n"
+    cut_off = sorted(row["players"]["as it comes"]["readings"]["cut off"][0] for row in rows)
+    shares = " to ".join(dict.fromkeys(f"{share:.0%}" for share in (cut_off[0], cut_off[-1])))
+    note = f"As it comes, the model answers in prose, and {shares} of its replies are cut off.\n\n"
     return table(head, lines) + "\n" + note + verdict([row for row in rows if row["task"] == "tic_tac_toe"]) + "\n"
 
 
