@@ -2,7 +2,8 @@
 
 The file needs torch, transformers, peft and the wheels of gymposium, gymposium-agents and gymposium-train; bitsandbytes
 for the part `qlora`. It needs no checkout and no network: weights are random, in the shape of Qwen3. Copied to another
-machine, `python gpu.py` runs it; here, `python -m benchmarks.gpu`. All parts take ten minutes in all on a large card.
+machine, `python gpu.py` runs it; here, `python -m benchmarks.gpu`. A part stops at the end of the row in which its
+`--seconds` are over: 120 for each of five parts are ten minutes in all.
 
 precision   an update of packed rows in float32 and in bfloat16, and how far the log-probabilities are apart
 attention   an update of eight packed rows with each `model.attention`
@@ -167,7 +168,8 @@ def precision(size: Size) -> Iterator[Found]:
         learner = LocalLearner(made(size, dtype), 0, how)
         scores[name] = torch.tensor(learner.score(pairs))
         yield {"number type": name, **timed(updating(learner, given)), "tokens": size.rows * size.length}
-        forget(learner)
+        del learner
+        free()
     yield {"largest difference of log-probabilities": float((scores["fp32"] - scores["bf16"]).abs().max())}
 
 
@@ -179,7 +181,8 @@ def attention(size: Size) -> Iterator[Found]:
         how = settings(precision="bf16", checkpointing=True, token_budget=size.rows * size.length)
         learner = LocalLearner(made(size, torch.bfloat16), 0, how, attention=kind)
         yield {"attention": kind, **timed(updating(learner, given))}
-        forget(learner)
+        del learner
+        free()
 
 
 def memory(size: Size) -> Iterator[Found]:
@@ -197,7 +200,8 @@ def memory(size: Size) -> Iterator[Found]:
             except torch.cuda.OutOfMemoryError:
                 found["gib"] = "out of memory"
             yield found
-            forget(learner)
+            del learner
+            free()
 
 
 def qlora(size: Size) -> Iterator[Found]:
@@ -221,7 +225,6 @@ def qlora(size: Size) -> Iterator[Found]:
     how = settings(precision="bf16", checkpointing=True, token_budget=size.length)
     learner = LocalLearner(attach_lora(base.eval(), rank=32, alpha=64, seed=0), 0, how)
     yield {"weights": "4 bits", **timed(updating(learner, rows(size.rows, size.length, size.vocabulary)))}
-    forget(learner)
 
 
 def speed(size: Size) -> Iterator[Found]:
@@ -230,7 +233,8 @@ def speed(size: Size) -> Iterator[Found]:
     learner = LocalLearner(made(size, torch.bfloat16), 0, how)
     mine = timed(updating(learner, given))
     yield {"learning": "gymposium", "tokens a second": tokens / mine["seconds"], **mine}
-    forget(learner)
+    del learner
+    free()
     model = made(size, torch.bfloat16)
     theirs = timed(lambda: bare_update(model, given))
     yield {"learning": "a bare loop", "tokens a second": tokens / theirs["seconds"], **theirs}
@@ -260,7 +264,6 @@ def speed(size: Size) -> Iterator[Found]:
     for name, work in {"gymposium": play, "generate": generate}.items():
         found = timed(work, repeats=1)
         yield {"sampling": name, "tokens a second": sampled / found["seconds"], **found}
-    forget(model)
 
 
 def bare_update(model: Any, given: list[Row]) -> None:
@@ -282,9 +285,8 @@ def bare_update(model: Any, given: list[Row]) -> None:
     base.activation_checkpointing_disable()
 
 
-def forget(*things: object) -> None:
-    """Free the memory of models that are no longer used."""
-    del things
+def free() -> None:
+    """Free the memory of models that nothing refers to any more."""
     gc.collect()
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
@@ -327,6 +329,7 @@ def main() -> None:
     )
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}; all by default")
     parser.add_argument("--smoke", action="store_true", help="every part as small as can be, on any machine")
+    parser.add_argument("--seconds", type=float, default=120, help="after which a part begins no row (default: 120)")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results", help="folder for the results")
     given = parser.parse_args()
     if strange := set(given.parts) - PARTS.keys():
@@ -336,11 +339,15 @@ def main() -> None:
     if not run:
         print("Not run: there is no GPU here.")
     for name in (given.parts or PARTS) if run else ():
-        data["parts"][name] = []
+        data["parts"][name], end = [], time.monotonic() + given.seconds
         for found in PARTS[name](SMOKE if given.smoke else REAL):
             print(f"{name}: {found}", flush=True)
             data["parts"][name].append(found)
             write(given.out, data)
+            if time.monotonic() > end:
+                data["parts"][name].append({"stopped": f"after {given.seconds:g} s"})
+                break
+        free()
     write(given.out, data)
 
 

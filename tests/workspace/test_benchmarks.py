@@ -232,6 +232,9 @@ def test_what_a_gpu_costs_runs_in_all_its_parts_and_is_not_run_without_one(
     assert [*parts] == ["precision", "attention", "memory", "qlora", "speed"]
     assert all(parts.values())
     assert parts["precision"][-1]["largest difference of log-probabilities"] < 0.2
+    run_here("gpu", "attention", "--smoke", "--seconds", "0", "--out", str(tmp_path / "short"))
+    short = json.loads((tmp_path / "short" / "gpu.json").read_text(encoding="utf-8"))["parts"]["attention"]
+    assert [next(iter(row)) for row in short] == ["attention", "stopped"]
     run_here("gpu", "--out", str(tmp_path / "page"))
     assert "Not run: there was no GPU." in (tmp_path / "page" / "gpu.md").read_text(encoding="utf-8")
 
