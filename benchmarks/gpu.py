@@ -121,7 +121,8 @@ def made(size: Size, dtype: torch.dtype, *, lora: bool = True, on: torch.device 
     )
     with torch.random.fork_rng(), on or device():
         torch.manual_seed(0)
-        model: Any = Qwen3ForCausalLM(config).to(dtype).eval()
+        model: Any = Qwen3ForCausalLM(config)
+        model = model.to(dtype).eval()
         return attach_lora(model, rank=32, alpha=64, seed=0) if lora else model
 
 
