@@ -3,7 +3,7 @@
 An update is run on fake tensors, which have shapes and no numbers, while the sizes of all tensors that exist at the
 same time are added up. So an estimate follows the architecture, the layout, checkpointing and the LoRA as they are, and
 takes about a second for any model. What is not seen is small: workspaces of kernels, the optimizer's temporary tensors,
-and what the allocator keeps (`gymposium_train.learner.allocator`).
+and what the allocator keeps (`gymposium_train.run.memory.return_large_blocks`).
 """
 
 from __future__ import annotations

@@ -24,7 +24,6 @@ from gymposium_train.config.permitted import to_allow
 from gymposium_train.config.references import check_servable
 from gymposium_train.config.writing import as_data
 from gymposium_train.directory import RunDirectory
-from gymposium_train.learner.allocator import return_large_blocks
 from gymposium_train.live import view
 from gymposium_train.progress import interruption, say
 from gymposium_train.report import write_report
@@ -33,6 +32,7 @@ from gymposium_train.run.cold_start import start
 from gymposium_train.run.control import control
 from gymposium_train.run.fitting import fitted
 from gymposium_train.run.measures import measure, measure_anchors
+from gymposium_train.run.memory import return_large_blocks
 from gymposium_train.run.together import check_processes, leading
 from gymposium_train.run.training import reinforce
 from gymposium_train.run.under_way import UnderWay
