@@ -39,7 +39,7 @@ def fetch_model(
 
     Examples:
 
-    \\b
+    \b
     gymposium model fetch smollm2
     gymposium model fetch smollm2 --out models/smollm2
     gymposium eval "lm:models/smollm2?reply=move&prompt=compact" --game tic_tac_toe

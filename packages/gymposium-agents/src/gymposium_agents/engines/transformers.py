@@ -135,18 +135,15 @@ class TransformersEngine:
                     f"{self.context}. Take a shorter context (last-K or state), or a model with a longer one."
                 )
         by_policy: dict[Policy, list[_Reply]] = {}
-        replies = [_Reply(request, self._room(request, sampling)) for request in requests]
+        replies = [self._unsaid(request, sampling) for request in requests]
         for reply in replies:
-            policy = self._policy if reply.request.policy is None else reply.request.policy
-            by_policy.setdefault(policy, []).append(reply)
+            by_policy.setdefault(reply.policy, []).append(reply)
         for policy, mine in by_policy.items():
             with self._answering(policy) as (model, fill):
                 waiting = sorted(mine, key=lambda reply: reply.request.prompt)
                 while waiting:
                     batch, waiting = self._first_batch(waiting)
                     waiting = self._sample(model, fill, batch, sampling) + waiting
-            for reply in mine:
-                reply.policy = policy
         return [reply.completion() for reply in replies]
 
     def score(
@@ -174,8 +171,10 @@ class TransformersEngine:
         with self._calls.lock, self._adapters.answering(policy), torch.inference_mode():
             yield base_of(self.model), partial(self._prefixes.fill, policy)
 
-    def _room(self, request: TokenRequest, sampling: Sampling) -> int:
-        return min(sampling.max_tokens, self.context - len(request.prompt))
+    def _unsaid(self, request: TokenRequest, sampling: Sampling) -> _Reply:
+        """The reply to a request, of which nothing is sampled yet."""
+        room = min(sampling.max_tokens, self.context - len(request.prompt))
+        return _Reply(request, self._policy if request.policy is None else request.policy, room)
 
     def _sample(self, model: Any, fill: Fill, replies: list[_Reply], sampling: Sampling) -> list[_Reply]:
         """Sample the rest of these replies. Returns those that were put aside because the keys and values of all would
@@ -223,9 +222,10 @@ class _Reply:
     """A completion that is being sampled."""
 
     request: TokenRequest
+    policy: Policy
+    """The policy that answers."""
     room: int
     """Maximum number of tokens."""
-    policy: Policy | None = None
     ids: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
     stopped: bool = False
@@ -244,7 +244,6 @@ class _Reply:
 
     def completion(self) -> Completion:
         """What was sampled."""
-        assert self.policy is not None
         return Completion(tuple(self.ids), tuple(self.logprobs), "stop" if self.stopped else "length", self.policy)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from gymposium.games.registry import load_game
 from gymposium_agents.sources import title_of
 from gymposium_train.config.backend_checks import backend_checks
@@ -115,21 +113,18 @@ def _counts(model: Model, name: str) -> tuple[int, int] | None:
     """The numbers of parameters and of trained parameters of a named model; None if it is not on this machine. The
     model is made on torch's `meta` device, which has no memory."""
     import torch  # heavy, and needed only to read a model that is named
-    from transformers import AutoModelForCausalLM
 
-    from gymposium_agents.loading import local_architecture
+    from gymposium_agents.loading import local_architecture, skeleton_of
     from gymposium_agents.lora.attach import attach_lora
 
     architecture = local_architecture(name, model.trust)
     if architecture is None:
         return None
-    with torch.device("meta"):
-        made: Any = AutoModelForCausalLM.from_config(  # type: ignore[no-untyped-call]
-            architecture, trust_remote_code=model.trust_remote_code
-        )
-        total = sum(parameter.numel() for parameter in made.parameters())
-        if model.tune == "lora":
-            targets = model.lora.targets
+    made = skeleton_of(architecture, model.trust)
+    total = sum(parameter.numel() for parameter in made.parameters())
+    if model.tune == "lora":
+        targets = model.lora.targets
+        with torch.device("meta"):
             made = attach_lora(made, rank=model.lora.rank, alpha=model.lora.alpha, seed=0, targets=targets)
     return total, sum(parameter.numel() for parameter in made.parameters() if parameter.requires_grad)
 

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from transformers import AutoModelForCausalLM
 
 from gymposium.errors import GymposiumError
 from gymposium.games.registry import load_game
 from gymposium_agents.caches import CACHE_SHARE, bytes_a_token, device_memory
-from gymposium_agents.loading import load_chat, local_architecture
+from gymposium_agents.loading import load_chat, local_architecture, skeleton_of
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.settings import form_of
 from gymposium_agents.small import small_config
@@ -87,21 +86,20 @@ class RunMemory:
         }
 
 
-def memory_of(config: TrainConfig) -> RunMemory:
-    """Estimate the memory that the reinforcement learning of a config needs on each of its devices.
+def memory_of(config: TrainConfig, longest: int | None = None) -> RunMemory:
+    """Estimate the memory that the reinforcement learning of a config needs on each of its devices. `longest` is the
+    number of tokens of its longest prompt, which is looked for in random matches if it is not given.
 
     Raises `GymposiumError` if the model is not on this machine."""
     architecture = _architecture(config)
     context = int(architecture.get_text_config(decoder=True).max_position_embeddings)
     limit = min(config.optimizer.max_row or context, context)
     reply = min(config.prompting.room, limit - 1)
-    row = min(_longest_prompt(config) + reply, limit)
+    row = min((longest or _longest_prompt(config)) + reply, limit)
     dtype = compute_type(config.optimizer.precision)
 
     def make() -> Any:
-        model: Any = AutoModelForCausalLM.from_config(  # type: ignore[no-untyped-call]
-            architecture, dtype=dtype, trust_remote_code=config.model.trust_remote_code
-        )
+        model = skeleton_of(architecture, config.model.trust, dtype)
         if config.model.tune == "full":
             return model
         lora = config.model.lora
@@ -169,11 +167,12 @@ def with_layout(config: TrainConfig) -> TrainConfig:
         for choice, kept in choices
     ]
     name = config.model.name
-    if name is None:
+    if name is None or not first:
         return [*first, last][0]
     if local_architecture(name, config.model.trust) is None:
         return last
-    fitting = (chosen for chosen in first if _is_comfortable(memory_of(chosen)))
+    longest = _longest_prompt(config)  # the same for all layouts
+    fitting = (chosen for chosen in first if _is_comfortable(memory_of(chosen, longest)))
     return next(fitting, last)
 
 
