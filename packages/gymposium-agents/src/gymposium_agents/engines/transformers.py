@@ -19,6 +19,7 @@ from gymposium_agents.engines.adapters import Adapters
 from gymposium_agents.engines.ending import Calls
 from gymposium_agents.engines.prefixes import PrefixCache
 from gymposium_agents.forward import Fill, Prefilled, Tokens, chunked, completion_logits, extend
+from gymposium_agents.linear import quicken
 from gymposium_agents.tokens import Completion, Policy, Sampling, TokenRequest
 
 SCORED_TOKENS = 65_536
@@ -169,6 +170,7 @@ class TransformersEngine:
         """Yields the transformers model, which answers as `policy`, and the function that prefills its prompts."""
         self._adapters.check(policy)
         with self._calls.lock, self._adapters.answering(policy), torch.inference_mode():
+            quicken(self.model)  # an adapter that was loaded since has linear layers, too
             yield base_of(self.model), partial(self._prefixes.fill, policy)
 
     def _unsaid(self, request: TokenRequest, sampling: Sampling) -> _Reply:
