@@ -13,7 +13,8 @@ qlora       the same update with frozen weights in 4 bits
 speed       tokens a second of learning beside a bare loop of transformers and PEFT on the same rows, and of sampling
             beside transformers' `generate`
 
-Without a GPU it says so, and the page says "not run". `--smoke` runs every part on the CPU, as small as can be.
+Without a GPU it says so, and the page says "not run". `--smoke --out DIR` runs every part on the CPU, as small as can
+be.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ from gymposium_train.learner import LocalLearner
 from gymposium_train.learner.memory import memory_of_learner
 from gymposium_train.rows import Row, Span
 
+RESULTS = Path(__file__).parent / "results"
 RATE = 1e-5
 Found = dict[str, Any]
 
@@ -331,8 +333,10 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}; all by default")
     parser.add_argument("--smoke", action="store_true", help="every part as small as can be, on any machine")
     parser.add_argument("--seconds", type=float, default=120, help="after which a part begins no row (default: 120)")
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results", help="folder for the results")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the results")
     given = parser.parse_args()
+    if given.smoke and given.out is RESULTS:
+        parser.error("--smoke: its figures are no results; write them elsewhere with --out.")
     if strange := set(given.parts) - PARTS.keys():
         parser.error(f"There is no part {', '.join(sorted(strange))}; there are {', '.join(PARTS)}.")
     run = given.smoke or torch.cuda.is_available()

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
 from hypothesis import given, settings, strategies as st
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
+from tests.gymposium_agents.largest_tensor import LargestTensor
 
 from gymposium_agents.engines.transformers import base_of
 from gymposium_agents.forward import WORTH_A_GROUP, chunked, completion_logits
@@ -76,24 +74,12 @@ def test_gradients_are_those_of_separate_passes(model_directory: Path, adapter_d
         torch.testing.assert_close(a, b, atol=2e-4, rtol=1e-3)
 
 
-class Largest(TorchDispatchMode):
-    """Notes the largest number of elements that an operation returned."""
-
-    elements = 0
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        result = func(*args, **(kwargs or {}))
-        found = [leaf.numel() for leaf in tree_leaves(result) if isinstance(leaf, torch.Tensor)]
-        self.elements = max(self.elements, *found, 0)
-        return result
-
-
 def test_a_frozen_head_is_not_repeated_for_each_row(model_directory: Path) -> None:
     """`linear` of a slice of the hidden states and weights without gradients copies the weights for each row."""
     model = load_model(model_directory).model.requires_grad_(False)
     head = model.get_output_embeddings().weight
     pairs = [((3, 4, 5 + n), (6,)) for n in range(8)]
-    with torch.no_grad(), Largest() as largest:
+    with torch.no_grad(), LargestTensor() as largest:
         completion_logits(model, pairs, 0)
     assert largest.elements <= head.numel()
 

@@ -9,10 +9,11 @@ import pytest
 from tests.gymposium.cli.conftest import Run
 
 FRAGILE = '''
-"""Tic-tac-toe whose engine fails in the fifth match; a player that waits for ever, and one without room to answer."""
+"""Tic-tac-toe whose engine fails in the fifth match; players that wait for ever, have no room to answer, or refuse."""
 import threading
 
 from gymposium import GameSpec, OpponentSpec, hookimpl
+from gymposium.errors import GymposiumError
 from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
 from gymposium.games.lines.tic_tac_toe import TicTacToe
 from gymposium.players.protocol import Reply
@@ -59,6 +60,13 @@ class Full:
         return [Reply("", "context") if ask.turn else Reply(ask.legal_moves[0]) for ask in asks]
 
 
+class Choosy(Asleep):
+    name = "choosy"
+
+    def check_game(self, game):
+        raise GymposiumError(f"choosy does not play {game.name}.")
+
+
 @hookimpl
 def gymposium_games():
     yield GameSpec(name="fragile", title="F", summary="F.", entry_point="fragile:game")
@@ -68,6 +76,7 @@ def gymposium_games():
 def gymposium_opponents():
     yield OpponentSpec(name="asleep", form="asleep", pattern="asleep", summary="A.", entry_point="fragile:Asleep")
     yield OpponentSpec(name="full", form="full", pattern="full", summary="F.", entry_point="fragile:Full")
+    yield OpponentSpec(name="choosy", form="choosy", pattern="choosy", summary="C.", entry_point="fragile:Choosy")
 '''
 
 
@@ -120,3 +129,15 @@ def test_the_watchdog_ends_what_would_never_end(gymposium: Run, tmp_path: Path, 
     refused = gymposium(*options, "--watchdog", "0")
     assert refused.returncode != 0
     assert "greater than 0" in refused.stderr
+
+
+def test_a_player_that_refuses_the_game_is_the_only_news(gymposium: Run, tmp_path: Path) -> None:
+    (tmp_path / "fragile.py").write_text(FRAGILE)
+    done = gymposium(
+        "--plugin", "fragile.py", "run", "tic_tac_toe", "--players", "random,choosy", "-n", "2", "--out", "m"
+    )
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == [
+        "0 of 2 matches are recorded in m.",
+        "error: choosy does not play tic_tac_toe.",
+    ]

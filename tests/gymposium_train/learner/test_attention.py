@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 import torch
+from tests.gymposium_agents.largest_tensor import LargestTensor
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
 from transformers import AutoModelForCausalLM, Gemma3TextConfig, LlamaConfig, MistralConfig, Qwen3Config
 
 from gymposium_train.learner.trunk import Trunk
@@ -81,27 +81,14 @@ def test_the_model_is_otherwise_what_it_was(kind: str) -> None:
     assert model.config.to_diff_dict() == plain.config.to_diff_dict()  # what would be saved
 
 
-class _Largest(TorchDispatchMode):
-    """Notes the size of the largest memory of a tensor, in bytes."""
-
-    size = 0
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        out = func(*args, **(kwargs or {}))
-        for one in out if isinstance(out, tuple | list) else (out,):
-            if isinstance(one, Tensor):
-                self.size = max(self.size, one.untyped_storage().nbytes())
-        return out
-
-
 @pytest.mark.parametrize("kind", ["grouped heads", "windows"])
 def test_no_tensor_grows_with_the_square_of_the_row(kind: str) -> None:
     trunk = Trunk(made(kind))
     sizes = {}
     for attention in ("blocks", "dense"):
         assert trunk.pack(attention)
-        with _Largest() as largest:
+        with LargestTensor() as largest:
             trunk.packed(torch.arange(2048) % 64, (512, 512, 512, 512)).sum().backward()
-        sizes[attention] = largest.size
+        sizes[attention] = largest.nbytes
     assert sizes["blocks"] == 2048 * 48 * 4  # the widest layer's activations
     assert sizes["dense"] >= 2048 * 2048

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 from hypothesis import given, strategies as st
-from torch.utils._python_dispatch import TorchDispatchMode
+from tests.gymposium_agents.largest_tensor import LargestTensor
 
 from gymposium.errors import BadOption, GymposiumError
 from gymposium_agents.distribution import continuations
@@ -370,19 +370,6 @@ def test_another_learners_tensors_are_refused(loaded: LoadedModel, model_directo
         learner(loaded, kl=Kl(weight=0.1)).load(dict(learner(loaded).tensors()))
 
 
-class _Largest(TorchDispatchMode):
-    """Notes the largest tensor of numbers that any operation makes; masks are smaller by a type."""
-
-    numel = 0
-
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
-        out = func(*args, **(kwargs or {}))
-        for one in out if isinstance(out, tuple | list) else (out,):
-            if isinstance(one, torch.Tensor) and one.is_floating_point():
-                self.numel = max(self.numel, one.numel())
-        return out
-
-
 def test_no_tensor_is_as_large_as_vocabulary_times_prompt(loaded: LoadedModel, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor as large as vocabulary times sampled tokens, if there are many."""
     monkeypatch.setattr(head, "LOGIT_BYTES", 16 * 8 * 320)
@@ -394,10 +381,10 @@ def test_no_tensor_is_as_large_as_vocabulary_times_prompt(loaded: LoadedModel, m
         row = Row(tuple(i % 300 for i in row.ids), row.spans)
         for layout in ("shared", "padded", "packed"):
             mine = learner(loaded, ONE_STEP.model_copy(update={"layout": layout}))
-            with _Largest() as largest:
+            with LargestTensor() as largest:
                 mine.update([row], learning_rate=0.0, entropy_weight=0.1)
-            sizes.append(largest.numel)
-            assert largest.numel < 320 * length
+            sizes.append(largest.elements)
+            assert largest.elements < 320 * length
     assert max(sizes) < 320 * 400
 
 

@@ -135,7 +135,7 @@ class _Estimate(NamedTuple):
 
 def _memory(config: TrainConfig) -> _Estimate:
     from gymposium_train.run.fitting import fitted
-    from gymposium_train.run.memory import memory_of, saving  # imports torch, which takes seconds
+    from gymposium_train.run.memory import memory_of, would_fit  # imports torch, which takes seconds
 
     chosen = fitted(config)
     needed = memory_of(chosen)
@@ -149,7 +149,7 @@ def _memory(config: TrainConfig) -> _Estimate:
     data |= {"layout": settings.rows_layout, "checkpointing": bool(settings.checkpointing), "fits": needed.fits}
     if needed.fits:
         return _Estimate(data, table, f"{verdict}the run fits.")
-    found = next(saving(chosen), None)
+    found = would_fit(chosen)
     data["would_fit"] = None if found is None else {"settings": found[0], "peak": found[1].total}
     if found is None:
         return _Estimate(data, table, f"{verdict}the run does not fit. Take a smaller model or a larger device.")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import torch
@@ -129,19 +129,17 @@ def memory_of(config: TrainConfig, longest: int | None = None) -> RunMemory:
     )
 
 
-def saving(config: TrainConfig) -> Iterator[tuple[str, RunMemory]]:
-    """Settings that let a run fit that does not, each with what it then needs: first each alone, and if none is
-    enough, all together, up to the first that are."""
-    tried = [(" ".join(names), names) for names in SAVING if _changes(config, names)]
-    for text, names in tried:
-        if (memory := memory_of(changed(config, *names))).fits:
-            yield text, memory
-            return
-    for count in range(2, len(tried) + 1):
-        together = [name for _, names in tried[:count] for name in names]
-        if (memory := memory_of(changed(config, *together))).fits:
-            yield " ".join(together), memory
-            return
+def would_fit(config: TrainConfig) -> tuple[str, RunMemory] | None:
+    """Settings that make a run fit that does not, and what it then needs; None if there are none. First each setting of
+    `SAVING` is tried alone, and if none is enough, more and more of them together."""
+    alone = [names for names in SAVING if _changes(config, names)]
+    together = [tuple(chain(*alone[:count])) for count in range(2, len(alone) + 1)]
+    longest = _longest_prompt(config)  # the same with all of them
+    for names in (*alone, *together):
+        memory = memory_of(changed(config, *names), longest)
+        if memory.fits:
+            return " ".join(names), memory
+    return None
 
 
 def with_layout(config: TrainConfig) -> TrainConfig:

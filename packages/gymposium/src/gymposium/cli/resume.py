@@ -103,8 +103,9 @@ def matches_of(folder: RunFolder, plan: MatchPlan, allow: Sequence[str] = ()) ->
         try:
             with match_bar() as bar:
                 yield log, bar
-        except EngineError:
-            note_record(log.path)
+        except EngineError as error:
+            if not isinstance(error, GameRefused):  # then the match had not begun
+                note_record(log.path)
             raise
 
 
