@@ -127,7 +127,7 @@ def test_exact_figures_stand_beside_those_of_matches(run: Any) -> None:
     assert kuhn["exact"]["exact"] is True
     assert kuhn["exact"]["as_played"]["exploitability"] == pytest.approx(11 / 24)
     assert kuhn["exact"]["as_played"]["against_random"]["seats"][0]["mean_return"] == pytest.approx(0.125)
-    assert pig["exact"] == {"refused": "pig has more than 20000 positions."}
+    assert pig["exact"] == {"refused": "pig has matches of more than 300 moves."}
     done = run("eval", "random", *options)
     assert done.returncode == 0, done.stderr
     assert max(map(len, done.stdout.splitlines())) <= 80
@@ -135,7 +135,7 @@ def test_exact_figures_stand_beside_those_of_matches(run: Any) -> None:
     assert "against random 0.5000 0.0000 0.5000 0.0000" in text
     assert "best response in seat 1 0.6250 0.0000 0.3750 0.4167" in text
     assert "exploitability 0.4583" in text
-    assert "random has no exact figures: pig has more than 20000 positions." in text
+    assert "random has no exact figures: pig has matches of more than 300 moves." in text
 
 
 def test_exact_figures_of_a_player_that_cannot_say_its_odds_are_refused_before_a_match(

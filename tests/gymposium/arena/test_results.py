@@ -255,7 +255,7 @@ def test_a_board_without_matches_has_results_too(tmp_path: Path) -> None:
 def test_what_was_measured_beside_an_entry_is_shown(board: Board, results: Results) -> None:
     entry = board.entries()[1]
     path = write_exact(board, board.entries()[0])
-    assert sorted(json.loads(path.read_text())["games"]) == ["kuhn_poker", "tic_tac_toe"]
+    assert sorted(json.loads(path.read_text())["games"]) == ["kuhn_poker", "openspiel:matrix_pd", "tic_tac_toe"]
     write_exact(board, board.entries()[0].model_copy(update={"games": ("tic_tac_toe",)}))
     assert list(json.loads(path.read_text())["games"]) == ["tic_tac_toe"], "it does not play the other one"
     write_exact(board, board.entries()[0])

@@ -1,11 +1,16 @@
-"""A player whose odds are known, drawn from what it sees."""
+"""A player whose odds are known, drawn from what it sees, and policies as OpenSpiel reads them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
+from open_spiel.python import policy as openspiel_policy
 
+from gymposium.exact import Policy
+from gymposium.exact.equilibrium import in_turn, information_states
+from gymposium.exact.graph import graph_of
 from gymposium.games.protocol import Style
 from gymposium.players.distribution import MoveDistribution
 from gymposium.players.protocol import Ask, Reply
@@ -46,6 +51,33 @@ class Odd:
             weights = [rng.random() ** 3 for _ in moves]
         odds = tuple(weight / sum(weights) for weight in weights)
         return MoveDistribution(tuple(moves), odds, self.legal_mass, samples=None)
+
+
+class Known(openspiel_policy.Policy):  # type: ignore[misc]
+    """A policy as OpenSpiel's algorithms read it; uniform where it never gets to."""
+
+    def __init__(self, policy: Policy) -> None:
+        game = graph_of(policy.game).game
+        self.game = in_turn(game)
+        super().__init__(self.game, [0, 1])
+        self.table = policy.table
+        self.states = dict(information_states(game, self.game)) if game.hides or self.game != game.engine else None
+        self.view_of = game.view_of
+
+    def action_probabilities(self, state: Any, player_id: int | None = None) -> dict[int, float]:
+        seat = state.current_player()
+        if self.states is None:
+            found = self.table.get((seat, self.view_of(state, seat)))
+        else:
+            found = self.table.get(self.states[state.information_state_string(seat)])
+        actions = state.legal_actions()
+        odds = [1 / len(actions)] * len(actions) if found is None else found.probabilities
+        return dict(zip(actions, odds, strict=True))
+
+
+@pytest.fixture(scope="session")
+def known() -> type[Known]:
+    return Known
 
 
 @pytest.fixture(scope="session")

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from gymposium.exact import MAX_POSITIONS, TooLarge
-from gymposium.exact.graph import OVER, graph_of
+from gymposium.exact import TooLarge
+from gymposium.exact.graph import OVER, check_small, graph_of
 from gymposium.games.protocol import CHANCE
 from gymposium.games.registry import load_game
 
 
 @pytest.mark.parametrize(
     ("name", "states"),
-    [("tic_tac_toe", 4520), ("kuhn_poker", 12), ("leduc_poker", 936), ("liars_dice(dice_sides=4)", 1024)],
+    [
+        ("tic_tac_toe", 4520),
+        ("kuhn_poker", 12),
+        ("leduc_poker", 936),
+        ("liars_dice(dice_sides=4)", 1024),
+        ("goofspiel(num_cards=4)", 3608),
+        ("dark_hex(num_rows=2,num_cols=2)", 70),
+    ],
 )
 def test_every_information_state_is_there_once_for_each_seat(name: str, states: int) -> None:
     """4,520 boards of tic-tac-toe have a move to make; the others are OpenSpiel's counts."""
@@ -20,7 +27,7 @@ def test_every_information_state_is_there_once_for_each_seat(name: str, states: 
     assert len({(p.seat, p.view) for p in positions if p.seat >= 0}) == states
 
 
-@pytest.mark.parametrize("name", ["tic_tac_toe", "leduc_poker", "openspiel:nim"])
+@pytest.mark.parametrize("name", ["tic_tac_toe", "leduc_poker", "openspiel:nim", "goofspiel(num_cards=3)"])
 def test_a_position_is_what_its_events_lead_to(name: str) -> None:
     game = load_game(name)
     positions = graph_of(game).positions
@@ -34,7 +41,8 @@ def test_a_position_is_what_its_events_lead_to(name: str) -> None:
                 assert match.to_move() == ()
                 assert match.returns() == position.returns
             else:
-                assert match.to_move() == (position.seat,)
+                assert position.seat in match.to_move()
+                assert position.joint == (match.to_move()[-1] != position.seat)
                 assert match.view(position.seat) == position.view
                 assert tuple(match.legal_moves(position.seat) or ()) == position.moves
 
@@ -42,15 +50,23 @@ def test_a_position_is_what_its_events_lead_to(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("connect_four", f"more than {MAX_POSITIONS} positions"),
-        ("goofspiel(num_cards=3)", "two seats that move in turn"),
-        ("hearts", "two seats that move in turn"),
-        ("2048", "two seats that move in turn|OpenSpiel"),
+        ("hearts", "need two seats"),
+        ("2048", "two seats|OpenSpiel"),
+        ("chess", "more than 300 moves"),
         ("trace", "OpenSpiel"),
-        ("openspiel:pig(players=2,winscore=10)", "positions repeat"),
+        ("openspiel:pig(players=2,winscore=10,horizon=100)", "positions repeat"),
         ("openspiel:coin_game", "cannot say what a seat knows"),
     ],
 )
 def test_what_cannot_be_traversed_is_refused_with_the_reason(name: str, reason: str) -> None:
     with pytest.raises(TooLarge, match=reason):
         graph_of(load_game(name))
+
+
+def test_the_number_of_positions_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    check_small(load_game("leduc_poker"))
+    with pytest.raises(TooLarge, match="connect_four has more than 20,000 positions"):
+        check_small(load_game("connect_four"))
+    monkeypatch.setattr("gymposium.exact.graph.MOST_POSITIONS", 50)
+    with pytest.raises(TooLarge, match="more than 50 positions"):
+        graph_of(load_game("clobber(rows=2,columns=4)"))

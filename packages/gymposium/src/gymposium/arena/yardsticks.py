@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from gymposium.arena.results.model import Measured, Yardsticks, rounded
-from gymposium.exact import TooLarge, best_response, measure, optima_against_random, tabulate
+from gymposium.exact import TooLarge, best_response, check_small, measure, optima_against_random, tabulate
 from gymposium.games.protocol import Game
 from gymposium.players.grammar import check_player, make_player
 from gymposium.players.protocol import Distributes, Player
@@ -30,11 +30,12 @@ def yardsticks_of(game: Game, players: Sequence[str], measured: Mapping[str, Map
 
 
 def measured_in(game: Game, player: Player) -> Measured | None:
-    """The figures of a player in a game by traversal. None if the game is too large, or if the player does not give the
-    probabilities of its moves."""
-    if game.seats != 2 or not isinstance(player, Distributes):
+    """The figures of a player in a game by traversal. None if the game is too large to be traversed for a board, or if
+    the player does not give the probabilities of its moves."""
+    if not isinstance(player, Distributes):
         return None
     try:
+        check_small(game)
         figures = measure(game, player)
     except TooLarge:
         return None
@@ -68,6 +69,7 @@ def _optima(game: Game) -> tuple[float | None, float | None]:
         if game.spec.information == "perfect" and not game.spec.chance:
             optima = optima_against_random(game)
             return rounded(optima["most wins"].win, _DIGITS), rounded(optima["best return"].mean_return, _DIGITS)
+        check_small(game)
         return None, rounded(best_response(tabulate(game, RandomPlayer())).value.mean.mean_return, _DIGITS)
     except TooLarge:
         return None, None

@@ -6,20 +6,22 @@ answers is its `Policy` (`tabulate`). `value` is the result of a policy against 
 `best_response` is the strongest opponent and its result, and `exploitability` is the distance from an equilibrium.
 `measure` computes all three.
 
-A player's exact figures are for OpenSpiel's games with two seats that move in turn and at most 20,000 positions, with
-or without chance and hidden information: `tic_tac_toe`, `kuhn_poker`, `leduc_poker`.
+A player's exact figures are for OpenSpiel's games with two seats and at most 400,000 positions, with or without chance,
+hidden information and moves at the same time: `tic_tac_toe`, `kuhn_poker`, `leduc_poker`, `liars_dice`,
+`goofspiel(num_cards=5)`, `dark_hex(num_rows=2,num_cols=3)`.
 """
 
+from gymposium.exact.graph import check_small
 from gymposium.exact.measures import Figures, Measures, measure
 from gymposium.exact.optima import optima_against_random
 from gymposium.exact.outcome import Outcome, Value
 from gymposium.exact.policy import NoLegalMove, Policy, tabulate
 from gymposium.exact.response import BestResponse, best_response, exploitability
-from gymposium.exact.size import MAX_POSITIONS, TooLarge
+from gymposium.exact.size import MOST_POSITIONS, TooLarge
 from gymposium.exact.value import value
 
 __all__ = [
-    "MAX_POSITIONS",
+    "MOST_POSITIONS",
     "BestResponse",
     "Figures",
     "Measures",
@@ -29,6 +31,7 @@ __all__ = [
     "TooLarge",
     "Value",
     "best_response",
+    "check_small",
     "exploitability",
     "measure",
     "optima_against_random",

@@ -18,20 +18,14 @@ from gymposium.exact.size import DEEPEST, MOST_POSITIONS, TooLarge
 from gymposium.games.openspiel.adapter import OpenSpielGame
 from gymposium.games.protocol import Game
 
-MOST_HISTORIES = 400_000
-"""Most histories of a game that is solved; with more, an iteration takes seconds. Liar's dice with one die each has
-294,912."""
-
 
 def average_policy(game: Game, iterations: int) -> Mapping[State, Mapping[int, float]]:
     """Return the probability of each action in each information state, after this number of iterations.
 
     Raises `TooLarge` with the reason if the game is too large, or of a kind that is not solved."""
     solvable = _solvable(game)
-    engine = solvable.engine
-    if engine.get_type().dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS:
-        engine = pyspiel.convert_to_turn_based(engine)  # the second seat is not told what the first chose
-    states = dict(_states(solvable, engine))
+    engine = in_turn(solvable)
+    states = dict(information_states(solvable, engine))
     solver = pyspiel.CFRPlusSolver(engine)
     for _ in range(iterations):
         solver.evaluate_and_update_policy()
@@ -58,21 +52,26 @@ def _player_without_hiding(game: Game) -> str:
     with suppress(TooLarge):
         check_solvable(game)
         if game.max_decisions <= DEEPEST and game.spec.utility == "zero_sum":
-            return f"Write exact, which plays it if it has at most {MOST_POSITIONS} positions, or mcts-N."
+            return f"Write exact, which plays it if it has at most {MOST_POSITIONS:,} positions, or mcts-N."
     return "Write mcts-N."
 
 
-def _states(game: OpenSpielGame, engine: pyspiel.Game) -> Iterator[tuple[str, State]]:
-    """Yield the solver's name of every information state, and ours.
+def in_turn(game: OpenSpielGame) -> pyspiel.Game:
+    """Return the game's engine. If moves are simultaneous, it takes them one after the other, and the second seat is
+    not told what the first chose."""
+    in_turn = game.engine.get_type().dynamics == pyspiel.GameType.Dynamics.SEQUENTIAL
+    return game.engine if in_turn else pyspiel.convert_to_turn_based(game.engine)
 
-    If moves are simultaneous, `engine` takes them one after the other, and our state takes both after the second."""
+
+def information_states(game: OpenSpielGame, engine: pyspiel.Game) -> Iterator[tuple[str, State]]:
+    """Yield the name of every information state in `engine` (`in_turn`), and ours. Some occur more than once."""
     histories = 0
     ahead: list[tuple[pyspiel.State, pyspiel.State, int]] = [(engine.new_initial_state(), game.start(), -1)]
     while ahead:
         state, ours, first = ahead.pop()
         histories += 1
-        if histories > MOST_HISTORIES:
-            raise TooLarge(f"{game.name} has more than {MOST_HISTORIES} histories.")
+        if histories > MOST_POSITIONS:
+            raise TooLarge(f"{game.name} has more than {MOST_POSITIONS:,} histories.")
         if state.is_terminal():
             continue
         seat = state.current_player()

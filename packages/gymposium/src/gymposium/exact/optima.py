@@ -10,7 +10,7 @@ from operator import attrgetter
 
 from gymposium.exact.minimax import Minimax, check_solvable, children
 from gymposium.exact.outcome import Outcome
-from gymposium.exact.size import MAX_POSITIONS, Room
+from gymposium.exact.size import MOST_UNASKED, Room
 from gymposium.games.protocol import Game, Match
 
 Preference = Callable[[Outcome], tuple[float, ...]]
@@ -24,9 +24,9 @@ class _Traversal:
     """Values of one seat's best policy against random replies, kept by view."""
 
     def __init__(self, game: Game, seat: int, prefer: Preference, safe: bool) -> None:
-        self._seat, self._prefer, self._room = seat, prefer, Room(game, MAX_POSITIONS)
+        self._seat, self._prefer, self._room = seat, prefer, Room(game, MOST_UNASKED)
         self._values: dict[tuple[str, int], Outcome] = {}
-        self._minimax = Minimax(game, seat, MAX_POSITIONS) if safe else None
+        self._minimax = Minimax(game, seat, MOST_UNASKED) if safe else None
 
     def value(self, match: Match) -> Outcome:
         seats = match.to_move()

@@ -5,13 +5,13 @@ from __future__ import annotations
 from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Game
 
-MAX_POSITIONS = 20_000
-"""Most positions of a game with exact figures. The traversal of a larger one takes minutes, and the answers of a
-language model in it take hours."""
-
 MOST_POSITIONS = 400_000
-"""Most positions of a game that the player `exact` solves. More would take a minute, and gigabytes, before the first
-move."""
+"""Most positions of a game that is traversed. A larger one would take minutes and gigabytes; liar's dice with one die
+each has 294,883."""
+
+MOST_UNASKED = 20_000
+"""Most positions of a game that is traversed without being asked for, as for a board or a training run; they take about
+a second."""
 
 DEEPEST = 300
 """Most moves of a match, as a traversal is recursive."""
@@ -35,7 +35,7 @@ class Room:
         if len(self._line) >= DEEPEST:
             raise TooLarge(f"{self._game.name} has matches of more than {DEEPEST} moves.")
         if remembered >= self._most:
-            raise TooLarge(f"{self._game.name} has more than {self._most} positions.")
+            raise TooLarge(f"{self._game.name} has more than {self._most:,} positions.")
         self._line.add(position)
 
     def leave(self, position: tuple[str, int]) -> None:

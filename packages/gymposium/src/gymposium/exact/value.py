@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gymposium.errors import GymposiumError
-from gymposium.exact.graph import OVER, Position, graph_of
+from gymposium.exact.graph import OVER, Graph, Position, graph_of
 from gymposium.exact.outcome import Outcome, Value
 from gymposium.exact.policy import Policy, as_played, tabulate
 from gymposium.failures import forfeit_returns
@@ -37,13 +37,21 @@ def _outcome(policy: Policy, opponent: Policy, seat: int) -> Outcome:
             ends.append((Outcome.of(position.returns, seat), here))
         elif position.seat != CHANCE:
             odds, forfeited = as_played(_at(policy if position.seat == seat else opponent, position))
-            if forfeited > 0.0:
-                returns = forfeit_returns(graph.game, position.seat, position.returns)
-                ends.append((Outcome.of(returns, seat, position.seat), here * forfeited))
+            both = forfeited * _forfeit_at_once(graph, position, opponent if position.seat == seat else policy)
+            for loser, share in ((position.seat, forfeited - both / 2), (1 - position.seat, both / 2)):
+                if share > 0.0:
+                    returns = forfeit_returns(graph.game, loser, position.returns)
+                    ends.append((Outcome.of(returns, seat, loser), here * share))
         for child, probability in zip(position.children, odds, strict=True):
             reach[child] += here * probability
     outcomes, weights = zip(*ends, strict=True)
     return Outcome.mean(outcomes, weights)
+
+
+def _forfeit_at_once(graph: Graph, position: Position, other: Policy) -> float:
+    """Return the probability that the other seat, if it moves at the same time, replies with no legal move. If neither
+    seat does, each is as likely to be the one that forfeits (`gymposium.failures.forfeited`)."""
+    return as_played(_at(other, graph.positions[position.children[0]]))[1] if position.joint else 0.0
 
 
 def _at(policy: Policy, position: Position) -> MoveDistribution:
