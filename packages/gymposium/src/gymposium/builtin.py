@@ -100,6 +100,14 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
         examples=("cfr-10",),
     )
     yield OpponentSpec(
+        name="exploit",
+        form="exploit:FILE",
+        pattern=r"exploit:(?P<path>[^#]+)(?:#(?P<digest>[0-9a-f]{4,64}))?",
+        summary="The best response to one player, in one small game, as gymposium exploit writes it.",
+        entry_point="gymposium.exact.adversary:AdversaryPlayer",
+        opens="a file",
+    )
+    yield OpponentSpec(
         name="hold",
         form="hold-N",
         pattern=r"hold-(?P<total>[1-9][0-9]{0,3})",
@@ -185,6 +193,7 @@ def gymposium_commands() -> Iterable[CommandSpec]:
             ("run", "run", "Play many matches between players and print the score."),
             ("replay", "replay", "Show recorded matches move by move."),
             ("verify", "verify", "Play recorded matches again and report differences."),
+            ("exploit", "exploit", "Show how much a perfect adversary takes from a player, and write the adversary."),
             ("audit", "audit", "Play the logs of other libraries again, report differences, and rate their agents."),
             ("view", "view", "Show recorded matches in a browser, or write them as pages."),
             ("serve-env", "serve_env", "Lend games as environments to other programs, over a network."),

@@ -51,7 +51,7 @@ from gymposium_agents.evaluate import Evaluation, check_share, contestants, seat
 from gymposium_agents.presets import Preset, preset as find_preset, takes_options, with_defaults
 
 if TYPE_CHECKING:
-    from gymposium_agents.cli.exact import ExactFigures
+    from gymposium.cli.exact_figures import ExactFigures
 
 DEFAULTS = Preset(
     name="defaults",
@@ -124,7 +124,7 @@ def command(
         typer.Option(
             "--exact",
             help="Add exact figures by traversal of the game tree: against random, the best response, exploitability. "
-            "For small games in which two seats move in turn.",
+            "For small games with two seats.",
         ),
     ] = False,
     schedule: ScheduleOption = "rounds",
@@ -186,7 +186,7 @@ def command(
         seated_players(plan.players, settings.server_option, start_server=settings.start_server) as players,
     ):
         if settings.exact:
-            from gymposium_agents.cli.exact import ExactFigures  # imports a game engine
+            from gymposium.cli.exact_figures import ExactFigures  # imports a game engine
 
             session.exact = ExactFigures.of(plan.games, players[plan.player], plan.seed)
         folder = folder or RunFolder.create(out_dir, "eval", asdict(settings))

@@ -16,12 +16,12 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from gymposium.arena.json_file import FileModel, read_model
 from gymposium.arena.slugs import slug
 from gymposium.arena.suite import Suite
 from gymposium.errors import BadOption, BadRecord, GymposiumError
 from gymposium.games.protocol import Style
 from gymposium.games.registry import load_game
+from gymposium.json_file import FileModel, read_model
 from gymposium.players.grammar import check_named_player, check_player, make_player
 from gymposium.players.identity import Fact, Identity, code_of
 from gymposium.players.protocol import Identified, Player, Repeats, is_deterministic, repeats_of

@@ -9,10 +9,10 @@ from typing import Literal
 
 from gymposium.arena.board import Board
 from gymposium.arena.entries import Entry
-from gymposium.arena.json_file import FileModel, read_model
 from gymposium.arena.results.model import Measured
 from gymposium.arena.yardsticks import measured_in
 from gymposium.errors import BadRecord
+from gymposium.json_file import FileModel, read_model
 from gymposium.players.grammar import check_named_player, make_player
 
 _REMEDY = "Measure again, or remove it."

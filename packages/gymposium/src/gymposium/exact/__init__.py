@@ -4,18 +4,19 @@
 A player that knows the probabilities of its moves is asked in every position that it can reach; the table of its
 answers is its `Policy` (`tabulate`). `value` is the result of a policy against random play or another policy,
 `best_response` is the strongest opponent and its result, and `exploitability` is the distance from an equilibrium.
-`measure` computes all three.
+`measure` computes all three. `decisions_of` names the decisions that cost a player most.
 
 A player's exact figures are for OpenSpiel's games with two seats and at most 400,000 positions, with or without chance,
 hidden information and moves at the same time: `tic_tac_toe`, `kuhn_poker`, `leduc_poker`, `liars_dice`,
 `goofspiel(num_cards=5)`, `dark_hex(num_rows=2,num_cols=3)`.
 """
 
+from gymposium.exact.decisions import Decision, decisions_of
 from gymposium.exact.graph import check_small
 from gymposium.exact.measures import Figures, Measures, measure
 from gymposium.exact.optima import optima_against_random
 from gymposium.exact.outcome import Outcome, Value
-from gymposium.exact.policy import NoLegalMove, Policy, tabulate
+from gymposium.exact.policy import NoLegalMove, Policy, completed, tabulate
 from gymposium.exact.response import BestResponse, best_response, exploitability
 from gymposium.exact.size import MOST_POSITIONS, TooLarge
 from gymposium.exact.value import value
@@ -23,6 +24,7 @@ from gymposium.exact.value import value
 __all__ = [
     "MOST_POSITIONS",
     "BestResponse",
+    "Decision",
     "Figures",
     "Measures",
     "NoLegalMove",
@@ -32,6 +34,8 @@ __all__ = [
     "Value",
     "best_response",
     "check_small",
+    "completed",
+    "decisions_of",
     "exploitability",
     "measure",
     "optima_against_random",

@@ -82,15 +82,34 @@ def tabulate(game: Game, player: Player, seats: Collection[int] = (0, 1), seed: 
     of an estimate follow from `seed`. Raises `TooLarge` if the game cannot be traversed, and `GymposiumError` if the
     player does not know the probabilities of its moves or they depend on more than the position."""
     graph = graph_of(game)
+    asked = _distributing(player)
+    table: dict[State, MoveDistribution] = {}
+    for seat in seats:
+        _tabulate(graph, asked, seat, seed, table)
+    return Policy(graph.game, player.name, table)
+
+
+def completed(policy: Policy, player: Player, seed: int = 0) -> Policy:
+    """Return a player's policy with the states of both seats that the player never reaches itself. It is asked in them,
+    too, as in `tabulate`."""
+    graph, asked = graph_of(policy.game), _distributing(player)
+    unknown: dict[State, Ask] = {}
+    for i, position in enumerate(graph.positions):
+        state = (position.seat, position.view)
+        if position.seat >= 0 and state not in policy.table and state not in unknown:
+            unknown[state] = _ask(graph, position, f"exact-{position.seat}-{i}", seed)
+    answers = zip(unknown, _answers(asked, [*unknown.values()]), strict=True)
+    return Policy(policy.game, policy.player, {**policy.table, **dict(answers)})
+
+
+def _distributing(player: Player) -> Distributes:
+    """Return the player. Raises `GymposiumError` if it does not know the probabilities of its moves."""
     if not isinstance(player, Distributes):
         raise GymposiumError(
             f"{player.name} does not say how likely it plays each move, so it has no exact figures. They are for "
             f"'random', 'exact', 'cfr-N' and language models. Play matches instead."
         )
-    table: dict[State, MoveDistribution] = {}
-    for seat in seats:
-        _tabulate(graph, player, seat, seed, table)
-    return Policy(graph.game, player.name, table)
+    return player
 
 
 def _tabulate(graph: Graph, player: Distributes, seat: int, seed: int, table: dict[State, MoveDistribution]) -> None:

@@ -41,7 +41,8 @@ class BestResponse:
 def best_response(policy: Policy, held_out: Policy | None = None) -> BestResponse:
     """Return the deterministic policy that gets the greatest mean return against `policy` in each seat.
 
-    Of equal moves it takes the first. Illegal replies of `policy` count as forfeits.
+    Of equal moves it takes the first. Illegal replies of `policy` count as forfeits. In states that `policy` never
+    leads to, it is the best response to a policy that slips now and then.
 
     A best response to a policy that was estimated from samples exploits their noise. So it is valued against
     `held_out`, the same player's policy from other samples (another `seed` of `tabulate`). Its value there estimates
@@ -54,9 +55,7 @@ def best_response(policy: Policy, held_out: Policy | None = None) -> BestRespons
     graph = graph_of(policy.game)
     table: dict[State, MoveDistribution] = {}
     for seat in (0, 1):
-        moves = {position.view: position.moves for position in graph.positions if position.seat == seat}
-        table |= {(seat, view): _always(legal, 0) for view, legal in moves.items()}  # where `policy` never leads
-        table |= _best(graph, policy, seat)
+        table |= answer(graph, policy, seat)[0]
     response = Policy(policy.game, f"the best response to {policy.player}", table)
     return BestResponse(response, value(response, held_out or policy))
 
@@ -78,45 +77,56 @@ def exploitability(policy: Policy, held_out: Policy | None = None) -> float:
     return best_response(policy, held_out).exploitability
 
 
-def _best(graph: Graph, policy: Policy, seat: int) -> dict[State, MoveDistribution]:
-    """Return the best response of the seat, computed from the ends backwards.
+def answer(graph: Graph, policy: Policy, seat: int) -> tuple[dict[State, MoveDistribution], float]:
+    """Return the best response of the seat in each of its information states, and its mean return. It is computed from
+    the ends backwards.
 
-    In an information state it takes the move that is best on average over its positions, weighted by the probability
-    that chance and `policy` lead there. States that they never lead to have no response."""
-    reach, worth = [0.0] * len(graph.positions), [math.nan] * len(graph.positions)
-    reach[0] = 1.0
-    odds: list[tuple[float, ...]] = []
-    forfeits = [0.0] * len(graph.positions)
+    It takes the move that is best on average over the positions of the state, weighted by the probability that chance
+    and `policy` lead there. Where `policy` never leads, the positions count that the fewest moves lead to which it
+    never plays: the limit of a policy that plays each of them once in a while."""
+    positions = graph.positions
+    worth, reach, forfeits = ([0.0] * len(positions) for _ in range(3))
+    slips = [len(positions)] * len(positions)  # the number of moves on the way that the policy never plays
+    reach[0], slips[0] = 1.0, 0
     played = {state: as_played(distribution) for state, distribution in policy.table.items()}
-    for i, position in enumerate(graph.positions):
+    odds: list[tuple[float, ...]] = []
+    for i, position in enumerate(positions):
         here = position.odds
-        if position.seat == seat:
-            here = (1.0,) * len(position.moves)
-        elif position.seat >= 0:
-            here, forfeits[i] = played.get((position.seat, position.view), ((0.0,) * len(position.moves), 0.0))
+        if position.seat >= 0:
+            even = (1.0 / len(position.moves),) * len(position.moves)
+            if position.seat != seat:
+                here, forfeits[i] = played.get((position.seat, position.view), (even, 0.0))
+            else:
+                here = (1.0,) * len(position.moves)
         odds.append(here)
         for child, p in zip(position.children, here, strict=True):
-            reach[child] += reach[i] * p
+            slipped = slips[i] + (p == 0.0)
+            if slipped < slips[child]:
+                slips[child], reach[child] = slipped, 0.0
+            if slipped == slips[child]:
+                reach[child] += reach[i] * (p or 1.0)
     table: dict[State, MoveDistribution] = {}
     for group in graph.orders[seat]:
-        position = graph.positions[group[0]]
-        if position.seat == OVER:
-            worth[group[0]] = position.returns[seat]
-        elif position.seat != seat:
+        first = positions[group[0]]
+        if first.seat == OVER:
+            worth[group[0]] = first.returns[seat]
+        elif first.seat != seat:
             (i,) = group
-            worth[i] = math.fsum(p * worth[c] for p, c in zip(odds[i], position.children, strict=True) if p > 0.0)
+            worth[i] = math.fsum(p * worth[child] for p, child in zip(odds[i], first.children, strict=True))
             if forfeits[i] > 0.0:
-                worth[i] += forfeits[i] * forfeit_returns(graph.game, position.seat, position.returns)[seat]
-        elif reached := [i for i in group if reach[i] > 0.0]:
-            then = [
-                math.fsum(reach[i] * worth[graph.positions[i].children[move]] for i in reached)
-                for move in range(len(position.moves))
+                worth[i] += forfeits[i] * forfeit_returns(graph.game, first.seat, first.returns)[seat]
+        else:
+            fewest = min(slips[i] for i in group)
+            likely = [i for i in group if slips[i] == fewest]
+            gains = [
+                math.fsum(reach[i] * worth[positions[i].children[move]] for i in likely)
+                for move in range(len(first.moves))
             ]
-            choice = then.index(max(then))
-            table[seat, position.view] = _always(position.moves, choice)
-            for i in reached:
-                worth[i] = worth[graph.positions[i].children[choice]]
-    return table
+            choice = gains.index(max(gains))
+            table[seat, first.view] = _always(first.moves, choice)
+            for i in group:
+                worth[i] = worth[positions[i].children[choice]]
+    return table, worth[0]
 
 
 def _always(moves: tuple[str, ...], choice: int) -> MoveDistribution:

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from gymposium.arena.board import Board
 from gymposium.arena.exact_file import read_exact
-from gymposium.arena.json_file import read_model
 from gymposium.arena.ratings.bootstrap import SAMPLES
 from gymposium.arena.results.make import make_results
 from gymposium.arena.results.model import Results
 from gymposium.arena.results.tally import BoardTally
 from gymposium.arena.yardsticks import yardsticks_of
 from gymposium.durable import replace_text
+from gymposium.json_file import read_model
 from gymposium.records import Record
 
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from gymposium.arena.json_file import FileModel
 from gymposium.arena.ratings.connectivity import Bound
 from gymposium.arena.ratings.ranks import Place
 from gymposium.ending import EndingKind
+from gymposium.json_file import FileModel
 
 Kind = Literal["versus", "solo", "cooperative", "general_sum"]
 Model = Literal["Bradley–Terry", "Plackett–Luce"]

@@ -1,4 +1,4 @@
-"""The figures of `gymposium eval --exact`: exact figures by traversal of the game tree, beside those of matches."""
+"""The figures of `gymposium exploit` and `gymposium eval --exact`: exact figures by traversal of the game tree."""
 
 from __future__ import annotations
 
@@ -36,22 +36,24 @@ class ExactFigures:
 
     def show(self, console: Console) -> None:
         """Print the figures as tables that fit 80 columns."""
-        for game, measured in self.figures.items():
+        for measured in self.figures.values():
             console.print()
             if isinstance(measured, TooLarge):
                 console.print(f"{self.player} has no exact figures: {measured}", soft_wrap=True)
             else:
-                self._show(console, game, measured)
+                show_figures(console, self.player, measured)
 
-    def _show(self, console: Console, game: Game, measured: Measures) -> None:
-        policy = measured.as_played.policy
-        console.print(f"{self.player} at {game.name}, by traversal", soft_wrap=True)
-        console.print(_how_exact(policy))
-        for title, figures in _kinds(measured):
-            console.print()
-            console.print(_table(title, figures))
-            if figures.exploitability is not None:
-                console.print(f"exploitability {figures.exploitability:.4f}")
+
+def show_figures(console: Console, player: str, measured: Measures) -> None:
+    """Print a player's figures in one game."""
+    policy = measured.as_played.policy
+    console.print(f"{player} at {policy.game.name}, by traversal", soft_wrap=True)
+    console.print(_how_exact(policy))
+    for title, figures in _kinds(measured):
+        console.print()
+        console.print(_table(title, figures))
+        if figures.exploitability is not None:
+            console.print(f"exploitability {figures.exploitability:.4f}")
 
 
 def _measured(game: Game, player: Player, seed: int) -> Measures | TooLarge:

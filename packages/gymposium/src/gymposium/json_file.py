@@ -1,4 +1,4 @@
-"""Pydantic models in the JSON files of a board."""
+"""Pydantic models in JSON files."""
 
 from __future__ import annotations
 

@@ -1,0 +1,129 @@
+"""Best responses in files, and the player `exploit:FILE` that plays one.
+
+The file is a table of moves in JSON, with the identity of the player that it was fitted to and a digest of itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+from gymposium.durable import replace_text
+from gymposium.errors import BadOption, GymposiumError
+from gymposium.exact.response import BestResponse
+from gymposium.games.protocol import Game, Style
+from gymposium.json_file import FileModel, read_model
+from gymposium.players.distribution import MoveDistribution
+from gymposium.players.identity import Fact, Identity
+from gymposium.players.protocol import Ask, Repeats, Reply
+from gymposium.reading import READERS, Reader
+
+_REMEDY = "Write it anew with  gymposium exploit PLAYER --game GAME."
+
+
+class Target(FileModel):
+    """The player that an adversary was fitted to."""
+
+    player: str
+    code: dict[str, str]
+    files: dict[str, str]
+    facts: dict[str, Fact]
+    decoding: dict[str, Fact]
+
+    @classmethod
+    def of(cls, name: str, code: Mapping[str, str], identity: Identity) -> Target:
+        """The target with this name, code (`code_of`) and identity."""
+        return cls(
+            player=name,
+            code=dict(code),
+            files=dict(identity.files),
+            facts=dict(identity.facts),
+            decoding=dict(identity.decoding),
+        )
+
+
+class Adversary(FileModel):
+    """The content of the file of an adversary."""
+
+    format: Literal["gymposium-adversary-1"] = "gymposium-adversary-1"
+    game: str
+    """The full name of the game."""
+    target: Target
+    returns: tuple[float, float]
+    """The adversary's mean return against its target in seat 0 and in seat 1."""
+    moves: tuple[dict[str, str], dict[str, str]]
+    """For each seat the move in each of its information states, by what the seat knows (`Match.view`)."""
+    digest: str = ""
+    """`sha256:` with the digest of the content without this key."""
+
+    @classmethod
+    def of(cls, response: BestResponse, target: Target) -> Adversary:
+        """The adversary of a best response."""
+        moves: tuple[dict[str, str], dict[str, str]] = ({}, {})
+        for (seat, view), choice in response.policy.table.items():
+            moves[seat][view] = choice.moves[choice.probabilities.index(1.0)]
+        first, second = (seat.mean_return for seat in response.value.seats)
+        made = cls(game=response.policy.game.name, target=target, returns=(first, second), moves=moves)
+        return made.model_copy(update={"digest": made._computed()})
+
+    def _computed(self) -> str:
+        content = self.model_dump_json(exclude={"digest"})
+        return f"sha256:{hashlib.sha256(content.encode()).hexdigest()}"
+
+    @classmethod
+    def read(cls, path: Path) -> Adversary:
+        """The content of a file. Raises `BadRecord` if it holds no adversary or was changed."""
+        found = read_model(path, cls, "adversary", _REMEDY)
+        if found.digest != found._computed():
+            raise BadOption(f"{path} was changed: its digest does not fit. {_REMEDY}")
+        return found
+
+    def write(self, path: Path) -> None:
+        """Write the file, whole or not at all."""
+        replace_text(path, self.model_dump_json(indent=1) + "\n")
+
+
+class AdversaryPlayer:
+    """The player `exploit:FILE`: the best response to one player, in one game.
+
+    Its name holds the beginning of the file's digest (`exploit:FILE#DIGEST`), and so do records. It has a move for
+    every position of its game, and other opponents may beat it."""
+
+    reader: Reader = READERS["move"]
+    style: Style = "compact"
+    deterministic = True
+    repeats: Repeats = "quickly"
+
+    def __init__(self, path: str, digest: str | None = None) -> None:
+        """Raises `BadRecord` if the file holds no adversary, and `BadOption` if its digest begins otherwise."""
+        self._adversary = Adversary.read(Path(path))
+        whole = self._adversary.digest.removeprefix("sha256:")
+        if digest is not None and not whole.startswith(digest):
+            raise BadOption(f"exploit:{path}#{digest}: the file holds another adversary, {whole[:12]}.")
+        self._files = {path: self._adversary.digest}
+        self.name = f"exploit:{path}#{whole[:12]}"
+
+    def identity(self) -> Identity:
+        """The digest of the table, and the target."""
+        return Identity(self._files, {"target": self._adversary.target.player})
+
+    def check_game(self, game: Game) -> None:
+        if game.name != self._adversary.game:
+            raise GymposiumError(f"{self.name} does not play {game.name}: it was fitted in {self._adversary.game}.")
+
+    def act(self, asks: Sequence[Ask]) -> list[Reply]:
+        return [Reply(self._move(ask)) for ask in asks]
+
+    def distributions(self, asks: Sequence[Ask]) -> list[MoveDistribution]:
+        """Return distributions with all probability on one move."""
+        found = []
+        for ask in asks:
+            moves, chosen = tuple(ask.legal_moves or ()), self._move(ask)
+            found.append(MoveDistribution(moves, tuple(float(move == chosen) for move in moves), 1.0, None))
+        return found
+
+    def _move(self, ask: Ask) -> str:
+        self.check_game(ask.game)
+        return self._adversary.moves[ask.seat][ask.view]
