@@ -11,7 +11,7 @@ hidden information and moves at the same time: `tic_tac_toe`, `kuhn_poker`, `led
 `goofspiel(num_cards=5)`, `dark_hex(num_rows=2,num_cols=3)`.
 """
 
-from gymposium.exact.decisions import Decision, decisions_of
+from gymposium.exact.decisions import CostlyDecision, decisions_of
 from gymposium.exact.graph import check_small
 from gymposium.exact.measures import Figures, Measures, measure
 from gymposium.exact.optima import optima_against_random
@@ -24,7 +24,7 @@ from gymposium.exact.value import value
 __all__ = [
     "MOST_POSITIONS",
     "BestResponse",
-    "Decision",
+    "CostlyDecision",
     "Figures",
     "Measures",
     "NoLegalMove",

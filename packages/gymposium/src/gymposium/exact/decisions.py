@@ -15,7 +15,7 @@ from gymposium.games.protocol import Event
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class CostlyDecision:
     """What a player does in one information state, and what that costs."""
 
     seat: int
@@ -41,7 +41,7 @@ ROUNDING = 1e-12
 SHARES = (0.25, 0.5, 1.0)
 
 
-def decisions_of(policy: Policy, response: BestResponse, most: int) -> list[Decision]:
+def decisions_of(policy: Policy, response: BestResponse, most: int) -> list[CostlyDecision]:
     """Return the decisions that cost a policy most, the costliest first.
 
     Those with the most to gain against the present best response are looked at, up to `most`. Those that would gain
@@ -55,7 +55,7 @@ def decisions_of(policy: Policy, response: BestResponse, most: int) -> list[Deci
     return sorted((one for one in found if one.cost > ROUNDING), key=lambda decision: -decision.cost)
 
 
-def _decision(graph: Graph, policy: Policy, gain: _Gain, taken: float) -> Decision:
+def _decision(graph: Graph, policy: Policy, gain: _Gain, taken: float) -> CostlyDecision:
     """Return a decision and its cost; `taken` is what the best response to the policy gets from this seat."""
     position = graph.positions[gain.first]
     state = (gain.seat, position.view)
@@ -70,7 +70,7 @@ def _decision(graph: Graph, policy: Policy, gain: _Gain, taken: float) -> Decisi
         costs[share] = taken - answer(graph, changed, 1 - gain.seat)[1]
     share = max(SHARES, key=lambda one: costs[one])
     better = position.moves[gain.move]
-    return Decision(
+    return CostlyDecision(
         gain.seat, position.view, position.events, position.moves, odds, forfeit, better, share, costs[share]
     )
 
