@@ -4,32 +4,39 @@
 A player that knows the probabilities of its moves is asked in every position that it can reach; the table of its
 answers is its `Policy` (`tabulate`). `value` is the result of a policy against random play or another policy,
 `best_response` is the strongest opponent and its result, and `exploitability` is the distance from an equilibrium.
-`measure` computes all three. `decisions_of` names the decisions that cost a player most.
+`measure` computes all three. `decisions_of` names the decisions that cost a player most. A player that does not know
+the probabilities is asked for replies instead (`sample`), and its exploitability has an interval
+(`exploitability_between`).
 
 A player's exact figures are for OpenSpiel's games with two seats and at most 400,000 positions, with or without chance,
 hidden information and moves at the same time: `tic_tac_toe`, `kuhn_poker`, `leduc_poker`, `liars_dice`,
 `goofspiel(num_cards=5)`, `dark_hex(num_rows=2,num_cols=3)`.
 """
 
+from gymposium.exact.bounds import Between, exploitability_between
 from gymposium.exact.decisions import CostlyDecision, decisions_of
 from gymposium.exact.graph import check_small
 from gymposium.exact.measures import Figures, Measures, measure
 from gymposium.exact.optima import optima_against_random
 from gymposium.exact.outcome import Outcome, Value
-from gymposium.exact.policy import NoLegalMove, Policy, completed, tabulate
+from gymposium.exact.policy import NoLegalMove, Policy, completed, gives_probabilities, tabulate
 from gymposium.exact.response import BestResponse, best_response, exploitability
+from gymposium.exact.sampling import REPLIES, SampledPolicy, sample
 from gymposium.exact.size import MOST_POSITIONS, TooLarge
 from gymposium.exact.value import value
 
 __all__ = [
     "MOST_POSITIONS",
+    "REPLIES",
     "BestResponse",
+    "Between",
     "CostlyDecision",
     "Figures",
     "Measures",
     "NoLegalMove",
     "Outcome",
     "Policy",
+    "SampledPolicy",
     "TooLarge",
     "Value",
     "best_response",
@@ -37,8 +44,11 @@ __all__ = [
     "completed",
     "decisions_of",
     "exploitability",
+    "exploitability_between",
+    "gives_probabilities",
     "measure",
     "optima_against_random",
+    "sample",
     "tabulate",
     "value",
 ]

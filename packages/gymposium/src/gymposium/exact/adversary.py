@@ -53,19 +53,22 @@ class Adversary(FileModel):
     target: Target
     returns: tuple[float, float]
     """The adversary's mean return against its target in seat 0 and in seat 1."""
+    sampled: bool = False
+    """True if it was fitted to samples of the target's replies. It exploits their noise, so that `returns` are too high
+    on average."""
     moves: tuple[dict[str, str], dict[str, str]]
     """For each seat the move in each of its information states, by what the seat knows (`Match.view`)."""
     digest: str = ""
     """`sha256:` with the digest of the content without this key."""
 
     @classmethod
-    def of(cls, response: BestResponse, target: Target) -> Adversary:
+    def of(cls, response: BestResponse, target: Target, *, sampled: bool = False) -> Adversary:
         """The adversary of a best response."""
         moves: tuple[dict[str, str], dict[str, str]] = ({}, {})
         for (seat, view), choice in response.policy.table.items():
             moves[seat][view] = choice.moves[choice.probabilities.index(1.0)]
         first, second = (seat.mean_return for seat in response.value.seats)
-        made = cls(game=response.policy.game.name, target=target, returns=(first, second), moves=moves)
+        made = cls(game=response.policy.game.name, target=target, returns=(first, second), sampled=sampled, moves=moves)
         return made.model_copy(update={"digest": made._computed()})
 
     def _computed(self) -> str:

@@ -97,9 +97,20 @@ def completed(policy: Policy, player: Player, seed: int = 0) -> Policy:
     for i, position in enumerate(graph.positions):
         state = (position.seat, position.view)
         if position.seat >= 0 and state not in policy.table and state not in unknown:
-            unknown[state] = _ask(graph, position, f"exact-{position.seat}-{i}", seed)
+            unknown[state] = ask_in(graph, position, f"exact-{position.seat}-{i}", seed)
     answers = zip(unknown, _answers(asked, [*unknown.values()]), strict=True)
     return Policy(policy.game, policy.player, {**policy.table, **dict(answers)})
+
+
+def gives_probabilities(game: Game, player: Player) -> bool:
+    """Whether a player gives the probabilities of its moves in a small game, computed and not counted from samples. It
+    is asked in one position."""
+    if not isinstance(player, Distributes):
+        return False
+    graph = graph_of(game)
+    first = next(position for position in graph.positions if position.seat >= 0)
+    (found,) = player.distributions([ask_in(graph, first, "exact-first", 0)])
+    return found.samples is None
 
 
 def _distributing(player: Player) -> Distributes:
@@ -123,7 +134,7 @@ def _tabulate(graph: Graph, player: Distributes, seat: int, seed: int, table: di
             position = graph.positions[i]
             state = (seat, position.view)
             if state not in table and state not in unknown:
-                unknown[state] = _ask(graph, position, f"exact-{seat}-{i}", seed)
+                unknown[state] = ask_in(graph, position, f"exact-{seat}-{i}", seed)
         table.update(zip(unknown, _answers(player, [*unknown.values()]), strict=True))
         ahead = [
             child
@@ -148,11 +159,11 @@ def _next_decisions(graph: Graph, seat: int, ahead: list[int], visited: set[int]
     return sorted(decisions)
 
 
-def _ask(graph: Graph, position: Position, key: str, seed: int) -> Ask:
+def ask_in(graph: Graph, position: Position, key: str, seed: int, *numbers: int) -> Ask:
     """Return what the driver would ask the seat to move in this position, at its first try.
 
-    Each position has its own seed, so that the samples of different positions are independent."""
-    own_seed = stream(seed, position.seat, position.view).getrandbits(48)
+    Each position has its own seed, and so has each of `numbers`, so that their samples are independent."""
+    own_seed = stream(seed, position.seat, position.view, *numbers).getrandbits(48)
     context = MatchContext(graph.game.load(position.events), key, own_seed)
     context.asked[position.seat] = sum(event.seat == position.seat for event in position.events)
     return context.ask(position.seat)
