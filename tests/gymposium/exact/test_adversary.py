@@ -12,7 +12,7 @@ import pytest
 from gymposium.driver import MatchJob, play
 from gymposium.errors import BadOption, BadRecord, GymposiumError, NotAllowed
 from gymposium.exact import best_response, completed, tabulate, value
-from gymposium.exact.adversary import Adversary, AdversaryPlayer, Target
+from gymposium.exact.adversary import Adversary, Target, open_adversary
 from gymposium.games.registry import load_game
 from gymposium.players.grammar import check_named_player, make_player
 from gymposium.players.identity import Identity
@@ -26,7 +26,7 @@ TARGET = Target.of("odd-1", {"file": "odd.py"}, Identity({"odd.bin": "sha256:00"
 def written(path: Path, game: str, player: Any) -> float:
     """Write the adversary of a player, and return the player's exploitability."""
     response = best_response(completed(tabulate(load_game(game), player), player))
-    Adversary.of(response, TARGET).write(path)
+    Adversary.of(response, TARGET, "traversal").write(path)
     return response.exploitability
 
 
@@ -52,7 +52,7 @@ def test_it_plays_against_others_too(tmp_path: Path) -> None:
 def test_records_hold_the_digest_and_another_file_is_refused(odd: OddOne, tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     written(path, "kuhn_poker", RandomPlayer())
-    name = AdversaryPlayer(str(path)).name
+    name = open_adversary(str(path)).name
     assert name == f"exploit:{path}#{Adversary.read(path).digest[7:19]}"
     assert make_player(name).name == name
     written(path, "kuhn_poker", odd(7))
@@ -66,12 +66,12 @@ def test_a_changed_file_and_another_game_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     written(path, "kuhn_poker", RandomPlayer())
     with pytest.raises(GymposiumError, match=r"does not play leduc_poker: it was fitted in kuhn_poker"):
-        AdversaryPlayer(str(path)).check_game(load_game("leduc_poker"))
+        open_adversary(str(path)).check_game(load_game("leduc_poker"))
     content = json.loads(path.read_text())
     content["moves"][0]["0"] = "bet" if content["moves"][0]["0"] == "pass" else "pass"
     path.write_text(json.dumps(content))
     with pytest.raises(BadOption, match="was changed"):
-        AdversaryPlayer(str(path))
+        open_adversary(str(path))
     path.write_text("{}")
     with pytest.raises(BadRecord, match="holds no adversary"):
-        AdversaryPlayer(str(path))
+        open_adversary(str(path))

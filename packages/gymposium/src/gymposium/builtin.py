@@ -104,7 +104,7 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
         form="exploit:FILE",
         pattern=r"exploit:(?P<path>[^#]+)(?:#(?P<digest>[0-9a-f]{4,64}))?",
         summary="The best response to one player, in one small game, as gymposium exploit writes it.",
-        entry_point="gymposium.exact.adversary:AdversaryPlayer",
+        entry_point="gymposium.exact.adversary:open_adversary",
         opens="a file",
     )
     yield OpponentSpec(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from gymposium.durable import replace_text
 from gymposium.errors import BadOption, GymposiumError
@@ -53,22 +53,28 @@ class Adversary(FileModel):
     target: Target
     returns: tuple[float, float]
     """The adversary's mean return against its target in seat 0 and in seat 1."""
-    sampled: bool = False
-    """True if it was fitted to samples of the target's replies. It exploits their noise, so that `returns` are too high
-    on average."""
+    how: Literal["traversal", "replies", "search"]
+    """`traversal`: it is the best response. `replies`: the best response to shares of the target's replies, whose noise
+    it exploits, so that `returns` are too high on average. `search`: found by simulated matches; `returns` are the
+    means of other matches, and in states that it does not know it plays at random."""
     moves: tuple[dict[str, str], dict[str, str]]
     """For each seat the move in each of its information states, by what the seat knows (`Match.view`)."""
     digest: str = ""
     """`sha256:` with the digest of the content without this key."""
 
     @classmethod
-    def of(cls, response: BestResponse, target: Target, *, sampled: bool = False) -> Adversary:
+    def of(cls, response: BestResponse, target: Target, how: Literal["traversal", "replies"]) -> Adversary:
         """The adversary of a best response."""
         moves: tuple[dict[str, str], dict[str, str]] = ({}, {})
         for (seat, view), choice in response.policy.table.items():
             moves[seat][view] = choice.moves[choice.probabilities.index(1.0)]
         first, second = (seat.mean_return for seat in response.value.seats)
-        made = cls(game=response.policy.game.name, target=target, returns=(first, second), sampled=sampled, moves=moves)
+        return cls.sealed(game=response.policy.game.name, target=target, returns=(first, second), how=how, moves=moves)
+
+    @classmethod
+    def sealed(cls, **content: Any) -> Adversary:
+        """The adversary with this content and its digest."""
+        made = cls(**content)
         return made.model_copy(update={"digest": made._computed()})
 
     def _computed(self) -> str:
@@ -91,22 +97,19 @@ class Adversary(FileModel):
 class AdversaryPlayer:
     """The player `exploit:FILE`: the best response to one player, in one game.
 
-    Its name holds the beginning of the file's digest (`exploit:FILE#DIGEST`), and so do records. It has a move for
-    every position of its game, and other opponents may beat it."""
+    Its name holds the beginning of the file's digest (`exploit:FILE#DIGEST`), and so do records. Other opponents than
+    its target may beat it."""
 
     reader: Reader = READERS["move"]
     style: Style = "compact"
-    deterministic = True
     repeats: Repeats = "quickly"
 
-    def __init__(self, path: str, digest: str | None = None) -> None:
-        """Raises `BadRecord` if the file holds no adversary, and `BadOption` if its digest begins otherwise."""
-        self._adversary = Adversary.read(Path(path))
-        whole = self._adversary.digest.removeprefix("sha256:")
-        if digest is not None and not whole.startswith(digest):
-            raise BadOption(f"exploit:{path}#{digest}: the file holds another adversary, {whole[:12]}.")
-        self._files = {path: self._adversary.digest}
-        self.name = f"exploit:{path}#{whole[:12]}"
+    def __init__(self, adversary: Adversary, path: str) -> None:
+        """`path` is where the adversary is, for the name."""
+        self._adversary = adversary
+        self.deterministic = adversary.how != "search"
+        self._files = {path: adversary.digest}
+        self.name = f"exploit:{path}#{adversary.digest.removeprefix('sha256:')[:12]}"
 
     def identity(self) -> Identity:
         """The digest of the table, and the target."""
@@ -120,13 +123,27 @@ class AdversaryPlayer:
         return [Reply(self._move(ask)) for ask in asks]
 
     def distributions(self, asks: Sequence[Ask]) -> list[MoveDistribution]:
-        """Return distributions with all probability on one move."""
+        """Return distributions with all probability on one move, or uniform ones in states without a move."""
         found = []
         for ask in asks:
-            moves, chosen = tuple(ask.legal_moves or ()), self._move(ask)
-            found.append(MoveDistribution(moves, tuple(float(move == chosen) for move in moves), 1.0, None))
+            moves, chosen = tuple(ask.legal_moves or ()), self._known(ask)
+            odds = tuple(1 / len(moves) if chosen is None else float(move == chosen) for move in moves)
+            found.append(MoveDistribution(moves, odds, 1.0, None))
         return found
 
     def _move(self, ask: Ask) -> str:
+        return self._known(ask) or ask.rng.choice(ask.legal_moves or [])
+
+    def _known(self, ask: Ask) -> str | None:
         self.check_game(ask.game)
-        return self._adversary.moves[ask.seat][ask.view]
+        return self._adversary.moves[ask.seat].get(ask.view)
+
+
+def open_adversary(path: str, digest: str | None = None) -> AdversaryPlayer:
+    """Return the player of a file, with a digest that begins so. Raises `BadRecord` if the file holds no adversary, and
+    `BadOption` if it was changed or holds another one."""
+    adversary = Adversary.read(Path(path))
+    found = adversary.digest.removeprefix("sha256:")
+    if digest is not None and not found.startswith(digest):
+        raise BadOption(f"exploit:{path}#{digest}: the file holds another adversary, {found[:12]}.")
+    return AdversaryPlayer(adversary, path)

@@ -126,19 +126,24 @@ def _next(replies: Sequence[int], more: int) -> range:
 
 def _outcomes(player: Player, asks: Sequence[Ask]) -> list[int]:
     """Return what each ask is answered, as in `SampledPolicy.replies`."""
-    return [_outcome(player, ask, reply) for ask, reply in zip(asks, player.act(asks), strict=True)]
+    outcomes = []
+    for ask, reply in zip(asks, player.act(asks), strict=True):
+        move, legal = move_of(player, ask, reply), ask.legal_moves or []
+        outcomes.append(len(legal) if move is None else legal.index(move))
+    return outcomes
 
 
-def _outcome(player: Player, ask: Ask, reply: Reply) -> int:
+def move_of(player: Player, ask: Ask, reply: Reply) -> str | None:
+    """Return the legal move of a reply in a game with listed moves, or None for any other reply, as the driver reads
+    it."""
     legal = ask.legal_moves or []
+    if reply.finish_reason == "context":
+        return None
     if reply.action is not None:
-        reading = read_action(reply.action, ask.legal_actions, legal)
-    else:
-        cut_off, pattern = reply.finish_reason == "length", ask.game.move_pattern
-        reading = read(reply.text, legal, player.reader, pattern, cut_off=cut_off)
-    if reply.finish_reason == "context" or reading.kind != "move" or reading.move is None:
-        return len(legal)
-    return legal.index(reading.move)
+        return read_action(reply.action, ask.legal_actions, legal).move
+    cut_off, pattern = reply.finish_reason == "length", ask.game.move_pattern
+    reading = read(reply.text, legal, player.reader, pattern, cut_off=cut_off)
+    return reading.move if reading.kind == "move" else None
 
 
 def _plan(graph: Graph, found: SampledPolicy, replies: int, number: int) -> dict[State, int]:
