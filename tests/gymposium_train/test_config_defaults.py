@@ -68,7 +68,7 @@ def test_a_model_of_the_hub_has_the_defaults_of_a_pretrained_one_however_it_is_n
         assert config == NAMED
     expected = {name: value for name, value in PRETRAINED.items() if not name.startswith("credit.")}
     assert values(NAMED) == expected
-    assert (NAMED.cold_start.steps, NAMED.optimizer.learning_rate) == (0, 1e-4)
+    assert (NAMED.cold_start.steps, NAMED.optimizer.learning_rate) == (0, 2e-4)
     assert (NAMED.prompting.prompt, NAMED.prompting.reply, NAMED.prompting.max_tokens) == ("full", "tags", None)
     check(NAMED, at_hand=False)
 
@@ -102,7 +102,7 @@ def test_a_setting_without_a_value_and_a_config_without_its_model_go_back_to_the
 def test_tables_of_python_are_completed_and_left_as_they_are() -> None:
     mine = Optimizer(epochs=3)
     named = TrainConfig(games=("tic_tac_toe",), model=NAMED.model, optimizer=mine, prompting=Prompting(max_tokens=9))
-    assert (named.optimizer.epochs, named.optimizer.learning_rate, named.rollout.groups) == (3, 1e-4, 16)
+    assert (named.optimizer.epochs, named.optimizer.learning_rate, named.rollout.groups) == (3, 2e-4, 16)
     assert (named.prompting.max_tokens, named.prompting.reply) == (9, "tags")
     assert mine == Optimizer(epochs=3)
     assert TrainConfig(games=("tic_tac_toe",), optimizer=named.optimizer).optimizer == mine
@@ -120,13 +120,13 @@ def test_a_critic_of_a_pretrained_model_learns_more_slowly() -> None:
 
 
 def test_all_weights_of_a_pretrained_model_are_trained_at_a_lower_rate_than_a_lora() -> None:
-    assert of(model={"name": HUB, "tune": "full"}).optimizer.learning_rate == 1e-5
+    assert of(model={"name": HUB, "tune": "full"}).optimizer.learning_rate == 2e-5
     assert of(model={"tune": "full"}).optimizer.learning_rate == SMALL.optimizer.learning_rate
 
 
 def test_what_is_written_has_all_values_and_reads_as_the_same_config() -> None:
     data = json.loads(as_json(NAMED))
-    assert (data["optimizer"]["learning_rate"], data["rollout"]["growth"]) == (1e-4, 1.0)
+    assert (data["optimizer"]["learning_rate"], data["rollout"]["growth"]) == (2e-4, 1.0)
     back = (config_from_json(as_json(NAMED)), config_from_toml(as_toml(NAMED)))
     assert back == (NAMED, NAMED)
     for config in back:  # they are given now

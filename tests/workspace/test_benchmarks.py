@@ -239,6 +239,28 @@ def test_what_a_gpu_costs_runs_in_all_its_parts_and_is_not_run_without_one(
     assert "Not run: there was no GPU." in (tmp_path / "page" / "gpu.md").read_text(encoding="utf-8")
 
 
+def test_exploitability_by_traversal_from_replies_and_by_search(tmp_path: Path, run_here: Callable[..., None]) -> None:
+    few = (
+        "--games",
+        "kuhn_poker",
+        "--players",
+        "2",
+        "--replies",
+        "200",
+        "--simulations",
+        "500",
+        "--out",
+        str(tmp_path),
+    )
+    for part in ("exact", "sampled", "searched"):
+        run_here("exploitability", part, *few)
+    data = json.loads((tmp_path / "exploitability.json").read_text(encoding="utf-8"))
+    [row] = data["exact"]
+    assert row["exploitability"] == pytest.approx(row["openspiel"], abs=1e-9)
+    assert len(data["sampled"]) == 4
+    assert all(0.9 * row["exploitability"] < row["taken"] for row in data["searched"] if row["mixed"] == 1.0)
+
+
 def test_classical_learns_and_is_held_against_a_bare_environment(tmp_path: Path, run_here: Callable[..., None]) -> None:
     """So few frames are too few to win 0.85, and it says so."""
     small = "--frames 2048 --seeds 7 --matches 20 --slices 1 --rollouts 1".split()

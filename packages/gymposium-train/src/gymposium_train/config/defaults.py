@@ -52,9 +52,9 @@ PRETRAINED: Mapping[str, Any] = MappingProxyType(
         "credit.critic.learning_rate": 1e-4,
         "credit.gamma": 1.0,
         "credit.lam": 0.95,
-        "optimizer.learning_rate": 1e-4,
+        "optimizer.learning_rate": 2e-4,
         "optimizer.epochs": 1,
-        "optimizer.minibatches": 1,
+        "optimizer.minibatches": 4,
         "cold_start.steps": 0,
         "cold_start.tune": "lora",
         "cold_start.learning_rate": 2e-4,
@@ -64,8 +64,9 @@ PRETRAINED: Mapping[str, Any] = MappingProxyType(
     }
 )
 """The defaults of a pretrained model, by dotted names, where they may differ from those of the settings classes. The
-learning rate is that of a LoRA. `credit.critic` is there for credits with a critic only."""
-ALL_WEIGHTS = 1e-5
+learning rate is that of a LoRA. `credit.critic` is there for credits with a critic only. They come from trials
+(docs/decisions/0042)."""
+ALL_WEIGHTS = 2e-5
 """The default of a learning rate for a pretrained model of which all weights are trained: a tenth of that of a LoRA
 (Schulman & Thinking Machines Lab, 2025)."""
 
