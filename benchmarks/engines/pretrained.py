@@ -333,6 +333,18 @@ def text(data: dict[str, Any]) -> str:
             f"({distinct} distinct prompts), {one['new_tokens']} tokens each:\n\n"
             + table(("side", "tokens per CPU-second", "the engine is so many times as fast"), rows)
         )
+    behind = [
+        one["workload"].partition(":")[0]
+        for one in data["workloads"]
+        for kind in TYPES
+        if one["tokens_per_cpu_second"].get(f"vLLM, {kind}", 0.0) > one["tokens_per_cpu_second"][f"engine, {kind}"]
+    ]
+    if behind:
+        parts.append(
+            f"vLLM is ahead in {', '.join(dict.fromkeys(behind))}: the engine copies the keys and values of a shared "
+            f"prompt into each row, and reads all copies for every token. vLLM's rows refer to the same blocks, which "
+            f"stay in the processor's cache.\n"
+        )
     if (compared := data["tokenizers"]) is not None:
         parts.append(
             f"llama.cpp's tokenizer splits {compared['texts'] - compared['different']} of {compared['texts']} texts as "

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
 
 from gymposium.arena.entries import Entry
 from gymposium.arena.outcomes import MatchOutcome, distinct
 from gymposium.arena.ratings.bootstrap import SAMPLES, deal_weights, generator
 from gymposium.arena.ratings.comparisons import Comparisons, Floats, compare
-from gymposium.arena.ratings.evidence import EACH_GAME, of_one_game, of_several
+from gymposium.arena.ratings.evidence import EACH_GAME, Evidence, of_one_game, of_several
 from gymposium.arena.ratings.fit import anchor_of, rate
 from gymposium.arena.ratings.payoff import Payoff, over_games, payoff_of
 from gymposium.arena.ratings.prior import VIRTUAL
@@ -45,6 +48,9 @@ Intervals hold {confidence:.0%}, by {samples} bootstrap samples: all matches on 
 Players that share a letter cannot be told apart. Rank 3 (2–4): one player is surely above, and 4 are not surely \
 below. All that is said of who is above whom is right together on {confidence:.0%} of boards.
 """
+_FLIP = """
+Flip distance: the fewest deals found without which another player is first, by a fit without them.
+"""
 
 SEED = 0
 """Seed of the bootstrap. It is fixed, so that no one can choose a seed whose intervals they like."""
@@ -69,7 +75,7 @@ def make_results(
     }
     complete = [player for player in players if player not in lacks]
     anchor = anchor_of(players)
-    notes = f"{_RATINGS if rivals else ''}{_INTERVALS}"
+    notes = f"{_RATINGS if rivals else ''}{_INTERVALS}{_FLIP if rivals else ''}"
     notes = notes.format(anchor=anchor, virtual=VIRTUAL, each=EACH_GAME, confidence=CONFIDENCE, samples=samples)
     return Results(
         suite=SuiteResult(name=suite.name, title=suite.title, seed=suite.seed),
@@ -152,7 +158,8 @@ class _PlayedGame:
         if versus and means is not None:
             comparisons, weights, payoff = self.among(players)
             ratings = rate(of_one_game(comparisons, weights), generator(SEED, "prior", game.name))
-            board, several = board_of(ratings, payoff, self.matches, means), len(comparisons.sets) > 0
+            several, deals = len(comparisons.sets) > 0, len(comparisons.deals)
+            board = board_of(ratings, payoff, self.matches, deals, partial(of_one_game, comparisons), means)
         return GameResult(
             game=game.name,
             title=game.spec.title,
@@ -179,7 +186,13 @@ def _joint_board(players: Sequence[str], games: Sequence[_PlayedGame]) -> RatedB
     evidence = of_several([comparisons for comparisons, _, _ in parts], [weights for _, weights, _ in parts])
     ratings = rate(evidence, generator(SEED, "prior", "joint"))
     matches = _matches(outcome for game in games for outcome in game.between(players))
-    return board_of(ratings, over_games([payoff for _, _, payoff in parts]), matches)
+    played = [comparisons for comparisons, _, _ in parts]
+    ends = np.cumsum([len(comparisons.deals) for comparisons in played])
+
+    def weighted(weights: Floats) -> Evidence:
+        return of_several(played, np.split(weights, ends[:-1], axis=1))
+
+    return board_of(ratings, over_games([payoff for _, _, payoff in parts]), matches, int(ends[-1]), weighted)
 
 
 def _matches(outcomes: Iterable[MatchOutcome]) -> Counter[str]:

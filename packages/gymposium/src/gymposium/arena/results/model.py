@@ -102,6 +102,16 @@ class Pairing(FileModel):
     losses: int
 
 
+class FlipDistance(FileModel):
+    """The fewest deals found without which another player is first (`gymposium.arena.ratings.flip`)."""
+
+    deals: int
+    of: int
+    """The number of deals in all."""
+    first: str
+    """The player who is first without them."""
+
+
 class RatedBoard(FileModel):
     """The ratings of players who met as rivals."""
 
@@ -114,6 +124,8 @@ class RatedBoard(FileModel):
     of matches."""
     cycles: list[list[str]]
     """Players who beat each other in a ring: each surely beats the next, and the last the first."""
+    flip: FlipDistance | None
+    """Null if the first two players cannot be told apart, or no set of deals was found."""
 
 
 class Mean(FileModel):

@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from gymposium.arena.ratings.bootstrap import interval
+from gymposium.arena.ratings.comparisons import Floats
 from gymposium.arena.ratings.cycles import cycles
+from gymposium.arena.ratings.evidence import Evidence
 from gymposium.arena.ratings.fit import Ratings
+from gymposium.arena.ratings.flip import flip_of
 from gymposium.arena.ratings.payoff import Payoff
-from gymposium.arena.ratings.ranks import places, surely_above
+from gymposium.arena.ratings.ranks import Place, places, surely_above
 from gymposium.arena.ratings.returns import GameReturns, Means
-from gymposium.arena.results.model import Interval, Mean, Pairing, RatedBoard, Standing, rounded
+from gymposium.arena.results.model import FlipDistance, Interval, Mean, Pairing, RatedBoard, Standing, rounded
 
 _Row = TypeVar("_Row", Mean, Standing)
 
 
-def board_of(ratings: Ratings, payoff: Payoff, matches: Mapping[str, int], means: Means | None = None) -> RatedBoard:
-    """The board of a game between rivals, or the joint board. `matches` holds each player's number of matches."""
+def board_of(
+    ratings: Ratings,
+    payoff: Payoff,
+    matches: Mapping[str, int],
+    deals: int,
+    evidence: Callable[[Floats], Evidence],
+    means: Means | None = None,
+) -> RatedBoard:
+    """The board of a game between rivals, or the joint board. `matches` holds each player's number of matches, and
+    `evidence` returns the evidence in which the deals have these weights, shape (samples, deals)."""
     low, high = interval(ratings.samples)
     ranked = places(ratings.values.tolist(), surely_above(ratings.samples))
     standings = [
@@ -40,7 +51,18 @@ def board_of(ratings: Ratings, payoff: Payoff, matches: Mapping[str, int], means
         players=list(ratings.players),
         payoff=[[_pairing(payoff, one, other) for other in n] for one in n],
         cycles=[[ratings.players[i] for i in cycle] for cycle in cycles(payoff.beats)],
+        flip=_flip(ratings, ranked, deals, evidence),
     )
+
+
+def _flip(
+    ratings: Ratings, ranked: Sequence[Place | None], deals: int, evidence: Callable[[Floats], Evidence]
+) -> FlipDistance | None:
+    first, second = (next((p for p in ranked if p is not None and p.rank == rank), None) for rank in (1, 2))
+    if first is None or second is None or set(first.group) & set(second.group):
+        return None
+    found = flip_of(ratings, evidence, deals)
+    return None if found is None else FlipDistance(deals=len(found.deals), of=deals, first=found.first)
 
 
 def means_of_players(returns: GameReturns, means: Means, matches: Mapping[str, int], anchor: str) -> list[Mean]:

@@ -56,6 +56,11 @@ def mean(estimate: Interval | None) -> str:
     return f"{estimate.value:.2f} [{estimate.low:.2f}, {estimate.high:.2f}]"
 
 
+def flip(board: RatedBoard) -> str | None:
+    """The flip distance of a board: `≤ 7 of 240 deals`; None if it has none."""
+    return None if board.flip is None else f"≤ {board.flip.deals:,} of {board.flip.of:,} deals"
+
+
 def paid_less(board: RatedBoard) -> dict[str, list[str]]:
     """The players that are rated above others although their mean return is surely lower, each with those others. In
     poker, for example, a player that wins many small pots and loses a few large ones wins most matches and loses

@@ -133,6 +133,8 @@ def _print_board(
     line: Callable[[str], None], console: Console, board: RatedBoard, labels: Mapping[str, str], payoff: bool
 ) -> None:
     console.print(_board_table(board, labels))
+    if board.flip is not None:
+        line(f"Flip distance {words.flip(board)}: without them {labels[board.flip.first]} would be first.")
     for cycle in board.cycles:
         beats = " beats ".join(labels[player] for player in [*cycle, cycle[0]])
         line(f"A cycle, which no ranking can show: {beats}.")
