@@ -15,7 +15,7 @@ def standing(player: str, rank: int | None, low: float | None, high: float | Non
 
 
 def board(*standings: Standing) -> RatedBoard:
-    return RatedBoard(standings=list(standings), players=[], payoff=[], cycles=[])
+    return RatedBoard(standings=list(standings), players=[], payoff=[], cycles=[], flip=None)
 
 
 def test_a_label_that_could_be_somebody_else_s_does_not_stand_alone() -> None:
