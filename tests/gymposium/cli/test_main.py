@@ -194,8 +194,9 @@ def test_the_plugins_are_listed_with_what_became_of_them(gymposium: Run, tmp_pat
     assert plugins["sad"]["status"] == "broken"
     assert "there_is_no_such_module" in plugins["sad"]["error"]
     assert plugins["builtin"]["adds"]["commands"] == [
-        "list", "info", "play", "run", "replay", "verify", "audit", "view", "serve-env", "leaderboard", "plugins"
-    ]  # fmt: skip
+        *("list", "info", "play", "run", "replay", "verify", "exploit", "audit", "view", "serve-env"),
+        *("leaderboard", "plugins"),
+    ]
     table = gymposium("plugins", "list", env=env).stdout
     assert "No module named 'there_is_no_such_module'" in table
     assert "x-N" in table
