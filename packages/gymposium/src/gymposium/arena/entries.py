@@ -23,7 +23,7 @@ from gymposium.games.protocol import Style
 from gymposium.games.registry import load_game
 from gymposium.json_file import FileModel, read_model
 from gymposium.players.grammar import check_named_player, check_player, make_player
-from gymposium.players.identity import Fact, Identity, code_of
+from gymposium.players.identity import FITTED_TO, Fact, Identity, code_of
 from gymposium.players.protocol import Identified, Player, Repeats, is_deterministic, repeats_of
 from gymposium.prompt import PROMPT_VERSION, prompt_for
 from gymposium.records.record import versions
@@ -91,6 +91,16 @@ class Entry(FileModel):
     """Date of entry as YYYY-MM-DD."""
     digest: str = ""
     """Digest of all fields but number and seed, which are set later."""
+
+    @property
+    def fitted_to(self) -> str | None:
+        """The player that this one was fitted to, an adversary; None for any other player."""
+        fact = self.revision.facts.get(FITTED_TO)
+        return None if fact is None else str(fact)
+
+    def meets(self, other: Entry) -> bool:
+        """Whether the two play against each other: an adversary meets its target alone."""
+        return self.fitted_to in (None, other.player) and other.fitted_to in (None, self.player)
 
     def text(self) -> str:
         """The content of its file."""

@@ -64,28 +64,29 @@ def lineups(suite: Suite, entries: Sequence[Entry]) -> list[Lineup]:
         for number, entry in enumerate(playing):
             if entry.seed is None:
                 continue
-            for opponents in _opponents(number, entry, entry.seed, loaded, game.lineups):
+            earlier = [index for index in range(number) if entry.meets(playing[index])]
+            for opponents in _opponents(earlier, entry, entry.seed, loaded, game.lineups):
                 table = [*(playing[index] for index in opponents), entry]
                 texts, slugs = tuple(one.player for one in table), tuple(one.slug for one in table)
                 planned.append(Lineup(suite, game, texts, slugs, entry.seed, rotations))
     return planned
 
 
-def _opponents(count: int, entry: Entry, seed: int, game: Game, most: int) -> list[tuple[int, ...]]:
-    """The opponents of an entry in each of its lineups, as indices of the `count` earlier entries: none if it plays
-    alone, each one in a game of two seats, and a balanced sample of at most `most` combinations in a larger game."""
+def _opponents(earlier: Sequence[int], entry: Entry, seed: int, game: Game, most: int) -> list[tuple[int, ...]]:
+    """The opponents of an entry in each of its lineups, of the `earlier` entries that it meets: none if it plays alone,
+    each one in a game of two seats, and a balanced sample of at most `most` combinations in a larger game."""
     if plays_alone(game):
         return [()]
     if game.seats == 2:
-        return [(index,) for index in range(count)]
+        return [(index,) for index in earlier]
     rng = stream(seed, "lineups", game.name, entry.slug)
     size = game.seats - 1
     seated: Counter[int] = Counter()
     chosen: set[tuple[int, ...]] = set()
     while len(chosen) < most:
         # players who were seated least are called first, in random order
-        lots = {index: rng.random() for index in range(count)}
-        waiting = sorted(range(count), key=lambda index: (seated[index], lots[index]))
+        lots = {index: rng.random() for index in earlier}
+        waiting = sorted(earlier, key=lambda index: (seated[index], lots[index]))
         fresh = _fresh(waiting[: 2 * size + 2], size, chosen, seated) or _fresh(waiting, size, chosen, seated)
         if fresh is None:
             break  # every combination is chosen

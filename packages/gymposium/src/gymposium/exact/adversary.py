@@ -16,7 +16,7 @@ from gymposium.exact.response import BestResponse
 from gymposium.games.protocol import Game, Style
 from gymposium.json_file import FileModel, read_model
 from gymposium.players.distribution import MoveDistribution
-from gymposium.players.identity import Fact, Identity
+from gymposium.players.identity import FITTED_TO, Fact, Identity
 from gymposium.players.protocol import Ask, Repeats, Reply
 from gymposium.reading import READERS, Reader
 
@@ -112,8 +112,8 @@ class AdversaryPlayer:
         self.name = f"exploit:{path}#{adversary.digest.removeprefix('sha256:')[:12]}"
 
     def identity(self) -> Identity:
-        """The digest of the table, and the target."""
-        return Identity(self._files, {"target": self._adversary.target.player})
+        """The digest of the table, and the target, which is its only opponent on a board."""
+        return Identity(self._files, {FITTED_TO: self._adversary.target.player})
 
     def check_game(self, game: Game) -> None:
         if game.name != self._adversary.game:

@@ -17,6 +17,9 @@ from gymposium.plugins.host import host
 from gymposium.plugins.specs import OpponentSpec
 
 Fact = str | int | float | bool | None
+FITTED_TO = "fitted_to"
+"""The fact that names the one player that an adversary was fitted to. On a board it meets that player alone, and it
+stands outside ratings and ranks."""
 
 _version = cache(version)
 

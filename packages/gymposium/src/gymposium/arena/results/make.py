@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -20,6 +20,7 @@ from gymposium.arena.ratings.prior import VIRTUAL
 from gymposium.arena.ratings.returns import means_of, returns_of
 from gymposium.arena.ratings.scale import CONFIDENCE
 from gymposium.arena.results.model import (
+    AdversaryResult,
     Contender,
     GameResult,
     Kind,
@@ -29,7 +30,7 @@ from gymposium.arena.results.model import (
     SuiteResult,
     Yardsticks,
 )
-from gymposium.arena.results.standings import board_of, means_of_players, table_of
+from gymposium.arena.results.standings import board_of, estimate, means_of_players, table_of
 from gymposium.arena.results.tally import BoardTally, GameTally
 from gymposium.arena.suite import Suite
 from gymposium.games.protocol import Game
@@ -67,8 +68,9 @@ def make_results(
 ) -> Results:
     """The results of a board with this suite and these entries, from tallied records. `yardsticks` are those of each
     game, `unreadable` is the number of lines that are not records, `samples` that of the bootstrap."""
-    players = [entry.player for entry in entries]
-    games = [_PlayedGame.of(game.load(), tally.games[game.name], samples) for game in suite.games]
+    players = [entry.player for entry in entries if entry.fitted_to is None]
+    fitted = {entry.player: entry.fitted_to for entry in entries if entry.fitted_to is not None}
+    games = [_PlayedGame.of(game.load(), tally.games[game.name], fitted, samples) for game in suite.games]
     rivals = [game for game in games if game.kind == "versus"]
     lacks = {
         player: absent for player in players if (absent := [one.game.name for one in rivals if not one.matches[player]])
@@ -124,15 +126,20 @@ class _PlayedGame:
     kind: Kind
     tally: GameTally
     outcomes: Sequence[MatchOutcome]
-    """Outcomes without repeated matches."""
+    """Outcomes without repeated matches and without those of adversaries."""
+    of_adversaries: Sequence[MatchOutcome]
+    fitted: Mapping[str, str]
+    """The target of each adversary."""
     matches: Counter[str]
     """Number of matches of each player."""
     samples: int
 
     @classmethod
-    def of(cls, game: Game, tally: GameTally, samples: int) -> _PlayedGame:
-        outcomes = distinct(tally.outcomes)
-        return cls(game, kind_of(game), tally, outcomes, _matches(outcomes), samples)
+    def of(cls, game: Game, tally: GameTally, fitted: Mapping[str, str], samples: int) -> _PlayedGame:
+        played = distinct(tally.outcomes)
+        outcomes = [outcome for outcome in played if fitted.keys().isdisjoint(outcome.players)]
+        others = [outcome for outcome in played if not fitted.keys().isdisjoint(outcome.players)]
+        return cls(game, kind_of(game), tally, outcomes, others, fitted, _matches(outcomes), samples)
 
     def between(self, players: Sequence[str]) -> list[MatchOutcome]:
         """The matches in which only these players took part."""
@@ -169,7 +176,7 @@ class _PlayedGame:
             model=None if board is None else "Plackett–Luce" if several else "Bradley–Terry",
             matches=len(self.outcomes),
             deals=len(returns.deals),
-            duplicates=len(self.tally.outcomes) - len(self.outcomes),
+            duplicates=len(self.tally.outcomes) - len(self.outcomes) - len(self.of_adversaries),
             errors=len(self.tally.broken - self.tally.finished),
             forfeits=sum(outcome.forfeit is not None for outcome in self.outcomes),
             board=board,
@@ -178,7 +185,21 @@ class _PlayedGame:
             else means_of_players(returns, means, self.matches, anchor_of(everybody)),
             returns=table_of(returns) if game.seats > 1 and self.kind != "cooperative" else None,
             yardsticks=yardsticks,
+            adversaries=[*self._adversaries()],
         )
+
+    def _adversaries(self) -> Iterator[AdversaryResult]:
+        for player, target in self.fitted.items():
+            between = [outcome for outcome in self.of_adversaries if set(outcome.players) == {player, target}]
+            if between:
+                returns = returns_of(between, [player, target])
+                means = means_of(returns, self.weights(returns.deals), self.game.utility_range)
+                yield AdversaryResult(
+                    player=player,
+                    target=target,
+                    matches=len(between),
+                    returned=estimate(means.values[0], means.low[0], means.high[0]),
+                )
 
 
 def _joint_board(players: Sequence[str], games: Sequence[_PlayedGame]) -> RatedBoard:

@@ -171,6 +171,16 @@ class Yardsticks(FileModel):
     players: list[Measured]
 
 
+class AdversaryResult(FileModel):
+    """What a player that was fitted to one opponent gets from it, outside ratings and ranks."""
+
+    player: str
+    target: str
+    matches: int
+    returned: Interval | None
+    """Its mean return."""
+
+
 class GameResult(FileModel):
     """The results of one game."""
 
@@ -197,6 +207,7 @@ class GameResult(FileModel):
     returns: list[list[float | None]] | None
     """The row player's mean return in matches with the column's, in the order of `players`; null in games for one."""
     yardsticks: Yardsticks
+    adversaries: list[AdversaryResult]
 
 
 class SuiteResult(FileModel):

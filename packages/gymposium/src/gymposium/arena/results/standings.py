@@ -41,7 +41,7 @@ def board_of(
             low=None if bound == "at most" else _figure(low[i], 1),
             high=None if bound == "at least" else _figure(high[i], 1),
             place=ranked[i],
-            returned=None if means is None else _estimate(means.values[i], means.low[i], means.high[i]),
+            returned=None if means is None else estimate(means.values[i], means.low[i], means.high[i]),
         )
         for i, (player, bound) in enumerate(zip(ratings.players, ratings.bounds, strict=True))
     ]
@@ -74,7 +74,7 @@ def means_of_players(returns: GameReturns, means: Means, matches: Mapping[str, i
         Mean(
             player=player,
             matches=matches[player],
-            returned=_estimate(means.values[i], means.low[i], means.high[i]),
+            returned=estimate(means.values[i], means.low[i], means.high[i]),
             over_anchor=over_anchor[i],
             place=ranked[i],
         )
@@ -89,7 +89,7 @@ def _over(players: Sequence[str], means: Means, anchor: str) -> list[Interval | 
         return [None] * len(players)
     zero = players.index(anchor)
     low, high = interval(means.samples - means.samples[:, [zero]])
-    return [_estimate(means.values[i] - means.values[zero], low[i], high[i]) for i in range(len(players))]
+    return [estimate(means.values[i] - means.values[zero], low[i], high[i]) for i in range(len(players))]
 
 
 def table_of(returns: GameReturns) -> list[list[float | None]]:
@@ -114,7 +114,8 @@ def _pairing(payoff: Payoff, one: int, other: int) -> Pairing | None:
     )
 
 
-def _estimate(value: float, low: float, high: float) -> Interval | None:
+def estimate(value: float, low: float, high: float) -> Interval | None:
+    """A mean with its interval as it is stored; None for NaN."""
     if math.isnan(value):
         return None
     return Interval(value=rounded(value, 4), low=_figure(low, 4), high=_figure(high, 4))

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from gymposium.arena.ratings.ranks import Place
-    from gymposium.arena.results.model import GameResult, Interval, Measured, RatedBoard, Standing, Yardsticks
+    from gymposium.arena.results.model import (
+        AdversaryResult,
+        GameResult,
+        Interval,
+        Measured,
+        RatedBoard,
+        Standing,
+        Yardsticks,
+    )
 
 
 def names(labels: Mapping[str, str]) -> dict[str, str]:
@@ -59,6 +67,12 @@ def mean(estimate: Interval | None) -> str:
 def flip(board: RatedBoard) -> str | None:
     """The flip distance of a board: `≤ 7 of 240 deals`; None if it has none."""
     return None if board.flip is None else f"≤ {board.flip.deals:,} of {board.flip.of:,} deals"
+
+
+def taken(adversary: AdversaryResult, labels: Mapping[str, str]) -> str:
+    """What an adversary gets from its target, as a sentence."""
+    player, target = labels[adversary.player], labels[adversary.target]
+    return f"Fitted to one opponent, outside ratings: {player} gets {mean(adversary.returned)} a match from {target}."
 
 
 def paid_less(board: RatedBoard) -> dict[str, list[str]]:

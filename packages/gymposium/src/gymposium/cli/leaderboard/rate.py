@@ -123,7 +123,10 @@ def _print(console: Console, results: Results, payoff: bool) -> None:
             _print_board(line, console, game.board, labels, payoff)
         else:
             console.print(_means_table(game, labels))
-        for sentence in words.known(game.yardsticks, labels):
+        for sentence in (
+            *words.known(game.yardsticks, labels),
+            *(words.taken(adversary, labels) for adversary in game.adversaries),
+        ):
             line(sentence)
     if legend := [f"{label} is {player}." for player, label in labels.items() if label != player]:
         line("\n" + "\n".join(legend))
