@@ -83,7 +83,7 @@ class Adversary(FileModel):
 
     @classmethod
     def read(cls, path: Path) -> Adversary:
-        """The content of a file. Raises `BadRecord` if it holds no adversary or was changed."""
+        """The content of a file. Raises `BadRecord` if it holds no adversary, and `BadOption` if it was changed."""
         found = read_model(path, cls, "adversary", _REMEDY)
         if found.digest != found._computed():
             raise BadOption(f"{path} was changed: its digest does not fit. {_REMEDY}")

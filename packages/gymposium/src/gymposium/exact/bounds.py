@@ -20,10 +20,11 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from gymposium.exact.gains import gains_of
 from gymposium.exact.graph import OVER, Graph, graph_of
 from gymposium.exact.policy import Policy, State, as_played
 from gymposium.exact.response import answer
-from gymposium.exact.sampling import FOLDS, PRIOR, SampledPolicy, variances
+from gymposium.exact.sampling import FOLDS, PRIOR, SampledPolicy
 from gymposium.failures import forfeit_returns
 from gymposium.players.distribution import MoveDistribution
 
@@ -47,10 +48,17 @@ def exploitability_between(sampled: SampledPolicy, *, forfeits: bool) -> Between
     moves alone without. An exploitability is not below 0."""
     graph = graph_of(sampled.game)
     all_replies = sampled.policy(forfeits=forfeits)
-    likely = sampled.policy(forfeits=forfeits, prior=PRIOR)
+    smoothed = sampled.policy(forfeits=forfeits, prior=PRIOR)
     counts = {state: len(replies) for state, replies in sampled.replies.items()}
     if not forfeits:
         counts = {state: sum(n < len(sampled.moves[state]) for n in sampled.replies[state]) for state in counts}
+    parts = [
+        (
+            sampled.policy(forfeits=forfeits, folds=[n for n in range(FOLDS) if n != fold]),
+            sampled.policy(forfeits=forfeits, folds=[fold]),
+        )
+        for fold in range(FOLDS)
+    ]
     low = high = low_variance = high_variance = 0.0
     unknown = 0
     for seat in (0, 1):
@@ -58,13 +66,11 @@ def exploitability_between(sampled: SampledPolicy, *, forfeits: bool) -> Between
         most, missing = _most(graph, all_replies, seat)
         high += most / 2
         unknown += missing
-        high_variance += _variance(graph, likely, response, seat, counts) / 4
-        for fold in range(FOLDS):
-            others = sampled.policy(forfeits=forfeits, folds=[n for n in range(FOLDS) if n != fold])
+        high_variance += _variance(graph, smoothed, response, seat, counts) / 4
+        for others, held_out in parts:
             fitted, _ = answer(graph, others, seat)
-            held_out = sampled.policy(forfeits=forfeits, folds=[fold])
             low += _least(graph, held_out, fitted, seat) / FOLDS / 2
-            low_variance += _variance(graph, likely, fitted, seat, counts) / FOLDS / 4
+            low_variance += _variance(graph, smoothed, fitted, seat, counts) / FOLDS / 4
     low, high = low - SCORE * math.sqrt(low_variance), high + SCORE * math.sqrt(high_variance)
     return Between(max(0.0, low), max(0.0, high), unknown)
 
@@ -77,8 +83,8 @@ def _variance(
     counts: Mapping[State, int],
 ) -> float:
     """Return the variance of the return of `response` against the shares of so many replies in each state."""
-    found = variances(graph, policy, response, seat)
-    return math.fsum(variance / counts[state] for state, variance in found.items() if counts.get(state))
+    found = gains_of(graph, policy, response, 1 - seat, paid=seat)
+    return math.fsum(gains.variance / counts[state] for state, gains in found.items() if counts.get(state))
 
 
 def _most(graph: Graph, policy: Policy, seat: int) -> tuple[float, int]:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from gymposium.exact.graph import OVER, Graph, graph_of
+from gymposium.exact.gains import gains_of
+from gymposium.exact.graph import Graph, graph_of
 from gymposium.exact.policy import Policy, as_played
 from gymposium.exact.response import BestResponse, answer
-from gymposium.failures import forfeit_returns
 from gymposium.games.protocol import Event
 
 
@@ -48,7 +46,7 @@ def decisions_of(policy: Policy, response: BestResponse, most: int) -> list[Cost
     nothing against a best response that is fitted anew are left out. Both policies hold every state of the game
     (`completed`, and `best_response` to what it returns)."""
     graph = graph_of(policy.game)
-    gains = [gain for seat in (0, 1) for gain in _gains(graph, policy, response.policy, seat)]
+    gains = [gain for seat in (0, 1) for gain in _better_moves(graph, policy, response.policy, seat)]
     gains.sort(key=lambda gain: (-gain.size, gain.seat, gain.first))
     taken = [response.value.seats[1 - seat].mean_return for seat in (0, 1)]
     found = [_decision(graph, policy, gain, taken[gain.seat]) for gain in gains[:most]]
@@ -86,32 +84,9 @@ class _Gain:
     size: float
 
 
-def _gains(graph: Graph, policy: Policy, opponent: Policy, seat: int) -> Iterator[_Gain]:
-    positions = graph.positions
-    reach, worth, forfeits = ([0.0] * len(positions) for _ in range(3))
-    reach[0] = 1.0
-    odds: list[tuple[float, ...]] = []
-    for i, position in enumerate(positions):
-        here = position.odds
-        if position.seat >= 0:
-            side = policy if position.seat == seat else opponent
-            here, forfeits[i] = as_played(side.table[position.seat, position.view])
-        odds.append(here)
-        for child, p in zip(position.children, here, strict=True):
-            reach[child] += reach[i] * p
-    states: defaultdict[str, list[int]] = defaultdict(list)
-    for i in reversed(range(len(positions))):
-        position = positions[i]
-        worth[i] = math.fsum(p * worth[child] for p, child in zip(odds[i], position.children, strict=True))
-        if position.seat == OVER:
-            worth[i] = position.returns[seat]
-        elif forfeits[i] > 0.0:
-            worth[i] += forfeits[i] * forfeit_returns(graph.game, position.seat, position.returns)[seat]
-        if position.seat == seat and reach[i] > 0.0:
-            states[position.view].append(i)
-    for group in states.values():
-        moves = range(len(positions[group[0]].moves))
-        then = [math.fsum(reach[i] * worth[positions[i].children[move]] for i in group) for move in moves]
-        size = max(then) - math.fsum(reach[i] * worth[i] for i in group)
+def _better_moves(graph: Graph, policy: Policy, opponent: Policy, seat: int) -> Iterator[_Gain]:
+    for gains in gains_of(graph, policy, opponent.table, seat, paid=seat).values():
+        moves = gains.returns[:-1]
+        size = max(moves) - gains.mean
         if size > ROUNDING:
-            yield _Gain(seat, group[0], then.index(max(then)), size)
+            yield _Gain(seat, gains.first, moves.index(max(moves)), size)

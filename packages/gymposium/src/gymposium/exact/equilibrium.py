@@ -59,8 +59,8 @@ def _player_without_hiding(game: Game) -> str:
 def in_turn(game: OpenSpielGame) -> pyspiel.Game:
     """Return the game's engine. If moves are simultaneous, it takes them one after the other, and the second seat is
     not told what the first chose."""
-    in_turn = game.engine.get_type().dynamics == pyspiel.GameType.Dynamics.SEQUENTIAL
-    return game.engine if in_turn else pyspiel.convert_to_turn_based(game.engine)
+    sequential = game.engine.get_type().dynamics == pyspiel.GameType.Dynamics.SEQUENTIAL
+    return game.engine if sequential else pyspiel.convert_to_turn_based(game.engine)
 
 
 def information_states(game: OpenSpielGame, engine: pyspiel.Game) -> Iterator[tuple[str, State]]:

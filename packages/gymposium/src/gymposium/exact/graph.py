@@ -80,7 +80,18 @@ def graph_of(game: Game) -> Graph:
 
 def check_small(game: Game) -> None:
     """Raise `TooLarge` if the game has too many positions to traverse it without being asked to."""
-    _Growing(_traversable(game), MOST_UNASKED)
+    if reason := _too_large(game):
+        raise TooLarge(reason)
+
+
+@lru_cache(maxsize=256)
+def _too_large(game: Game) -> str | None:
+    """Why a game is not traversed without being asked to. Boards ask for each of their players."""
+    try:
+        _Growing(_traversable(game), MOST_UNASKED)
+    except TooLarge as reason:
+        return str(reason)
+    return None
 
 
 def _traversable(game: Game) -> OpenSpielGame:

@@ -12,10 +12,10 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from gymposium.exact.graph import OVER, Graph, graph_of
-from gymposium.exact.policy import Policy, State, as_played, ask_in
+from gymposium.exact.gains import gains_of
+from gymposium.exact.graph import Graph, graph_of
+from gymposium.exact.policy import Policy, State, ask_in
 from gymposium.exact.response import answer
-from gymposium.failures import forfeit_returns
 from gymposium.games.protocol import Game
 from gymposium.players.distribution import MoveDistribution
 from gymposium.players.protocol import Ask, Player, Reply
@@ -175,52 +175,10 @@ def _plan(graph: Graph, found: SampledPolicy, replies: int, number: int) -> dict
 
 def _weights(graph: Graph, found: SampledPolicy) -> dict[State, float]:
     """Return for each state the standard deviation of what one more reply tells about the exploitability."""
-    seen, likely = found.policy(forfeits=False), found.policy(forfeits=False, prior=PRIOR)
+    seen, smoothed = found.policy(forfeits=False), found.policy(forfeits=False, prior=PRIOR)
     weights = dict.fromkeys(found.moves, 0.0)
     for seat in (0, 1):
         response, _ = answer(graph, seen, seat)
-        for state, variance in variances(graph, likely, response, seat).items():
-            weights[state] = math.sqrt(variance)
+        for state, gains in gains_of(graph, smoothed, response, 1 - seat, paid=seat).items():
+            weights[state] = math.sqrt(gains.variance)
     return weights
-
-
-def variances(
-    graph: Graph, policy: Policy, response: Mapping[State, MoveDistribution], seat: int
-) -> dict[State, float]:
-    """Return for each information state of a policy the variance of what one reply in it adds to the return of its
-    opponent in `seat`, who plays `response`. States that the two never reach are missing."""
-    positions = graph.positions
-    reach, worth = [0.0] * len(positions), [0.0] * len(positions)
-    reach[0] = 1.0
-    odds: list[tuple[float, ...]] = []
-    forfeits = [0.0] * len(positions)
-    for i, position in enumerate(positions):
-        here = position.odds
-        if position.seat >= 0:
-            table = response if position.seat == seat else policy.table
-            here, forfeits[i] = as_played(table[position.seat, position.view])
-        odds.append(here)
-        for child, p in zip(position.children, here, strict=True):
-            reach[child] += reach[i] * p
-    gains: dict[State, list[float]] = {}
-    for i in reversed(range(len(positions))):
-        position = positions[i]
-        if position.seat == OVER:
-            worth[i] = position.returns[seat]
-            continue
-        then = [worth[child] for child in position.children]
-        worth[i] = math.fsum(p * w for p, w in zip(odds[i], then, strict=True))
-        if position.seat >= 0 and position.seat != seat:
-            then.append(forfeit_returns(graph.game, position.seat, position.returns)[seat])
-            worth[i] += forfeits[i] * then[-1]
-            if reach[i] > 0.0:
-                state = (position.seat, position.view)
-                before = gains.get(state, [0.0] * len(then))
-                gains[state] = [g + reach[i] * w for g, w in zip(before, then, strict=True)]
-    found = {}
-    for state, gain in gains.items():
-        played, failed = as_played(policy.table[state])
-        shares = (*played, failed)
-        mean = math.fsum(p * g for p, g in zip(shares, gain, strict=True))
-        found[state] = math.fsum(p * (g - mean) ** 2 for p, g in zip(shares, gain, strict=True))
-    return found

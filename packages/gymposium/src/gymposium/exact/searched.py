@@ -39,12 +39,12 @@ class _Node:
 
     moves: tuple[str, ...]
     visits: int = 0
-    counts: list[int] = field(default_factory=list)
-    totals: list[float] = field(default_factory=list)
+    counts: list[int] = field(init=False)
+    totals: list[float] = field(init=False)
     """Sum of the returns of the matches in which each move was tried."""
-    ends: list[float] = field(default_factory=list)
+    ends: list[float] = field(init=False)
     """The part of `totals` of the matches in which the response did not move again."""
-    after: list[dict[str, int]] = field(default_factory=list)
+    after: list[dict[str, int]] = field(init=False)
     """For each move how often each next information state followed."""
     value: float = math.nan
     best: int = 0
@@ -107,11 +107,9 @@ class _Search:
         other = 1 - self._seat
         asking = [one for one in live if other in one.match.to_move()]
         if isinstance(self._player, Distributes):
-            unknown = {one.match.view(other): one for one in asking}
-            asks = [one.ask(other) for view, one in unknown.items() if view not in self._known]
-            new = (view for view in unknown if view not in self._known)
-            found = self._player.distributions(asks) if asks else ()
-            self._known |= dict(zip([*new], map(as_played, found), strict=True))
+            unknown = {view: one for one in asking if (view := one.match.view(other)) not in self._known}
+            found = self._player.distributions([one.ask(other) for one in unknown.values()]) if unknown else ()
+            self._known |= dict(zip(unknown, map(as_played, found), strict=True))
         else:
             asks = [one.ask(other) for one in asking]
             for one, ask, reply in zip(asking, asks, self._player.act(asks) if asks else (), strict=True):
