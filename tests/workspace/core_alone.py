@@ -70,6 +70,14 @@ def test_the_command_plays(tmp_path: Path) -> None:
     assert json.loads(done.stdout)
 
 
+def test_an_adversary_is_written_and_plays(tmp_path: Path) -> None:
+    command = Path(sys.executable).with_name("gymposium")
+    exploit = [command, "exploit", "random", "--game", "kuhn_poker", "--out", "found"]
+    subprocess.run(exploit, cwd=tmp_path, check=True)
+    run = [command, "run", "kuhn_poker", "--players", "exploit:found/adversary.json,random", "-n", "4", "--json"]
+    assert json.loads(subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=True).stdout)
+
+
 def test_a_language_model_is_refused_with_the_line_that_installs_it() -> None:
     with pytest.raises(gymposium.errors.MissingExtra, match="pip install gymposium-agents"):
         gymposium.make_player("lm:some-model")

@@ -49,10 +49,8 @@ class Tool:
         description and parameters; `Annotated[str, pydantic.Field(description="...")]` describes a parameter.
 
         Raises `TypeError` for a function without a docstring, with an argument without a type, or with `*args`."""
-        try:
-            from pydantic import TypeAdapter, create_model
-        except ImportError as error:
-            raise MissingExtra("gymposium's support for worlds", "'gymposium[worlds]'") from error
+        from pydantic import TypeAdapter, create_model
+
         name, fields = function.__name__, {}
         description = inspect.getdoc(function)
         if not description:

@@ -40,7 +40,7 @@ def build_site(
         gymposium leaderboard build boards/quick --out public --replays 20
         python -m http.server --directory boards/quick/site
     """
-    with needs_extra("Building a site", "arena", "jinja2", "markupsafe", "pydantic"):
+    with needs_extra("Building a site", "arena", "jinja2", "markupsafe"):
         from gymposium.arena.board import Board
         from gymposium.arena.site.build import REPLAYS, build
 

@@ -16,7 +16,6 @@ from gymposium.arena.results import words
 from gymposium.cli.json_output import JsonOption, print_json_text
 from gymposium.cli.text import note, out
 from gymposium.errors import BadOption
-from gymposium.extras import needs_extra
 from gymposium.visible import visible
 
 if TYPE_CHECKING:
@@ -27,8 +26,8 @@ if TYPE_CHECKING:
 def _print_schema(wanted: bool) -> None:
     if not wanted:
         return
-    with needs_extra("Rating", "arena", "pydantic"):
-        from gymposium.arena.results.model import Results
+    from gymposium.arena.results.model import Results
+
     print(json.dumps(Results.model_json_schema(), indent=2))
     raise typer.Exit
 
@@ -68,9 +67,8 @@ def rate(
         gymposium leaderboard rate boards/classic --exact lm:runs/tuned
         gymposium leaderboard rate boards/quick --json > board.json
     """
-    with needs_extra("Rating", "arena", "pydantic"):
-        from gymposium.arena.results.file import results_of, results_text, write_results
     from gymposium.arena.board import Board
+    from gymposium.arena.results.file import results_of, results_text, write_results
 
     opened = Board(board)
     for player in exact or ():

@@ -14,7 +14,6 @@ from gymposium.cli.matches import match_bar
 from gymposium.cli.resume import resumable
 from gymposium.cli.text import complain, note, out
 from gymposium.errors import BadOption
-from gymposium.extras import needs_extra
 from gymposium.runs.folder import RUNS
 from gymposium.visible import visible
 from gymposium.writable import check_writable
@@ -81,10 +80,9 @@ def run_suite(
         gymposium --allow 'lm:runs/*' leaderboard run --out runs/quick
         gymposium leaderboard run --out runs/quick --executor ray --address 10.0.0.1:6379
     """
-    with needs_extra("Tournaments", "arena", "pydantic"):
-        from gymposium.arena.board import Board
-        from gymposium.arena.tournament import run_tournament
+    from gymposium.arena.board import Board
     from gymposium.arena.suite import read_suite
+    from gymposium.arena.tournament import run_tournament
 
     if board is None and suite is None:
         raise BadOption(

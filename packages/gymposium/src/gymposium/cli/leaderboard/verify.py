@@ -16,7 +16,6 @@ from gymposium.cli.executors import AddressOption, ExecutorOption, JobsOption, c
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.matches import match_bar
 from gymposium.cli.text import note, out
-from gymposium.extras import needs_extra
 from gymposium.plugins.host import host
 from gymposium.visible import visible
 
@@ -31,8 +30,8 @@ _SHOWN = 12
 def _print_schema(wanted: bool) -> None:
     if not wanted:
         return
-    with needs_extra("Verifying", "arena", "pydantic"):
-        from gymposium.arena.entries import Entry
+    from gymposium.arena.entries import Entry
+
     print(json.dumps(Entry.model_json_schema(), indent=2))
     raise typer.Exit
 
@@ -94,10 +93,9 @@ def verify(
         gymposium leaderboard verify boards/classic --rerun 2
         gymposium leaderboard verify boards/quick --json > verified.json
     """
-    with needs_extra("Verifying", "arena", "pydantic"):
-        from gymposium.arena.board import Board
-        from gymposium.arena.verify import verify_board
-        from gymposium.arena.verify.board import SAMPLE
+    from gymposium.arena.board import Board
+    from gymposium.arena.verify import verify_board
+    from gymposium.arena.verify.board import SAMPLE
 
     opened = Board(board)
     with chosen_executor(executor, jobs, address) as chosen, match_bar() as bar:
