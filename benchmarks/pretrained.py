@@ -81,8 +81,8 @@ TASKS = {
         ),
         Task(
             "mail",
-            "mail(kinds=look_up,mails=5,max_calls=2)",
-            ("--players", "mail-expert", "-n", "400", "--keep", "return>=1", "--context", "full"),
+            "mail(kinds=look_up,mails=20,max_calls=3)",
+            ("--players", "mail-expert", "-n", "2000", "--keep", "return>=1", "--context", "full"),
             "prompt=compact&reply=move&context=full&max_tokens=64",
             (
                 *COMMON,
@@ -90,8 +90,9 @@ TASKS = {
                 "prompting.reply=move",
                 "prompting.context=full",
                 "prompting.max_tokens=64",
-                "cold_start.steps=40",
+                "cold_start.steps=20",
                 "cold_start.batch=16",
+                "rollout.groups=4",
                 "steps=4",
                 "evaluation.matches=100",
             ),
@@ -105,11 +106,15 @@ def program(*arguments: str | Path, log: Path | None = None, statuses: Sequence[
     """Run gymposium on one thread; returns what it prints. Raises `CalledProcessError` for another exit status."""
     command = [str(Path(sys.executable).with_name("gymposium")), *map(str, arguments)]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "TQDM_DISABLE": "1"}
-    with (log or Path(os.devnull)).open("a", encoding="utf-8") as shown:
-        out = subprocess.PIPE if log is None else shown
-        done = subprocess.run(command, env=environment, stdout=out, stderr=shown, text=True, check=False)
+    if log is None:
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    else:
+        with log.open("a", encoding="utf-8") as shown:
+            done = subprocess.run(command, env=environment, stdout=shown, stderr=shown, text=True, check=False)
     if done.returncode not in statuses:
-        raise subprocess.CalledProcessError(done.returncode, command, stderr=f"See {log}.")
+        why = f"See {log}." if log else done.stderr
+        print(why, file=sys.stderr, flush=True)
+        raise subprocess.CalledProcessError(done.returncode, command, stderr=why)
     return done.stdout or ""
 
 
