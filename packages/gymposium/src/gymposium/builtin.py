@@ -193,6 +193,7 @@ def gymposium_commands() -> Iterable[CommandSpec]:
             ("run", "run", "Play many matches between players and print the score."),
             ("replay", "replay", "Show recorded matches move by move."),
             ("verify", "verify", "Play recorded matches again and report differences."),
+            ("review", "review", "Show what each move of recorded matches gave away."),
             ("exploit", "exploit", "Show how much a perfect adversary takes from a player, and write the adversary."),
             ("audit", "audit", "Play the logs of other libraries again, report differences, and rate their agents."),
             ("view", "view", "Show recorded matches in a browser, or write them as pages."),

@@ -110,12 +110,16 @@ class Board:
         self.write_entry(entry)
         return entry
 
+    def files(self) -> list[Path]:
+        """All match files, in the order of their names."""
+        return sorted(file for file in self.path.glob("entries/*/matches/*/*.jsonl") if file.is_file())
+
     def records(self) -> Iterator[tuple[Path, Record | Problem]]:
         """Every line of every match file, in the order of the files' names. Raises `BadRecord` for a match of a game or
         a player that the board does not have."""
         games, players = {game.name for game in self.suite.games}, {entry.player for entry in self.entries()}
-        for file in sorted(self.path.glob("entries/*/matches/*/*.jsonl")):
-            for _, record in read_records(file) if file.is_file() else ():
+        for file in self.files():
+            for _, record in read_records(file):
                 if isinstance(record, Record) and not (record.game in games and players.issuperset(record.players)):
                     raise BadRecord(
                         f"{file}: match {record.id} is of {record.game} between {', '.join(record.players)}, which "

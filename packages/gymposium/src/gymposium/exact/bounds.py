@@ -62,13 +62,13 @@ def exploitability_between(sampled: SampledPolicy, *, forfeits: bool) -> Between
     low = high = low_variance = high_variance = 0.0
     unknown = 0
     for seat in (0, 1):
-        response, _ = answer(graph, all_replies, seat)
+        response = answer(graph, all_replies, seat).table
         most, missing = _most(graph, all_replies, seat)
         high += most / 2
         unknown += missing
         high_variance += _variance(graph, smoothed, response, seat, counts) / 4
         for others, held_out in parts:
-            fitted, _ = answer(graph, others, seat)
+            fitted = answer(graph, others, seat).table
             low += _least(graph, held_out, fitted, seat) / FOLDS / 2
             low_variance += _variance(graph, smoothed, fitted, seat, counts) / FOLDS / 4
     low, high = low - SCORE * math.sqrt(low_variance), high + SCORE * math.sqrt(high_variance)

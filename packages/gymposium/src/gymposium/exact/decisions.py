@@ -65,7 +65,7 @@ def _decision(graph: Graph, policy: Policy, gain: _Gain, taken: float) -> Costly
         moved = [(1.0 - share) * p + share * (m == gain.move) for m, p in enumerate(odds)]
         other = replace(here, probabilities=tuple(p / legal for p in moved), legal_mass=legal)
         changed = Policy(policy.game, policy.player, {**policy.table, state: other})
-        costs[share] = taken - answer(graph, changed, 1 - gain.seat)[1]
+        costs[share] = taken - answer(graph, changed, 1 - gain.seat).mean_return
     share = max(SHARES, key=lambda one: costs[one])
     better = position.moves[gain.move]
     return CostlyDecision(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gymposium.errors import GymposiumError
@@ -55,7 +56,7 @@ def best_response(policy: Policy, held_out: Policy | None = None) -> BestRespons
     graph = graph_of(policy.game)
     table: dict[State, MoveDistribution] = {}
     for seat in (0, 1):
-        table |= answer(graph, policy, seat)[0]
+        table |= answer(graph, policy, seat).table
     response = Policy(policy.game, f"the best response to {policy.player}", table)
     return BestResponse(response, value(response, held_out or policy))
 
@@ -77,9 +78,21 @@ def exploitability(policy: Policy, held_out: Policy | None = None) -> float:
     return best_response(policy, held_out).exploitability
 
 
-def answer(graph: Graph, policy: Policy, seat: int) -> tuple[dict[State, MoveDistribution], float]:
-    """Return the best response of the seat in each of its information states, and its mean return. It is computed from
-    the ends backwards.
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The best response of one seat."""
+
+    table: Mapping[State, MoveDistribution]
+    """Its move in each of the seat's information states."""
+    worth: Mapping[State, tuple[float, ...]]
+    """The mean return after each legal move of a state, if the best response goes on."""
+    unlikely: frozenset[State]
+    """The states to which the other seat's policy never leads."""
+    mean_return: float
+
+
+def answer(graph: Graph, policy: Policy, seat: int) -> Answer:
+    """Return the best response of a seat. It is computed from the ends backwards.
 
     It takes the move that is best on average over the positions of the state, weighted by the probability that chance
     and `policy` lead there. Where `policy` never leads, the positions count that the fewest moves lead to which it
@@ -106,6 +119,8 @@ def answer(graph: Graph, policy: Policy, seat: int) -> tuple[dict[State, MoveDis
             if slipped == slips[child]:
                 reach[child] += reach[i] * (p or 1.0)
     table: dict[State, MoveDistribution] = {}
+    after: dict[State, tuple[float, ...]] = {}
+    unlikely: set[State] = set()
     for group in graph.orders[seat]:
         first = positions[group[0]]
         if first.seat == OVER:
@@ -123,10 +138,14 @@ def answer(graph: Graph, policy: Policy, seat: int) -> tuple[dict[State, MoveDis
                 for move in range(len(first.moves))
             ]
             choice = gains.index(max(gains))
+            weight = math.fsum(reach[i] for i in likely)
             table[seat, first.view] = _always(first.moves, choice)
+            after[seat, first.view] = tuple(gain / weight for gain in gains)
+            if fewest:
+                unlikely.add((seat, first.view))
             for i in group:
                 worth[i] = worth[positions[i].children[choice]]
-    return table, worth[0]
+    return Answer(table, after, frozenset(unlikely), worth[0])
 
 
 def _always(moves: tuple[str, ...], choice: int) -> MoveDistribution:

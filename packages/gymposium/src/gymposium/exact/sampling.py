@@ -178,7 +178,7 @@ def _weights(graph: Graph, found: SampledPolicy) -> dict[State, float]:
     seen, smoothed = found.policy(forfeits=False), found.policy(forfeits=False, prior=PRIOR)
     weights = dict.fromkeys(found.moves, 0.0)
     for seat in (0, 1):
-        response, _ = answer(graph, seen, seat)
+        response = answer(graph, seen, seat).table
         for state, gains in gains_of(graph, smoothed, response, 1 - seat, paid=seat).items():
             weights[state] = math.sqrt(gains.variance)
     return weights

@@ -17,6 +17,8 @@ from gymposium.streams import draw
 UCT_C = 2.0
 ROLLOUTS = 1
 MAX_MEMORY_MB = 1000
+OFTEN = 0.1
+"""Share of the visits of the most visited move from which on the mean return of a move counts."""
 
 
 def is_searched(match: Match) -> bool:
@@ -30,6 +32,29 @@ def is_searched(match: Match) -> bool:
         and kind.chance_mode != pyspiel.GameType.ChanceMode.SAMPLED_STOCHASTIC
         and kind.reward_model == pyspiel.GameType.RewardModel.TERMINAL
     )
+
+
+def value(match: Match, seat: int, simulations: int, rng: random.Random) -> float:
+    """Return what the search of a position says that `seat` gets if all play their best: exact where the search solves
+    the position, else the mean return after the best move that it tried often."""
+    assert isinstance(match, OpenSpielMatch)
+    state, seed = match.state, rng.getrandbits(31)
+    if state.is_terminal():
+        return float(state.returns()[seat])
+    evaluator = pyspiel.RandomRolloutEvaluator(ROLLOUTS, seed)
+    bot = pyspiel.MCTSBot(match.game.engine, evaluator, UCT_C, simulations, MAX_MEMORY_MB, True, seed, False)
+    root = bot.mcts_search(state)
+    if root.outcome:
+        return float(root.outcome[seat])
+    mover = state.current_player()
+    often = OFTEN * max(child.explore_count for child in root.children)
+    best = max(
+        child.outcome[mover] if child.outcome else child.total_reward / child.explore_count
+        for child in root.children
+        if child.explore_count >= often
+    )
+    least, most = match.game.engine.min_utility(), match.game.engine.max_utility()
+    return float(best if mover == seat else least + most - best)
 
 
 class EngineSearch:

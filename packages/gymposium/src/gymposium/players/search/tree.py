@@ -60,6 +60,16 @@ class _Node(Generic[M]):
         self.visits[choice] += 1
         return choice
 
+    def take(self, move: M) -> int:
+        """Return the index of this move. It counts as tried."""
+        choice = self.moves.index(move)
+        self.visits[choice] += 1
+        return choice
+
+    def most_tried(self) -> int:
+        """Return the index of the move that was tried most often; of several, the one with the greatest total."""
+        return max(range(len(self.moves)), key=lambda index: (self.visits[index], self.totals[index]))
+
     def _best(self, low: float, high: float) -> int:
         """Return the index of the move with the greatest UCB1 value."""
         scale = 1.0 / (high - low) if high > low else 0.0
@@ -78,6 +88,24 @@ def search(worlds: Sequence[Playable[M]], seat: int, simulations: int, rng: rand
 
     Returns are scaled by the least and greatest of this search, as a game's own bounds may be far away. Raises
     `NoSampler` if positions with equal views differ in their legal moves."""
+    root = _simulate(worlds, seat, simulations, rng)
+    return root.moves[root.most_tried()]
+
+
+def mean_return(
+    worlds: Sequence[Playable[M]], seat: int, simulations: int, rng: random.Random, first: M | None = None
+) -> float:
+    """Return the mean return of `seat` over the playouts of `search` that begin with the move that it returns, or over
+    all of them if all begin with the move `first`. Raises as `search`."""
+    root = _simulate(worlds, seat, simulations, rng, first)
+    tried = root.most_tried() if first is None else root.moves.index(first)
+    return root.totals[tried] / root.visits[tried]
+
+
+def _simulate(
+    worlds: Sequence[Playable[M]], seat: int, simulations: int, rng: random.Random, first: M | None = None
+) -> _Node[M]:
+    """Return the choice of `seat` at the root after all playouts. With `first`, it makes this move in each of them."""
     nodes: dict[tuple[int, str], _Node[M]] = {}
     least: dict[int, float] = {}
     most: dict[int, float] = {}
@@ -86,19 +114,22 @@ def search(worlds: Sequence[Playable[M]], seat: int, simulations: int, rng: rand
         path: list[tuple[_Node[M], int, int]] = []
         new = False
         while not new and (movers := world.to_move()):
-            joint = {}
+            at_root, joint = not path, {}
             for mover in movers:
                 key, legal = (mover, world.view(mover)), world.legal_moves(mover) or []
                 node = nodes.get(key)
                 if node is None:
                     node = nodes[key] = _Node(legal, rng)
-                    new = True
+                    new = not (at_root and first is not None)
                 elif legal != node.moves:
                     raise NoSampler(
                         f"Search needs views that tell positions apart, and in this game seat {mover} has different "
                         f"legal moves in positions with equal view(). Use the random player instead."
                     )
-                choice = node.choose(least.get(mover, 0.0), most.get(mover, 0.0))
+                if at_root and mover == seat and first is not None:
+                    choice = node.take(first)
+                else:
+                    choice = node.choose(least.get(mover, 0.0), most.get(mover, 0.0))
                 path.append((node, choice, mover))
                 joint[mover] = node.moves[choice]
             world.apply(joint)
@@ -108,9 +139,7 @@ def search(worlds: Sequence[Playable[M]], seat: int, simulations: int, rng: rand
             least[mover], most[mover] = min(least.get(mover, value), value), max(most.get(mover, value), value)
         for node, choice, mover in path:
             node.totals[choice] += returns[mover]
-    root = nodes[seat, worlds[0].view(seat)]
-    best = max(range(len(root.moves)), key=lambda index: (root.visits[index], root.totals[index]))
-    return root.moves[best]
+    return nodes[seat, worlds[0].view(seat)]
 
 
 def _play_out(world: Playable[M], rng: random.Random) -> None:

@@ -1,0 +1,193 @@
+"""The command `gymposium review`."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Column, Table
+
+from gymposium.arena.board import Board
+from gymposium.cli.executors import AddressOption, ExecutorOption, JobsOption, chosen_executor
+from gymposium.cli.json_output import JsonOption, print_json
+from gymposium.cli.matches import match_bar
+from gymposium.cli.text import complain, note, out, show
+from gymposium.errors import BadOption
+from gymposium.records import Record, match_files, walk
+from gymposium.review import Lost, NotJudged, ReviewFile, lost_by, review_path
+from gymposium.review.match import Drop
+from gymposium.review.update import Reviewed, review_file
+from gymposium.visible import visible
+
+
+def command(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="PATH", exists=True, readable=True, help="Record files (JSONL), folders of runs, or boards."
+        ),
+    ],
+    judge: Annotated[
+        str | None,
+        typer.Option(
+            "--judge",
+            metavar="exact|cfr-N|search-N",
+            help="Judge the moves so; by default by the first of these that the game allows.",
+        ),
+    ] = None,
+    drops: Annotated[int, typer.Option(min=0, help="The number of decisions to show that gave away most.")] = 5,
+    executor: ExecutorOption = None,
+    jobs: JobsOption = None,
+    address: AddressOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Judge each move of recorded matches: how much worse it was than the best one.
+
+    Games with two seats, in which one wins what the other loses, are reviewed. The judge is `exact` (minimax) if
+    nothing is hidden and at most 400,000 positions can come, `cfr-N` (the best response to a fixed table near an
+    equilibrium) if something is hidden, and `search-N` in larger games, which only estimates. A move is judged by what
+    its seat knew.
+
+    What a move gave away is a share of the game's range of returns: 0.5 is a win turned into a draw where a win is
+    +1 and a loss -1. A reply that is no legal move gives away all that was still to be had, and is counted apart.
+
+    The reviews are kept beside the matches, as matches.review.json, and are shown by gymposium view and on boards
+    (gymposium leaderboard rate). Matches that have a review are not judged again.
+
+    Examples:
+
+        gymposium review gymposium-runs/2026-11-23-run-1
+        gymposium review matches.jsonl --judge search-20000 --drops 20
+        gymposium review boards/quick --jobs 4 --json
+    """
+    found: list[Reviewed] = []
+    with chosen_executor(executor, jobs, address) as chosen, match_bar() as bar:
+        for file in [file for path in paths for file in _files(path)]:
+            task = bar.add_task(file.name, total=None)
+            try:
+                found.append(
+                    review_file(
+                        file,
+                        judge,
+                        chosen,
+                        lambda done, planned, task=task: bar.update(task, total=planned, completed=done),
+                    )
+                )
+            except NotJudged as error:
+                if judge is not None or (len(paths) == 1 and not _is_board(paths[0])):
+                    raise
+                note(str(error))
+            bar.remove_task(task)
+    if not found:
+        raise BadOption("There is nothing to review: no game of these matches is judged.")
+    for one in found:
+        for problem in one.problems:
+            complain(f"{one.matches}: {problem}")
+    if as_json:
+        print_json(_as_data(found, drops))
+    else:
+        _print(found, drops)
+    if any(one.problems for one in found):
+        raise typer.Exit(1)
+
+
+def _is_board(path: Path) -> bool:
+    return (path / "suite.toml").is_file()
+
+
+def _files(path: Path) -> list[Path]:
+    return Board(path).files() if _is_board(path) else match_files(path)
+
+
+def _by_game(found: list[Reviewed]) -> dict[tuple[str, str], list[Reviewed]]:
+    """The files by game and judge."""
+    groups: defaultdict[tuple[str, str], list[Reviewed]] = defaultdict(list)
+    for one in found:
+        groups[one.reviews.game, one.reviews.judge].append(one)
+    return groups
+
+
+def _lost(files: list[Reviewed]) -> list[Lost]:
+    """What each player gave away, the least first."""
+    pairs = ((record, one.reviews.matches[record.id]) for one in files for record in one.records)
+    return sorted(lost_by(pairs, *files[0].reviews.returns), key=lambda lost: lost.per_move)
+
+
+def _largest(files: list[Reviewed], most: int) -> list[tuple[Record, ReviewFile, Drop]]:
+    """The decisions that gave away most, the largest first."""
+    every = [
+        (record, one.reviews, drop)
+        for one in files
+        for record in one.records
+        for drop in one.reviews.matches[record.id].drops(*one.reviews.returns)
+    ]
+    return sorted(every, key=lambda found: -found[2].share)[:most]
+
+
+def _print(found: list[Reviewed], drops: int) -> None:
+    console = out()
+    for (game, judge), files in _by_game(found).items():
+        matches = sum(len(one.records) for one in files)
+        estimate = "" if files[0].reviews.exact else ", which estimates"
+        show(
+            console,
+            f"{game}: {matches:,} {'match' if matches == 1 else 'matches'}, judged by {judge}{estimate}",
+            "bold",
+        )
+        table = Table(
+            "player",
+            Column("moves", justify="right"),
+            Column("lost per move", justify="right"),
+            Column("failed replies", justify="right"),
+            Column("lost per failure", justify="right"),
+            box=None,
+        )
+        for lost in _lost(files):
+            interval = "" if lost.low is None or lost.high is None else f" [{lost.low:.3f}, {lost.high:.3f}]"
+            failure = "" if lost.per_failure is None else f"{lost.per_failure:.3f}"
+            table.add_row(
+                visible(lost.player), f"{lost.moves:,}", f"{lost.per_move:.3f}{interval}", str(lost.failures), failure
+            )
+        console.print(table)
+        for record, _, drop in _largest(files, drops):
+            show(console, f"  {_in_words(record, drop)}")
+        if unjudged := sum(review.unjudged for one in files for review in one.reviews.matches.values()):
+            note(f"{unjudged} decisions could not be judged: search found no position that fits what the seat saw.")
+        show(console, "")
+    new = sum(one.new for one in found)
+    files = "1 file" if len(found) == 1 else f"{len(found)} files"
+    note(f"{new:,} matches reviewed now. Kept beside the matches, in {files}: {review_path(found[0].matches)}")
+
+
+def _in_words(record: Record, drop: Drop) -> str:
+    """A decision in words."""
+    decision = drop.decision
+    step = [*walk(record, lambda match: None)][decision.step]
+    move = step.moves.get(decision.seat)
+    did = "gave no legal move" if decision.failed else f"played {move}"
+    better = f"; better: {decision.best}" if decision.best is not None else ""
+    return f"{drop.share:.2f}  {record.id}, step {decision.step}: {record.players[decision.seat]} {did}{better}"
+
+
+def _as_data(found: list[Reviewed], drops: int) -> dict[str, Any]:
+    return {
+        "games": [
+            {
+                "game": game,
+                "judge": judge,
+                "exact": files[0].reviews.exact,
+                "table": files[0].reviews.table,
+                "players": [asdict(lost) for lost in _lost(files)],
+                "drops": [
+                    {"match": record.id, "share": drop.share, **drop.decision._asdict()}
+                    for record, _, drop in _largest(files, drops)
+                ],
+            }
+            for (game, judge), files in _by_game(found).items()
+        ],
+        "files": [str(review_path(one.matches)) for one in found],
+        "problems": [f"{one.matches}: {problem}" for one in found for problem in one.problems],
+    }

@@ -1,0 +1,74 @@
+"""Files of reviews: `matches.review.json` beside `matches.jsonl`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+from gymposium.durable import replace_text
+from gymposium.games.protocol import Game
+from gymposium.json_file import FileModel, read_model
+from gymposium.records import Record
+from gymposium.review.judge import Judge
+from gymposium.review.match import MatchReview, digest_of
+
+REVIEW_SUFFIX = ".review.json"
+_REMEDY = "Remove it, or write it anew with  gymposium review."
+
+
+class ReviewFile(FileModel):
+    """The reviews of the matches of one file, all of one game and by one judge."""
+
+    format: Literal["gymposium-review-1"] = "gymposium-review-1"
+    game: str
+    """The full name of the game."""
+    judge: str
+    """`exact`, `cfr-N` or `search-N`."""
+    table: str
+    """The digest of the table of `cfr-N`; empty for other judges."""
+    exact: bool
+    """False if the judge estimates."""
+    returns: tuple[float, float]
+    """The game's least and greatest return."""
+    open: bool
+    """True if nothing is hidden in the game, so that a position has one worth for both seats."""
+    matches: dict[str, MatchReview]
+    """The reviews by the ids of the matches."""
+
+    @classmethod
+    def of(cls, game: Game, judge: Judge, matches: Mapping[str, MatchReview]) -> ReviewFile:
+        """The reviews of matches of this game by this judge."""
+        return cls(
+            game=game.name,
+            judge=judge.name,
+            table=judge.digest,
+            exact=judge.exact,
+            returns=game.utility_range,
+            open=not game.hides,
+            matches=dict(matches),
+        )
+
+    def same_judge(self, game: Game, judge: Judge) -> bool:
+        """Whether the reviews are of this game and by this judge."""
+        return (self.game, self.judge, self.table) == (game.name, judge.name, judge.digest)
+
+    def of_record(self, record: Record) -> MatchReview | None:
+        """The review of a match; None if there is none, or the record has changed since."""
+        found = self.matches.get(record.id)
+        return found if found is not None and found.record == digest_of(record) else None
+
+    def write(self, path: Path) -> None:
+        """Write the file, whole or not at all."""
+        replace_text(path, self.model_dump_json() + "\n")
+
+
+def review_path(matches: Path) -> Path:
+    """The path of the reviews of a file of matches."""
+    return matches.with_name(matches.name.removesuffix(".jsonl") + REVIEW_SUFFIX)
+
+
+def read_review(matches: Path) -> ReviewFile | None:
+    """The reviews of a file of matches; None if there are none. Raises `BadRecord` if they cannot be read."""
+    path = review_path(matches)
+    return read_model(path, ReviewFile, "reviews of matches", _REMEDY) if path.exists() else None

@@ -1,0 +1,90 @@
+"""What players give away per move, over many reviewed matches."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from gymposium.records import Record
+from gymposium.review.match import MatchReview
+
+SCORE = 1.96
+"""Standard errors on either side of a figure: 95 % confidence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """What a player gave away in a game, in shares of the game's range of returns."""
+
+    player: str
+    matches: int
+    moves: int
+    """Number of its moves that were judged; failed replies are counted apart."""
+    per_move: float
+    """Mean over these moves."""
+    low: float | None
+    high: float | None
+    """Ends of the 95 % interval; None with fewer than two deals."""
+    failures: int
+    """Number of decisions without a legal reply."""
+    per_failure: float | None
+    """What such a decision gave away on average; None without one."""
+    unjudged: int
+    """Number of decisions in its matches, of all seats, that could not be judged."""
+
+
+@dataclass(slots=True)
+class _Tally:
+    matches: int = 0
+    moves: defaultdict[int, int] = field(default_factory=lambda: defaultdict(int))
+    """Number of moves by deal."""
+    given: defaultdict[int, float] = field(default_factory=lambda: defaultdict(float))
+    """What they gave away by deal."""
+    failures: list[float] = field(default_factory=list)
+    unjudged: int = 0
+
+
+def lost_by(reviewed: Iterable[tuple[Record, MatchReview]], low: float, high: float) -> list[Lost]:
+    """What each player gave away in matches of one game, in the order of the players' first matches. `low` and `high`
+    are the game's least and greatest return.
+
+    The interval is that of a ratio of sums over deals (matches with one seed), by its linear approximation (Cochran,
+    1977, Sampling Techniques, section 6.4)."""
+    tallies: dict[str, _Tally] = {}
+    for record, review in reviewed:
+        for player in dict.fromkeys(record.players):
+            tally = tallies.setdefault(player, _Tally())
+            tally.matches += 1
+            tally.unjudged += review.unjudged
+        for decision in review.decisions:
+            tally, share = tallies[record.players[decision.seat]], decision.given / (high - low)
+            if decision.failed:
+                tally.failures.append(share)
+            else:
+                tally.moves[record.seed] += 1
+                tally.given[record.seed] += share
+    return [_lost(player, tally) for player, tally in tallies.items()]
+
+
+def _lost(player: str, tally: _Tally) -> Lost:
+    moves, given = sum(tally.moves.values()), math.fsum(tally.given.values())
+    mean, deals = given / moves if moves else 0.0, len(tally.moves)
+    low = high = None
+    if deals > 1:
+        spread = math.fsum((tally.given[deal] - mean * tally.moves[deal]) ** 2 for deal in tally.moves)
+        error = math.sqrt(spread * deals / (deals - 1)) / moves
+        low, high = max(0.0, mean - SCORE * error), mean + SCORE * error
+    failures = tally.failures
+    return Lost(
+        player,
+        tally.matches,
+        moves,
+        mean,
+        low,
+        high,
+        len(failures),
+        math.fsum(failures) / len(failures) if failures else None,
+        tally.unjudged,
+    )
