@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.progress import Progress, TaskID
 from rich.table import Column, Table
 
 from gymposium.arena.board import Board
@@ -73,7 +75,7 @@ def command(
                         file,
                         judge,
                         chosen,
-                        lambda done, planned, task=task: bar.update(task, total=planned, completed=done),
+                        partial(_show_progress, bar, task),
                     )
                 )
             except NotJudged as error:
@@ -92,6 +94,10 @@ def command(
         _print(found, drops)
     if any(one.problems for one in found):
         raise typer.Exit(1)
+
+
+def _show_progress(bar: Progress, task: TaskID, done: int, planned: int) -> None:
+    bar.update(task, total=planned, completed=done)
 
 
 def _is_board(path: Path) -> bool:
@@ -158,8 +164,12 @@ def _print(found: list[Reviewed], drops: int) -> None:
             note(f"{unjudged} decisions could not be judged: search found no position that fits what the seat saw.")
         show(console, "")
     new = sum(one.new for one in found)
-    files = "1 file" if len(found) == 1 else f"{len(found)} files"
-    note(f"{new:,} matches reviewed now. Kept beside the matches, in {files}: {review_path(found[0].matches)}")
+    where = (
+        str(review_path(found[0].matches))
+        if len(found) == 1
+        else f"{len(found)} files like {review_path(found[0].matches)}"
+    )
+    note(f"{new:,} {'match' if new == 1 else 'matches'} reviewed now. Kept in {where}")
 
 
 def _in_words(record: Record, drop: Drop) -> str:

@@ -14,9 +14,11 @@ class Minimax:
 
     Values are kept by view, for up to `most` positions."""
 
-    def __init__(self, game: Game, seat: int, most: int) -> None:
+    def __init__(self, game: Game, seat: int, most: int, *, every: bool = False) -> None:
+        """`every`: visit every position that can follow, also where the value is known without, so that no later
+        position of the match is too large."""
         check_solvable(game)
-        self._seat, self._room = seat, Room(game, most)
+        self._seat, self._room, self._every = seat, Room(game, most), every
         self._lowest, self._highest = game.utility_range
         self._values: dict[tuple[str, int], float] = {}
 
@@ -41,7 +43,7 @@ class Minimax:
             value = self.value(child)
             if best is None or (value > best) == mine:
                 best = value
-            if best == bound:  # no move is better
+            if best == bound and not self._every:  # no move is better
                 break
         assert best is not None, "a seat that is to move has a move"
         return best

@@ -45,7 +45,7 @@ class ReviewFile(FileModel):
             table=judge.digest,
             exact=judge.exact,
             returns=game.utility_range,
-            open=not game.hides,
+            open=game.spec.information == "perfect" and game.spec.dynamics == "sequential",
             matches=dict(matches),
         )
 

@@ -121,7 +121,7 @@ class ExactJudge:
 
     def __init__(self, game: Game) -> None:
         try:
-            self._solved = Minimax(game, 0, MOST_POSITIONS)
+            self._solved = Minimax(game, 0, MOST_POSITIONS, every=True)
             self._solved.value(game.new(0))
         except TooLarge as error:
             raise NotJudged(str(error)) from error

@@ -19,6 +19,8 @@ MARKED = 3
 """Most decisions of a match that are marked as its largest drops."""
 NOTABLE = 0.02
 """Least share of the range of returns that is marked."""
+SURELY_NOTABLE = 0.2
+"""Least share by which a judge that estimates says which decision lost a match."""
 
 
 class ReviewedDecision(NamedTuple):
@@ -68,15 +70,16 @@ class MatchReview(FileModel):
         found.sort(key=lambda drop: -drop.share)
         return [drop for drop in found if drop.share >= NOTABLE][:MARKED]
 
-    def losing(self, returns: Sequence[float], low: float, high: float) -> Drop | None:
+    def losing(self, returns: Sequence[float], low: float, high: float, *, exact: bool) -> Drop | None:
         """The decision that lost the match: the loser's last one that gave away at least half as much as its worst
-        one. None if nobody lost, or the loser gave away nothing notable."""
-        loser = returns.index(min(returns))
+        one. None if nobody lost, or the loser gave away nothing notable; if the judge is not `exact`, less than
+        `SURELY_NOTABLE`."""
         if min(returns) == max(returns):
             return None
+        loser = returns.index(min(returns))
         own = [Drop(one, one.given / (high - low)) for one in self.decisions if one.seat == loser]
         worst = max((drop.share for drop in own), default=0.0)
-        if worst < NOTABLE:
+        if worst < (NOTABLE if exact else SURELY_NOTABLE):
             return None
         return [drop for drop in own if drop.share >= worst / 2][-1]
 
@@ -99,7 +102,7 @@ def review_match(record: Record, judge: Judge) -> MatchReview:
         if decision.opening:
             continue
         for seat in decision.seats:
-            replies = decision.replies.get(seat, ())
+            replies = decision.replies.get(seat, [])
             failed = record.ending.failure_of(seat) is not None if not decision.moves else False
             if not decision.moves and not failed:
                 continue

@@ -72,11 +72,11 @@ def review_file(
     # a table is made once for each process, which takes longer than to judge by it
     reviewed = map(_review, parts) if chosen.exact else (reviews for _, reviews in executor.map(_review, parts))
     for reviews in reviewed:
-        for match, review in reviews:
-            if isinstance(review, str):
-                result.problems.append(f"{match}: {review}")
+        for match, made in reviews:
+            if isinstance(made, str):
+                result.problems.append(f"{match}: {made}")
             else:
-                found[match] = review
+                found[match] = made
         done += len(reviews)
         watch(done, len(missing))
     result.reviews = ReviewFile.of(game, chosen, {r.id: found[r.id] for r in records if r.id in found})

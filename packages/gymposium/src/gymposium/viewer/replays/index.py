@@ -89,6 +89,10 @@ class Index:
         except (KeyError, OSError) as error:
             raise BadRecord(f"{row.file} cannot be read any more ({error}).") from error
 
+    def path(self, row: Row) -> Path:
+        """The file of a match."""
+        return self._files[row.file].lines.path
+
     def by_id(self, match_id: str) -> Row | None:
         """The first match with this id, or None."""
         if self._by_id is None:

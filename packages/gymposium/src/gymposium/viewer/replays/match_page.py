@@ -23,6 +23,8 @@ _ALONE: dict[str, Any] = {
     "same_deal": (),
     "compare": None,
     "raw": None,
+    "curve": None,
+    "unreadable": "",
 }
 """The template's values about other matches, for a page that stands alone."""
 

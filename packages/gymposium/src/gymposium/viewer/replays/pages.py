@@ -10,10 +10,11 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from gymposium.errors import BadOption
+from gymposium.errors import BadOption, BadRecord
 from gymposium.viewer.numbers import DIGITS, number
 from gymposium.viewer.pages import Tab, in_url, write_page
 from gymposium.viewer.part import Card, Viewer
+from gymposium.viewer.replays.curve import curve_of
 from gymposium.viewer.replays.index import Index
 from gymposium.viewer.replays.match_filter import ENDED, FAILED, SORTED, MatchFilter, facts_of
 from gymposium.viewer.replays.match_page import match_page
@@ -122,9 +123,17 @@ class Replays:
         before, after = (
             in_url(rows[place].path) + query if 0 <= place < len(rows) else None for place in (at - 1, at + 1)
         )
+        record = self._index.record(row)
+        curve, unreadable = None, ""
+        try:
+            curve = curve_of(record, self._index.path(row), self._viewer.directory)
+        except BadRecord as error:
+            unreadable = str(error)
         return match_page(
-            build_story(self._index.record(row)),
+            build_story(record),
             row.path,
+            curve=curve,
+            unreadable=unreadable,
             tabs=[tab for part in self._viewer.parts for tab in part.tabs],
             live=live,
             list=f"matches.html{query}" if live else _file_of(at // A_FILE + 1),
