@@ -194,7 +194,7 @@ def test_the_plugins_are_listed_with_what_became_of_them(gymposium: Run, tmp_pat
     assert plugins["sad"]["status"] == "broken"
     assert "there_is_no_such_module" in plugins["sad"]["error"]
     assert plugins["builtin"]["adds"]["commands"] == [
-        *("list", "info", "play", "run", "replay", "verify", "exploit", "audit", "view", "serve-env"),
+        *("list", "info", "play", "run", "replay", "verify", "review", "exploit", "audit", "view", "serve-env"),
         *("leaderboard", "plugins"),
     ]
     table = gymposium("plugins", "list", env=env).stdout

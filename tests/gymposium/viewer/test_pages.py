@@ -6,6 +6,7 @@ import json
 import re
 import socket
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,9 +15,14 @@ import pytest
 from playwright.sync_api import expect
 
 from gymposium.ending import Ending
+from gymposium.executors.local import LocalExecutor
 from gymposium.games.lines.tic_tac_toe import TicTacToe
 from gymposium.records import Record
+from gymposium.review import review_path
+from gymposium.review.update import review_file
 from gymposium.viewer.replays.story import build_story
+
+from .conftest import Scripted, write
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -293,3 +299,23 @@ def test_light_and_dark_follow_the_reader(serve: Any, look: Any, runs: Path) -> 
     light, dark = (sum(map(int, colour.strip("rgb()").split(","))) for colour in colours)
     assert light > 600
     assert dark < 150
+
+
+def test_a_reviewed_match_shows_what_its_moves_gave_away(serve: Any, look: Any, tmp_path: Path) -> None:
+    file = tmp_path / "m.jsonl"
+    write(file, "tic_tac_toe", [Scripted("a1", "b1", "nonsense"), Scripted("c3", "b3")])
+    with closing(LocalExecutor(1)) as executor:
+        review_file(file, None, executor)
+    page = look.at(serve(tmp_path) + "matches/m.jsonl/1.html")
+    curve = page.locator(".curve")
+    expect(curve.locator("polyline")).to_have_count(1)
+    expect(curve.locator("li").last).to_contain_text(
+        "gave no legal move and gave away 1.00; better was a3. lost the match"
+    )
+    curve.locator("li a").first.click()
+    expect_step(page, 2)
+    expect(page.locator(".moves .tag.loss").first).to_have_text("−1.00")
+    review_path(file).write_text("{}")
+    page = look.at(serve(tmp_path) + "matches/m.jsonl/1.html")
+    expect(page.locator(".banner")).to_contain_text("holds no reviews of matches")
+    expect(page.locator(".curve")).to_have_count(0)

@@ -19,7 +19,7 @@ from gymposium.cli.matches import match_bar
 from gymposium.cli.text import complain, note, out, show
 from gymposium.errors import BadOption
 from gymposium.records import Record, match_files, walk
-from gymposium.review import Lost, NotJudged, ReviewFile, lost_by, review_path
+from gymposium.review import Lost, LostTally, NotJudged, ReviewFile, review_path
 from gymposium.review.match import Drop
 from gymposium.review.update import Reviewed, review_file
 from gymposium.visible import visible
@@ -118,8 +118,11 @@ def _by_game(found: list[Reviewed]) -> dict[tuple[str, str], list[Reviewed]]:
 
 def _lost(files: list[Reviewed]) -> list[Lost]:
     """What each player gave away, the least first."""
-    pairs = ((record, one.reviews.matches[record.id]) for one in files for record in one.records)
-    return sorted(lost_by(pairs, *files[0].reviews.returns), key=lambda lost: lost.per_move)
+    tally = LostTally()
+    for one in files:
+        for record in one.records:
+            tally.add(record.players, record.seed, one.reviews.matches[record.id], *one.reviews.returns)
+    return tally.players()
 
 
 def _largest(files: list[Reviewed], most: int) -> list[tuple[Record, ReviewFile, Drop]]:

@@ -23,7 +23,7 @@ def average_policy(game: Game, iterations: int) -> Mapping[State, Mapping[int, f
     """Return the probability of each action in each information state, after this number of iterations.
 
     Raises `TooLarge` with the reason if the game is too large, or of a kind that is not solved."""
-    solvable = _solvable(game)
+    solvable = solvable_game(game)
     engine = in_turn(solvable)
     states = dict(information_states(solvable, engine))
     solver = pyspiel.CFRPlusSolver(engine)
@@ -33,7 +33,8 @@ def average_policy(game: Game, iterations: int) -> Mapping[State, Mapping[int, f
     return {state: dict(table[key]) for key, state in states.items()}
 
 
-def _solvable(game: Game) -> OpenSpielGame:
+def solvable_game(game: Game) -> OpenSpielGame:
+    """Return the game if it is of a kind that is solved. Raises `TooLarge` if it is not; its size is not looked at."""
     if not isinstance(game, OpenSpielGame):
         raise TooLarge(f"{game.name}: equilibria are computed for games of OpenSpiel.")
     if not game.hides and game.engine.get_type().dynamics == pyspiel.GameType.Dynamics.SEQUENTIAL:

@@ -8,7 +8,7 @@ which only estimates. A review is kept beside the file of its matches.
 
 from gymposium.review.file import REVIEW_SUFFIX, ReviewFile, read_review, review_path
 from gymposium.review.judge import Judge, NotJudged, Worth, judge_of
-from gymposium.review.lost import Lost, lost_by
+from gymposium.review.lost import Lost, LostTally
 from gymposium.review.match import Drop, MatchReview, ReviewedDecision, review_match
 
 __all__ = [
@@ -16,13 +16,13 @@ __all__ = [
     "Drop",
     "Judge",
     "Lost",
+    "LostTally",
     "MatchReview",
     "NotJudged",
     "ReviewFile",
     "ReviewedDecision",
     "Worth",
     "judge_of",
-    "lost_by",
     "read_review",
     "review_match",
     "review_path",

@@ -14,10 +14,12 @@ from typing import Protocol
 
 from gymposium.errors import BadOption, GymposiumError, NoSampler
 from gymposium.exact import MOST_POSITIONS, TooLarge, tabulate
+from gymposium.exact.equilibrium import solvable_game
 from gymposium.exact.graph import graph_of
 from gymposium.exact.minimax import Minimax, check_solvable, children
 from gymposium.exact.players import CfrPlayer
 from gymposium.exact.response import Answer, answer
+from gymposium.exact.size import MOST_UNASKED
 from gymposium.games.protocol import Game, Match
 from gymposium.players.mcts import LEAST_WORLDS, MOST_WORLDS
 from gymposium.players.protocol import MatchContext
@@ -27,8 +29,7 @@ from gymposium.players.search.tree import mean_return
 from gymposium.streams import stream
 
 ITERATIONS, FEWER_ITERATIONS = 1000, 100
-"""Iterations of the table in games of up to `FEW_STATES` information states, and of more."""
-FEW_STATES = 5_000
+"""Iterations of the table in games of up to `MOST_UNASKED` positions, and of more: each takes seconds."""
 SIMULATIONS = 10_000
 """Simulations of each position that a search judges by default."""
 PROOFS = 10
@@ -150,11 +151,10 @@ class TableJudge:
     exact = True
 
     def __init__(self, game: Game, iterations: int | None = None) -> None:
-        """`iterations`: `ITERATIONS` by default, or `FEWER_ITERATIONS` in games with many information states."""
+        """`iterations`: by default `ITERATIONS` or `FEWER_ITERATIONS`."""
         try:
-            graph = graph_of(game)
-            states = {(one.seat, one.view) for one in graph.positions if one.seat >= 0}
-            few = len(states) <= FEW_STATES
+            graph = graph_of(solvable_game(game))
+            few = len(graph.positions) <= MOST_UNASKED
             player = CfrPlayer(iterations or (ITERATIONS if few else FEWER_ITERATIONS))
             table = tabulate(game, player)
         except TooLarge as error:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from gymposium.records import Record
 from gymposium.review.match import MatchReview
 
 SCORE = 1.96
@@ -36,7 +35,7 @@ class Lost:
 
 
 @dataclass(slots=True)
-class _Tally:
+class _PlayerTally:
     matches: int = 0
     moves: defaultdict[int, int] = field(default_factory=lambda: defaultdict(int))
     """Number of moves by deal."""
@@ -46,29 +45,40 @@ class _Tally:
     unjudged: int = 0
 
 
-def lost_by(reviewed: Iterable[tuple[Record, MatchReview]], low: float, high: float) -> list[Lost]:
-    """What each player gave away in matches of one game, in the order of the players' first matches. `low` and `high`
-    are the game's least and greatest return.
+class LostTally:
+    """Counts what the players of one game give away, match by match."""
 
-    The interval is that of a ratio of sums over deals (matches with one seed), by its linear approximation (Cochran,
-    1977, Sampling Techniques, section 6.4)."""
-    tallies: dict[str, _Tally] = {}
-    for record, review in reviewed:
-        for player in dict.fromkeys(record.players):
-            tally = tallies.setdefault(player, _Tally())
+    def __init__(self) -> None:
+        self.matches = 0
+        """Number of matches that were added."""
+        self._players: dict[str, _PlayerTally] = {}
+
+    def add(self, players: Sequence[str], deal: int, review: MatchReview, low: float, high: float) -> None:
+        """Add a match between the players of these seats. Matches with the same `deal`, the seed of the match, are not
+        independent. `low` and `high` are the game's least and greatest return."""
+        self.matches += 1
+        for player in dict.fromkeys(players):
+            tally = self._players.setdefault(player, _PlayerTally())
             tally.matches += 1
             tally.unjudged += review.unjudged
         for decision in review.decisions:
-            tally, share = tallies[record.players[decision.seat]], decision.given / (high - low)
+            tally, share = self._players[players[decision.seat]], decision.given / (high - low)
             if decision.failed:
                 tally.failures.append(share)
             else:
-                tally.moves[record.seed] += 1
-                tally.given[record.seed] += share
-    return [_lost(player, tally) for player, tally in tallies.items()]
+                tally.moves[deal] += 1
+                tally.given[deal] += share
+
+    def players(self) -> list[Lost]:
+        """What each player gave away, the least per move first.
+
+        The interval is that of a ratio of sums over deals, by its linear approximation (Cochran, 1977, Sampling
+        Techniques, section 6.4)."""
+        found = [_lost(player, tally) for player, tally in self._players.items()]
+        return sorted(found, key=lambda lost: (lost.per_move, lost.player))
 
 
-def _lost(player: str, tally: _Tally) -> Lost:
+def _lost(player: str, tally: _PlayerTally) -> Lost:
     moves, given = sum(tally.moves.values()), math.fsum(tally.given.values())
     mean, deals = given / moves if moves else 0.0, len(tally.moves)
     low = high = None

@@ -88,10 +88,12 @@ def review_file(
 
 def _review(part: _Part) -> list[tuple[str, MatchReview | str]]:
     """The review of each match, or why it could not be played again."""
-    return [(record.id, _review_safely(part.judge, record)) for record in part.records]
+    return [(record.id, review_or_why(part.judge, record)) for record in part.records]
 
 
-def _review_safely(judge: str, record: Record) -> MatchReview | str:
+def review_or_why(judge: str, record: Record) -> MatchReview | str:
+    """The review of a match, or why it could not be played again. A game whose engine may end its process is played in
+    another process."""
     try:
         return isolated(_review_one, judge, record) if needs_isolation(record.game) else _review_one(judge, record)
     except GymposiumError as error:

@@ -11,6 +11,7 @@ from gymposium.arena.ratings.bootstrap import SAMPLES
 from gymposium.arena.results.make import make_results
 from gymposium.arena.results.model import Results
 from gymposium.arena.results.tally import BoardTally
+from gymposium.arena.reviews import BoardReviews
 from gymposium.arena.yardsticks import yardsticks_of
 from gymposium.durable import replace_text
 from gymposium.json_file import read_model
@@ -22,9 +23,11 @@ def results_of(board: Board, *, samples: int = SAMPLES) -> Results:
 
     Raises `BadRecord` for a match of a game or a player that the board does not have."""
     entries, tally, unreadable = board.entries(), BoardTally(), 0
-    for _, record in board.records():
+    reviews = BoardReviews({entry.player for entry in entries if entry.fitted_to is not None})
+    for file, record in board.records():
         if isinstance(record, Record):
             tally.add(record)
+            reviews.add(file, record)
         else:
             unreadable += 1
     measured = {entry.player: read_exact(board, entry) for entry in entries}
@@ -32,7 +35,8 @@ def results_of(board: Board, *, samples: int = SAMPLES) -> Results:
         game.name: yardsticks_of(game.load(), [one.player for one in entries if game.name in one.games], measured)
         for game in board.suite.games
     }
-    return make_results(board.suite, entries, tally, yardsticks, unreadable=unreadable, samples=samples)
+    lost = {game.name: reviews.of_game(game.name) for game in board.suite.games}
+    return make_results(board.suite, entries, tally, yardsticks, lost, unreadable=unreadable, samples=samples)
 
 
 def results_file(board: Board) -> Path:

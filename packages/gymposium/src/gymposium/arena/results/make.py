@@ -24,6 +24,7 @@ from gymposium.arena.results.model import (
     Contender,
     GameResult,
     Kind,
+    LostResult,
     Method,
     RatedBoard,
     Results,
@@ -62,12 +63,13 @@ def make_results(
     entries: Sequence[Entry],
     tally: BoardTally,
     yardsticks: Mapping[str, Yardsticks],
+    lost: Mapping[str, LostResult | None],
     *,
     unreadable: int = 0,
     samples: int = SAMPLES,
 ) -> Results:
-    """The results of a board with this suite and these entries, from tallied records. `yardsticks` are those of each
-    game, `unreadable` is the number of lines that are not records, `samples` that of the bootstrap."""
+    """The results of a board with this suite and these entries, from tallied records. `yardsticks` and `lost` are those
+    of each game, `unreadable` is the number of lines that are not records, `samples` that of the bootstrap."""
     players = [entry.player for entry in entries if entry.fitted_to is None]
     fitted = {entry.player: entry.fitted_to for entry in entries if entry.fitted_to is not None}
     games = [_PlayedGame.of(game.load(), tally.games[game.name], fitted, samples) for game in suite.games]
@@ -104,7 +106,7 @@ def make_results(
         joint=_joint_board(complete, rivals) if rivals and len(complete) > 1 else None,
         joint_games=[game.game.name for game in rivals],
         joint_lacks=lacks,
-        games=[game.result(players, yardsticks[game.game.name]) for game in games],
+        games=[game.result(players, yardsticks[game.game.name], lost[game.game.name]) for game in games],
         unreadable=unreadable,
     )
 
@@ -155,7 +157,7 @@ class _PlayedGame:
         """The weights of the deals in each bootstrap sample, shape (samples, deals)."""
         return deal_weights(generator(SEED, "deals", self.game.name), self.samples, len(deals))
 
-    def result(self, everybody: Sequence[str], yardsticks: Yardsticks) -> GameResult:
+    def result(self, everybody: Sequence[str], yardsticks: Yardsticks, lost: LostResult | None) -> GameResult:
         """The results of the game."""
         game, versus = self.game, self.kind == "versus"
         players = [player for player in everybody if self.matches[player]]
@@ -186,6 +188,7 @@ class _PlayedGame:
             returns=table_of(returns) if game.seats > 1 and self.kind != "cooperative" else None,
             yardsticks=yardsticks,
             adversaries=[*self._adversaries()],
+            lost=lost,
         )
 
     def _adversaries(self) -> Iterator[AdversaryResult]:

@@ -181,6 +181,37 @@ class AdversaryResult(FileModel):
     """Its mean return."""
 
 
+class PlayerLost(FileModel):
+    """What a player's decisions gave away in a game, as shares of the game's range of returns."""
+
+    player: str
+    matches: int
+    """Number of its matches that were reviewed."""
+    moves: int
+    """Number of its moves that were judged; failed replies are counted apart."""
+    per_move: Interval
+    """Mean over these moves."""
+    failures: int
+    """Number of decisions without a legal reply."""
+    per_failure: float | None
+    """Mean over these."""
+
+
+class LostResult(FileModel):
+    """What the players of a game gave away, by the reviews beside the matches (`gymposium review`)."""
+
+    judge: str
+    """`exact`, `cfr-N` or `search-N`."""
+    table: str
+    """The digest of the table of `cfr-N`; empty for other judges."""
+    exact: bool
+    """False if the judge estimates."""
+    matches: int
+    """Number of matches that were reviewed."""
+    players: list[PlayerLost]
+    """The players, the least per move first."""
+
+
 class GameResult(FileModel):
     """The results of one game."""
 
@@ -208,6 +239,8 @@ class GameResult(FileModel):
     """The row player's mean return in matches with the column's, in the order of `players`; null in games for one."""
     yardsticks: Yardsticks
     adversaries: list[AdversaryResult]
+    lost: LostResult | None
+    """What the players gave away; null if no match was reviewed."""
 
 
 class SuiteResult(FileModel):

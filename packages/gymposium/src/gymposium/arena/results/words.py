@@ -12,7 +12,9 @@ if TYPE_CHECKING:
         AdversaryResult,
         GameResult,
         Interval,
+        LostResult,
         Measured,
+        PlayerLost,
         RatedBoard,
         Standing,
         Yardsticks,
@@ -62,6 +64,21 @@ def mean(estimate: Interval | None) -> str:
     if estimate.low is None or estimate.high is None:
         return f"{estimate.value:.2f}"
     return f"{estimate.value:.2f} [{estimate.low:.2f}, {estimate.high:.2f}]"
+
+
+def lost(row: PlayerLost) -> str:
+    """What a player gives away per move, with its interval: `0.012 [0.008, 0.016]`."""
+    value, low, high = row.per_move.value, row.per_move.low, row.per_move.high
+    return f"{value:.3f}" if low is None or high is None else f"{value:.3f} [{low:.3f}, {high:.3f}]"
+
+
+def reviewed(lost: LostResult) -> str:
+    """How the moves of a game were judged, as the beginning of a sentence."""
+    estimate = "" if lost.exact else ", which estimates"
+    return (
+        f"What the moves of {lost.matches:,} matches gave away, as shares of the range of returns, judged by "
+        f"{lost.judge}{estimate}"
+    )
 
 
 def flip(board: RatedBoard) -> str | None:

@@ -18,6 +18,7 @@ from gymposium.arena.site.site import TABS, Site
 from gymposium.errors import BadOption
 from gymposium.records import Record
 from gymposium.viewer.pages import write_page
+from gymposium.viewer.replays.curve import curve_of
 from gymposium.viewer.replays.match_page import export_matches, path_of
 
 REPLAYS = 6
@@ -48,8 +49,12 @@ def build(board: Board, out: Path, *, replays: int = REPLAYS) -> Site:
 
 
 def _write(site: Site, out: Path) -> None:
-    around = _around(site)
-    export_matches(_records(site), out, tabs=TABS, around=lambda record: around[record.id])
+    around, file_of = _around(site), dict[str, Path]()
+
+    def page(record: Record) -> Mapping[str, Any]:
+        return {**around[record.id], "curve": curve_of(record, file_of[record.id], site.board.path)}
+
+    export_matches(_records(site, file_of), out, tabs=TABS, around=page)
     shutil.copytree(_STATIC, out / "static", dirs_exist_ok=True)
     files = copy_board(site.board, out)
     write_index(site.board, out, files, site.pages)
@@ -59,10 +64,11 @@ def _write(site: Site, out: Path) -> None:
     write_page(out, "data.html", site.render("data.html", "data.html", files=files, archive=archive))
 
 
-def _records(site: Site) -> Iterator[Record]:
-    """The records of the matches that get a page."""
-    for _, record in site.board.records():
+def _records(site: Site, file_of: dict[str, Path]) -> Iterator[Record]:
+    """The records of the matches that get a page. Their files are put into `file_of`, by match id."""
+    for file, record in site.board.records():
         if isinstance(record, Record) and not record.ending.broke_off and record.id in site.pages:
+            file_of[record.id] = file
             yield record
 
 

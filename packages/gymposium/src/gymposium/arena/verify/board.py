@@ -23,9 +23,11 @@ from gymposium.arena.verify.lineup import Checked, LineupCheck, check_lineup
 from gymposium.arena.verify.no_answer_claims import check_claim
 from gymposium.arena.verify.player_pool import PlayerPool
 from gymposium.arena.verify.results import check_results
+from gymposium.arena.verify.reviews import check_reviews
 from gymposium.errors import UnknownName
 from gymposium.executors.protocol import Executor
 from gymposium.executors.starting import ctrl_c_waits, receive_no_ctrl_c
+from gymposium.review import review_path
 from gymposium.streams import stream
 
 SAMPLE = 8
@@ -116,6 +118,9 @@ def verify_board(
     verification.add(_attested(affected))
     verification.add(check_files(board, entries, {board.path / check.where for check in checks}, only))
     _check_exact(verification, board, affected, rerun)
+    for check in checks:
+        if review_path(board.path / check.where).exists():
+            verification.add(check_reviews(board, board.path / check.where, sample, check.seed))
     return verification
 
 

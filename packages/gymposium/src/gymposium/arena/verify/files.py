@@ -10,6 +10,7 @@ from gymposium.arena.board import Board
 from gymposium.arena.entries import Entry
 from gymposium.arena.verify.findings import Finding
 from gymposium.errors import BadRecord
+from gymposium.review import review_path
 from gymposium.strict_json import strict_json
 
 _BESIDE = frozenset([".git", ".gitattributes", ".github", ".gitignore", "LICENSE", "README.md"])
@@ -30,7 +31,8 @@ def check_files(board: Board, readable: Iterable[Entry], expected: set[Path], on
         elif not path.is_dir() and not path.is_file():
             yield Finding("file", where, "it is not a plain file")
         elif entry is not None and path.is_relative_to(entry / "matches"):
-            belongs = path in folders | expected or path == entry / "matches"
+            reviews = {review_path(file) for file in expected}
+            belongs = path in folders | expected | reviews or path == entry / "matches"
             if not belongs and entry in known:
                 yield Finding("schedule", where, "the schedule has no matches for this")
         elif path.is_dir():

@@ -20,7 +20,7 @@ from gymposium.visible import visible
 
 if TYPE_CHECKING:
     from gymposium.arena.board import Board
-    from gymposium.arena.results.model import GameResult, RatedBoard, Results
+    from gymposium.arena.results.model import GameResult, LostResult, RatedBoard, Results
 
 
 def _print_schema(wanted: bool) -> None:
@@ -121,6 +121,9 @@ def _print(console: Console, results: Results, payoff: bool) -> None:
             _print_board(line, console, game.board, labels, payoff)
         else:
             console.print(_means_table(game, labels))
+        if game.lost is not None:
+            line(f"{words.reviewed(game.lost)}:")
+            console.print(_lost_table(game.lost, labels))
         for sentence in (
             *words.known(game.yardsticks, labels),
             *(words.taken(adversary, labels) for adversary in game.adversaries),
@@ -128,6 +131,16 @@ def _print(console: Console, results: Results, payoff: bool) -> None:
             line(sentence)
     if legend := [f"{label} is {player}." for player, label in labels.items() if label != player]:
         line("\n" + "\n".join(legend))
+
+
+def _lost_table(lost: LostResult, labels: Mapping[str, str]) -> Table:
+    table = Table(box=None)
+    for head in ("player", "moves", "lost per move", "failed replies", "lost per failure"):
+        table.add_column(head, justify="left" if head == "player" else "right")
+    for row in lost.players:
+        failure = "–" if row.per_failure is None else f"{row.per_failure:.3f}"
+        table.add_row(visible(labels[row.player]), str(row.moves), words.lost(row), str(row.failures), failure)
+    return table
 
 
 def _print_board(

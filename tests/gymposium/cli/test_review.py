@@ -1,0 +1,41 @@
+"""`gymposium review`: what it says, and what it keeps."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.gymposium.cli.conftest import Run
+
+
+def test_what_each_player_gave_away_and_where(gymposium: Run, tmp_path: Path) -> None:
+    assert gymposium("run", "tic_tac_toe", "--players", "exact,random", "-n", "6", "--out", "r").returncode == 0
+    done = gymposium("review", "r", "--drops", "2")
+    assert done.returncode == 0, done.stderr
+    text = [" ".join(line.split()) for line in done.stdout.splitlines()]
+    assert text[0] == "tic_tac_toe: 6 matches, judged by exact"
+    assert any(line.startswith("exact ") and "0.000 [0.000, 0.000] 0" in line for line in text)
+    drops = [line for line in text if "random played" in line]
+    assert len(drops) == 2
+    assert all("; better: " in line for line in drops)
+    assert "6 matches reviewed now. Kept in r/matches.review.json" in done.stderr
+    assert "0 matches reviewed now" in gymposium("review", "r").stderr
+
+
+def test_as_data(gymposium: Run, tmp_path: Path) -> None:
+    assert gymposium("run", "kuhn_poker", "--players", "cfr-20,random", "-n", "6", "--out", "r").returncode == 0
+    done = gymposium("review", "r/matches.jsonl", "--judge", "cfr-50", "--json")
+    assert done.returncode == 0, done.stderr
+    data = json.loads(done.stdout)
+    (game,) = data["games"]
+    assert (game["game"], game["judge"], game["exact"], data["problems"]) == ("kuhn_poker", "cfr-50", True, [])
+    assert [row["player"] for row in game["players"]] == ["cfr-20", "random"]
+    assert data["files"] == ["r/matches.review.json"]
+
+
+def test_what_is_not_reviewed(gymposium: Run, tmp_path: Path) -> None:
+    assert gymposium("run", "solitaire", "--players", "random", "-n", "1", "--out", "r").returncode == 0
+    done = gymposium("review", "r")
+    assert done.returncode == 2
+    assert "moves are judged in zero-sum games with two seats" in done.stderr
+    assert gymposium("review", "r", "--judge", "deep-blue").returncode == 2
