@@ -29,6 +29,8 @@ class MatchOutcome:
     """The seat that forfeited, or None."""
     digest: str
     """Outcomes of the same players in the same seats with equal digests are the same match."""
+    corrected: tuple[float, ...] | None = None
+    """The utilities corrected for luck (`gymposium.exact.corrected`); None if they were not."""
 
 
 def outcomes_of(records: Iterable[Record]) -> Iterator[MatchOutcome]:

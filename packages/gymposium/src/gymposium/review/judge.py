@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import random
 import re
 from collections.abc import Mapping, Sequence
@@ -13,13 +11,11 @@ from functools import lru_cache
 from typing import Protocol
 
 from gymposium.errors import BadOption, GymposiumError, NoSampler
-from gymposium.exact import MOST_POSITIONS, TooLarge, tabulate
-from gymposium.exact.equilibrium import solvable_game
+from gymposium.exact import MOST_POSITIONS, TooLarge
+from gymposium.exact.fixed_table import fixed_table
 from gymposium.exact.graph import graph_of
 from gymposium.exact.minimax import Minimax, check_solvable, children
-from gymposium.exact.players import CfrPlayer
 from gymposium.exact.response import Answer, answer
-from gymposium.exact.size import MOST_UNASKED
 from gymposium.games.protocol import Game, Match
 from gymposium.players.mcts import LEAST_WORLDS, MOST_WORLDS
 from gymposium.players.protocol import MatchContext
@@ -28,8 +24,6 @@ from gymposium.players.search.refusal import refuse
 from gymposium.players.search.tree import mean_return
 from gymposium.streams import stream
 
-ITERATIONS, FEWER_ITERATIONS = 1000, 100
-"""Iterations of the table in games of up to `MOST_UNASKED` positions, and of more: each takes seconds."""
 SIMULATIONS = 10_000
 """Simulations of each position that a search judges by default."""
 PROOFS = 10
@@ -151,21 +145,14 @@ class TableJudge:
     exact = True
 
     def __init__(self, game: Game, iterations: int | None = None) -> None:
-        """`iterations`: by default `ITERATIONS` or `FEWER_ITERATIONS`."""
+        """`iterations` are as in `fixed_table`."""
         try:
-            graph = graph_of(solvable_game(game))
-            few = len(graph.positions) <= MOST_UNASKED
-            player = CfrPlayer(iterations or (ITERATIONS if few else FEWER_ITERATIONS))
-            table = tabulate(game, player)
+            table = fixed_table(game, iterations)
         except TooLarge as error:
             raise NotJudged(str(error)) from error
-        rows = sorted(
-            (seat, view, found.moves, [round(p, 6) for p in found.probabilities])
-            for (seat, view), found in table.table.items()
-        )
-        self.name = player.name
-        self.digest = f"sha256:{hashlib.sha256(json.dumps(rows).encode()).hexdigest()}"
-        self._answers: tuple[Answer, Answer] = (answer(graph, table, 0), answer(graph, table, 1))
+        self.name, self.digest = table.name, table.digest
+        graph = graph_of(game)
+        self._answers: tuple[Answer, Answer] = (answer(graph, table.policy, 0), answer(graph, table.policy, 1))
 
     def judge(self, choices: Sequence[Choice], seed: int) -> list[Worth | None]:
         return [self._worth(choice) for choice in choices]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from gymposium.arena.board import Board
 from gymposium.arena.exact_file import read_exact
+from gymposium.arena.luck import luck_of
 from gymposium.arena.ratings.bootstrap import SAMPLES
 from gymposium.arena.results.make import make_results
 from gymposium.arena.results.model import Results
@@ -24,9 +25,14 @@ def results_of(board: Board, *, samples: int = SAMPLES) -> Results:
     Raises `BadRecord` for a match of a game or a player that the board does not have."""
     entries, tally, unreadable = board.entries(), BoardTally(), 0
     reviews = BoardReviews({entry.player for entry in entries if entry.fitted_to is not None})
+    luck = {
+        game.name: luck_of(game.load(), [one.player for one in entries if game.name in one.games])
+        for game in board.suite.games
+    }
     for file, record in board.records():
         if isinstance(record, Record):
-            tally.add(record)
+            found = None if record.ending.broke_off else luck[record.game]
+            tally.add(record, None if found is None else found.corrected(record))
             reviews.add(file, record)
         else:
             unreadable += 1
@@ -36,7 +42,7 @@ def results_of(board: Board, *, samples: int = SAMPLES) -> Results:
         for game in board.suite.games
     }
     lost = {game.name: reviews.of_game(game.name) for game in board.suite.games}
-    return make_results(board.suite, entries, tally, yardsticks, lost, unreadable=unreadable, samples=samples)
+    return make_results(board.suite, entries, tally, yardsticks, lost, luck, unreadable=unreadable, samples=samples)
 
 
 def results_file(board: Board) -> Path:

@@ -6,34 +6,42 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import combinations
 
 import numpy as np
 
 from gymposium.arena.entries import Entry
+from gymposium.arena.luck import Luck
 from gymposium.arena.outcomes import MatchOutcome, distinct
 from gymposium.arena.ratings.bootstrap import SAMPLES, deal_weights, generator
 from gymposium.arena.ratings.comparisons import Comparisons, Floats, compare
 from gymposium.arena.ratings.evidence import EACH_GAME, Evidence, of_one_game, of_several
 from gymposium.arena.ratings.fit import anchor_of, rate
+from gymposium.arena.ratings.luck import less_luck
 from gymposium.arena.ratings.payoff import Payoff, over_games, payoff_of
 from gymposium.arena.ratings.prior import VIRTUAL
-from gymposium.arena.ratings.returns import means_of, returns_of
+from gymposium.arena.ratings.returns import Means, means_of, returns_of
 from gymposium.arena.ratings.scale import CONFIDENCE
 from gymposium.arena.results.model import (
     AdversaryResult,
     Contender,
     GameResult,
+    Interval,
     Kind,
     LostResult,
+    LuckResult,
     Method,
+    PairReturn,
     RatedBoard,
     Results,
     SuiteResult,
     Yardsticks,
+    rounded,
 )
 from gymposium.arena.results.standings import board_of, estimate, means_of_players, table_of
 from gymposium.arena.results.tally import BoardTally, GameTally
 from gymposium.arena.suite import Suite
+from gymposium.exact import value
 from gymposium.games.protocol import Game
 
 _RATINGS = """
@@ -54,6 +62,11 @@ _FLIP = """
 Flip distance: the fewest deals found without which another player is first, by a fit without them.
 """
 
+_LUCK = """
+Returns corrected for luck have the same mean and less spread: chance, and what a player with a known policy draws \
+from it, is taken out, as far as a table that was fixed before the match knows its worth.
+"""
+
 SEED = 0
 """Seed of the bootstrap. It is fixed, so that no one can choose a seed whose intervals they like."""
 
@@ -64,22 +77,26 @@ def make_results(
     tally: BoardTally,
     yardsticks: Mapping[str, Yardsticks],
     lost: Mapping[str, LostResult | None],
+    luck: Mapping[str, Luck | None],
     *,
     unreadable: int = 0,
     samples: int = SAMPLES,
 ) -> Results:
-    """The results of a board with this suite and these entries, from tallied records. `yardsticks` and `lost` are those
-    of each game, `unreadable` is the number of lines that are not records, `samples` that of the bootstrap."""
+    """The results of a board with this suite and these entries, from tallied records. `yardsticks`, `lost` and `luck`
+    are those of each game, `unreadable` is the number of lines that are not records, `samples` that of the
+    bootstrap."""
     players = [entry.player for entry in entries if entry.fitted_to is None]
     fitted = {entry.player: entry.fitted_to for entry in entries if entry.fitted_to is not None}
-    games = [_PlayedGame.of(game.load(), tally.games[game.name], fitted, samples) for game in suite.games]
+    games = [
+        _PlayedGame.of(game.load(), tally.games[game.name], fitted, luck[game.name], samples) for game in suite.games
+    ]
     rivals = [game for game in games if game.kind == "versus"]
     lacks = {
         player: absent for player in players if (absent := [one.game.name for one in rivals if not one.matches[player]])
     }
     complete = [player for player in players if player not in lacks]
     anchor = anchor_of(players)
-    notes = f"{_RATINGS if rivals else ''}{_INTERVALS}{_FLIP if rivals else ''}"
+    notes = f"{_RATINGS if rivals else ''}{_INTERVALS}{_FLIP if rivals else ''}{_LUCK if any(luck.values()) else ''}"
     notes = notes.format(anchor=anchor, virtual=VIRTUAL, each=EACH_GAME, confidence=CONFIDENCE, samples=samples)
     return Results(
         suite=SuiteResult(name=suite.name, title=suite.title, seed=suite.seed),
@@ -103,12 +120,22 @@ def make_results(
             )
             for entry in entries
         ],
-        joint=_joint_board(complete, rivals) if rivals and len(complete) > 1 else None,
+        joint=_joint_board(complete, rivals) if rivals and len(complete) > 1 and not _one_of_amounts(games) else None,
         joint_games=[game.game.name for game in rivals],
         joint_lacks=lacks,
-        games=[game.result(players, yardsticks[game.game.name], lost[game.game.name]) for game in games],
+        games=[
+            game.result(players, yardsticks[game.game.name], lost[game.game.name], by_return=_one_of_amounts(games))
+            for game in games
+        ],
         unreadable=unreadable,
     )
+
+
+def pays_amounts(game: Game) -> bool:
+    """Whether a game is one of chance and hidden information whose returns are amounts, as in poker: more than who won.
+    Its players are ordered by what they win, and not by how often."""
+    spec = game.spec
+    return spec.chance and spec.information == "imperfect" and max(map(abs, game.utility_range)) > 1
 
 
 def kind_of(game: Game) -> Kind:
@@ -132,16 +159,20 @@ class _PlayedGame:
     of_adversaries: Sequence[MatchOutcome]
     fitted: Mapping[str, str]
     """The target of each adversary."""
+    luck: Luck | None
+    """What corrected the returns; None if they were not corrected."""
     matches: Counter[str]
     """Number of matches of each player."""
     samples: int
 
     @classmethod
-    def of(cls, game: Game, tally: GameTally, fitted: Mapping[str, str], samples: int) -> _PlayedGame:
+    def of(
+        cls, game: Game, tally: GameTally, fitted: Mapping[str, str], luck: Luck | None, samples: int
+    ) -> _PlayedGame:
         played = distinct(tally.outcomes)
         outcomes = [outcome for outcome in played if fitted.keys().isdisjoint(outcome.players)]
         others = [outcome for outcome in played if not fitted.keys().isdisjoint(outcome.players)]
-        return cls(game, kind_of(game), tally, outcomes, others, fitted, _matches(outcomes), samples)
+        return cls(game, kind_of(game), tally, outcomes, others, fitted, luck, _matches(outcomes), samples)
 
     def between(self, players: Sequence[str]) -> list[MatchOutcome]:
         """The matches in which only these players took part."""
@@ -157,18 +188,23 @@ class _PlayedGame:
         """The weights of the deals in each bootstrap sample, shape (samples, deals)."""
         return deal_weights(generator(SEED, "deals", self.game.name), self.samples, len(deals))
 
-    def result(self, everybody: Sequence[str], yardsticks: Yardsticks, lost: LostResult | None) -> GameResult:
-        """The results of the game."""
+    def result(
+        self, everybody: Sequence[str], yardsticks: Yardsticks, lost: LostResult | None, *, by_return: bool
+    ) -> GameResult:
+        """The results of the game. `by_return`: rivals are ordered by mean return, and not by rating."""
         game, versus = self.game, self.kind == "versus"
         players = [player for player in everybody if self.matches[player]]
         returns = returns_of(self.outcomes, players)
-        means = means_of(returns, self.weights(returns.deals), game.utility_range) if players else None
+        means = self._means(self.outcomes, players) if players else None
+        corrected = None if self.luck is None or not players else self._means(less_luck(self.outcomes), players)
         board, several = None, False
         if versus and means is not None:
             comparisons, weights, payoff = self.among(players)
             ratings = rate(of_one_game(comparisons, weights), generator(SEED, "prior", game.name))
             several, deals = len(comparisons.sets) > 0, len(comparisons.deals)
-            board = board_of(ratings, payoff, self.matches, deals, partial(of_one_game, comparisons), means)
+            by = (corrected or means) if by_return else None
+            evidence = partial(of_one_game, comparisons)
+            board = board_of(ratings, payoff, self.matches, deals, evidence, means, corrected, by)
         return GameResult(
             game=game.name,
             title=game.spec.title,
@@ -189,6 +225,35 @@ class _PlayedGame:
             yardsticks=yardsticks,
             adversaries=[*self._adversaries()],
             lost=lost,
+            luck=None if self.luck is None else self._luck(self.luck, players),
+        )
+
+    def _means(self, outcomes: Sequence[MatchOutcome], players: Sequence[str]) -> Means:
+        returns = returns_of(outcomes, players)
+        return means_of(returns, self.weights(returns.deals), self.game.utility_range)
+
+    def _luck(self, luck: Luck, players: Sequence[str]) -> LuckResult:
+        return LuckResult(
+            table=luck.table.name,
+            digest=luck.table.digest,
+            known=[player for player in players if player in luck.known],
+            pairs=[row for pair in combinations(players, 2) for row in self._pair(luck, *pair)],
+        )
+
+    def _pair(self, luck: Luck, player: str, opponent: str) -> Iterator[PairReturn]:
+        met = [one for one in self.outcomes if set(one.players) == {player, opponent}]
+        if not met:
+            return
+        plain, less = (self._means(some, [player, opponent]) for some in (met, less_luck(met)))
+        exact = player in luck.known and opponent in luck.known
+        found, corrected = (estimate(one.values[0], one.low[0], one.high[0]) for one in (plain, less))
+        assert found is not None, "they have met"
+        assert corrected is not None, "they have met"
+        if exact:
+            seats = value(luck.known[player], luck.known[opponent]).mean.mean_return
+            corrected = Interval(value=rounded(seats, 4), low=None, high=None)
+        yield PairReturn(
+            player=player, opponent=opponent, matches=len(met), plain=found, corrected=corrected, exact=exact
         )
 
     def _adversaries(self) -> Iterator[AdversaryResult]:
@@ -203,6 +268,11 @@ class _PlayedGame:
                     matches=len(between),
                     returned=estimate(means.values[0], means.low[0], means.high[0]),
                 )
+
+
+def _one_of_amounts(games: Sequence[_PlayedGame]) -> bool:
+    """Whether the board is of a single game that pays amounts, whose own board then says who is ahead."""
+    return len(games) == 1 and games[0].kind == "versus" and pays_amounts(games[0].game)
 
 
 def _joint_board(players: Sequence[str], games: Sequence[_PlayedGame]) -> RatedBoard:

@@ -86,8 +86,12 @@ class Standing(FileModel):
     low: float | None
     high: float | None
     place: Place | None
+    """By rating; in the only game of a board, if it is a game of chance that pays amounts such as poker, by mean
+    return."""
     returned: Interval | None
     """Mean return; null on the joint board."""
+    corrected: Interval | None
+    """Mean return corrected for luck; null if the game's returns are not corrected."""
 
 
 class Pairing(FileModel):
@@ -181,6 +185,30 @@ class AdversaryResult(FileModel):
     """Its mean return."""
 
 
+class PairReturn(FileModel):
+    """The mean return of a player against another, in a game whose returns are corrected for luck."""
+
+    player: str
+    opponent: str
+    matches: int
+    plain: Interval
+    corrected: Interval
+    exact: bool
+    """True if the policies of both are known: `corrected` is then the exact value, without an interval."""
+
+
+class LuckResult(FileModel):
+    """Returns corrected for luck (`gymposium.exact.corrected`)."""
+
+    table: str
+    """The table whose values say what is luck: `cfr-N`."""
+    digest: str
+    """Its digest."""
+    known: list[str]
+    """The players whose policies are known, so that their draws are corrected for, too."""
+    pairs: list[PairReturn]
+
+
 class PlayerLost(FileModel):
     """What a player's decisions gave away in a game, as shares of the game's range of returns."""
 
@@ -241,6 +269,8 @@ class GameResult(FileModel):
     adversaries: list[AdversaryResult]
     lost: LostResult | None
     """What the players gave away; null if no match was reviewed."""
+    luck: LuckResult | None
+    """The returns corrected for luck; null in games in which they are not."""
 
 
 class SuiteResult(FileModel):

@@ -27,11 +27,15 @@ def board_of(
     deals: int,
     evidence: Callable[[Floats], Evidence],
     means: Means | None = None,
+    corrected: Means | None = None,
+    by: Means | None = None,
 ) -> RatedBoard:
     """The board of a game between rivals, or the joint board. `matches` holds each player's number of matches, and
-    `evidence` returns the evidence in which the deals have these weights, shape (samples, deals)."""
+    `evidence` returns the evidence in which the deals have these weights, shape (samples, deals). `corrected` are the
+    `means` corrected for luck. The players are ordered by the means `by`, or (None) by their ratings."""
     low, high = interval(ratings.samples)
-    ranked = places(ratings.values.tolist(), surely_above(ratings.samples))
+    order = ratings if by is None else by
+    ranked = places(order.values.tolist(), surely_above(order.samples))
     standings = [
         Standing(
             player=player,
@@ -41,7 +45,8 @@ def board_of(
             low=None if bound == "at most" else _figure(low[i], 1),
             high=None if bound == "at least" else _figure(high[i], 1),
             place=ranked[i],
-            returned=None if means is None else estimate(means.values[i], means.low[i], means.high[i]),
+            returned=None if means is None else _of(means, i),
+            corrected=None if corrected is None else _of(corrected, i),
         )
         for i, (player, bound) in enumerate(zip(ratings.players, ratings.bounds, strict=True))
     ]
@@ -51,8 +56,12 @@ def board_of(
         players=list(ratings.players),
         payoff=[[_pairing(payoff, one, other) for other in n] for one in n],
         cycles=[[ratings.players[i] for i in cycle] for cycle in cycles(payoff.beats)],
-        flip=_flip(ratings, ranked, deals, evidence),
+        flip=_flip(ratings, ranked, deals, evidence) if by is None else None,
     )
+
+
+def _of(means: Means, i: int) -> Interval | None:
+    return estimate(means.values[i], means.low[i], means.high[i])
 
 
 def _flip(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gymposium.arena.outcomes import MatchOutcome, outcomes_of
 from gymposium.arena.results.model import Conduct
@@ -57,14 +57,14 @@ class BoardTally:
     players: defaultdict[str, PlayerTally] = field(default_factory=lambda: defaultdict(PlayerTally))
     """Conduct in all games, by player."""
 
-    def add(self, record: Record) -> None:
-        """Count a record."""
+    def add(self, record: Record, corrected: tuple[float, ...] | None = None) -> None:
+        """Count a record, with its utilities corrected for luck if they are known."""
         game = self.games[record.game]
         if record.ending.broke_off:
             game.broken.add(record.id)
             return
         game.finished.add(record.id)
-        game.outcomes += outcomes_of([record])
+        game.outcomes += (replace(outcome, corrected=corrected) for outcome in outcomes_of([record]))
         _count(record, game.players)
         _count(record, self.players)
 

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
         GameResult,
         Interval,
         LostResult,
+        LuckResult,
         Measured,
+        PairReturn,
         PlayerLost,
         RatedBoard,
         Standing,
@@ -79,6 +81,17 @@ def reviewed(lost: LostResult) -> str:
         f"What the moves of {lost.matches:,} matches gave away, as shares of the range of returns, judged by "
         f"{lost.judge}{estimate}"
     )
+
+
+def exactly(row: PairReturn) -> str:
+    """A corrected mean return: `-0.06 [-0.09, -0.03]`, or `-0.06 exactly`."""
+    return f"{row.corrected.value:.4f} exactly" if row.exact else mean(row.corrected)
+
+
+def corrected(luck: LuckResult) -> str:
+    """How returns were corrected for luck, as the beginning of a sentence."""
+    known = f", and the draws of {', '.join(luck.known)}" if luck.known else ""
+    return f"Mean returns, corrected for luck: chance{known}, by the values of {luck.table}"
 
 
 def flip(board: RatedBoard) -> str | None:

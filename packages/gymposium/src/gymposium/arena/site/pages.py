@@ -42,11 +42,15 @@ def all_pages(site: Site) -> Iterator[tuple[str, str]]:
 def _index_page(site: Site) -> str:
     """The board: ranks with their uncertainty, and how the board was made."""
     results = site.results
-    first = [] if results.joint is None else [row.player for row in results.joint.standings]
+    # a single game of amounts has no joint board: its own one, ordered by return, stands in its place
+    only = results.games[0].board if len(results.games) == 1 and results.joint is None else None
+    shown = results.joint or only
+    first = [] if shown is None else [row.player for row in shown.standings]
     return site.render(
         "index.html",
         "index.html",
         joint=None if results.joint is None else Rated.of(results.joint),
+        only=None if only is None else Rated.of(only),
         order=[*first, *(player for player in site.entries if player not in first)],
         standings={game.game: _rows(game.board) for game in results.games if game.board is not None},
         others=[(game, means_chart(game.means)) for game in results.games if game.means],

@@ -20,7 +20,7 @@ from gymposium.visible import visible
 
 if TYPE_CHECKING:
     from gymposium.arena.board import Board
-    from gymposium.arena.results.model import GameResult, LostResult, RatedBoard, Results
+    from gymposium.arena.results.model import GameResult, LostResult, LuckResult, RatedBoard, Results
 
 
 def _print_schema(wanted: bool) -> None:
@@ -121,6 +121,9 @@ def _print(console: Console, results: Results, payoff: bool) -> None:
             _print_board(line, console, game.board, labels, payoff)
         else:
             console.print(_means_table(game, labels))
+        if game.luck is not None:
+            line(f"{words.corrected(game.luck)}:")
+            console.print(_luck_table(game.luck, labels))
         if game.lost is not None:
             line(f"{words.reviewed(game.lost)}:")
             console.print(_lost_table(game.lost, labels))
@@ -131,6 +134,16 @@ def _print(console: Console, results: Results, payoff: bool) -> None:
             line(sentence)
     if legend := [f"{label} is {player}." for player, label in labels.items() if label != player]:
         line("\n" + "\n".join(legend))
+
+
+def _luck_table(luck: LuckResult, labels: Mapping[str, str]) -> Table:
+    table = Table(box=None)
+    for head in ("player", "opponent", "matches", "mean return", "corrected"):
+        table.add_column(head, justify="left" if head in ("player", "opponent") else "right")
+    for row in luck.pairs:
+        names = visible(labels[row.player]), visible(labels[row.opponent])
+        table.add_row(*names, str(row.matches), words.mean(row.plain), words.exactly(row))
+    return table
 
 
 def _lost_table(lost: LostResult, labels: Mapping[str, str]) -> Table:
@@ -164,7 +177,9 @@ def _print_board(
 
 def _board_table(board: RatedBoard, labels: Mapping[str, str]) -> Table:
     paid = any(row.returned is not None for row in board.standings)
-    table = _table("rank", "player", "group", "rating", "matches", *(["mean return"] if paid else []))
+    corrected = any(row.corrected is not None for row in board.standings)
+    returns = [*(["mean return"] if paid else []), *(["corrected"] if corrected else [])]
+    table = _table("rank", "player", "group", "rating", "matches", *returns)
     for row in board.standings:
         table.add_row(
             words.rank(row.place),
@@ -173,6 +188,7 @@ def _board_table(board: RatedBoard, labels: Mapping[str, str]) -> Table:
             words.rating(row),
             str(row.matches),
             *([words.mean(row.returned)] if paid else []),
+            *([words.mean(row.corrected)] if corrected else []),
         )
     return table
 
