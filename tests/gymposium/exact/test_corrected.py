@@ -69,8 +69,8 @@ def test_the_mean_stays_whatever_the_table(name: str, table: str) -> None:
     assert variance == pytest.approx(0.0, abs=1e-12)
 
 
-@pytest.mark.parametrize("name", GAMES)
-def test_less_spread_against_the_table(name: str) -> None:
+@pytest.mark.parametrize(("name", "most"), [("kuhn_poker", 0.6), ("leduc_poker", 0.4)])
+def test_less_spread_against_the_table(name: str, most: float) -> None:
     game = load_game(name)
     one, table = tabulate(game, Odd(1)), tabulate(game, CfrPlayer(300))
     (_, plain), (_, without_chance), (_, less) = (
@@ -82,7 +82,7 @@ def test_less_spread_against_the_table(name: str) -> None:
         )
     )
     assert less < without_chance < plain
-    assert less < 0.6 * plain
+    assert less < most * plain
 
 
 def test_replies_that_are_no_legal_moves() -> None:

@@ -147,9 +147,9 @@ def _print(found: list[Reviewed], drops: int) -> None:
             "bold",
         )
         table = Table(
-            "player",
-            Column("moves", justify="right"),
-            Column("lost per move", justify="right"),
+            Column("player", overflow="fold"),
+            Column("moves", justify="right", no_wrap=True),
+            Column("lost per move", justify="right", no_wrap=True),
             Column("failed replies", justify="right"),
             Column("lost per failure", justify="right"),
             box=None,

@@ -43,7 +43,13 @@ def rate(
             "entry; may be repeated. Needed for players that have to be loaded: others are measured anyway.",
         ),
     ] = None,
-    payoff: Annotated[bool, typer.Option("--payoff", help="Print the pay-off matrices as well.")] = False,
+    payoff: Annotated[
+        bool,
+        typer.Option(
+            "--payoff",
+            help="Print the pay-off matrices as well, and the returns of each pairing where they are corrected for luck.",
+        ),
+    ] = False,
     as_json: JsonOption = False,
     schema: Annotated[
         bool,
@@ -121,7 +127,7 @@ def _print(console: Console, results: Results, payoff: bool) -> None:
             _print_board(line, console, game.board, labels, payoff)
         else:
             console.print(_means_table(game, labels))
-        if game.luck is not None:
+        if game.luck is not None and payoff:
             line(f"{words.corrected(game.luck)}:")
             console.print(_luck_table(game.luck, labels))
         if game.lost is not None:
@@ -137,9 +143,7 @@ def _print(console: Console, results: Results, payoff: bool) -> None:
 
 
 def _luck_table(luck: LuckResult, labels: Mapping[str, str]) -> Table:
-    table = Table(box=None)
-    for head in ("player", "opponent", "matches", "mean return", "corrected"):
-        table.add_column(head, justify="left" if head in ("player", "opponent") else "right")
+    table = _table("player", "opponent", "matches", "mean return", "corrected")
     for row in luck.pairs:
         names = visible(labels[row.player]), visible(labels[row.opponent])
         table.add_row(*names, str(row.matches), words.mean(row.plain), words.exactly(row))
@@ -147,9 +151,7 @@ def _luck_table(luck: LuckResult, labels: Mapping[str, str]) -> Table:
 
 
 def _lost_table(lost: LostResult, labels: Mapping[str, str]) -> Table:
-    table = Table(box=None)
-    for head in ("player", "moves", "lost per move", "failed replies", "lost per failure"):
-        table.add_column(head, justify="left" if head == "player" else "right")
+    table = _table("player", "moves", "lost per move", "failed replies", "lost per failure")
     for row in lost.players:
         failure = "–" if row.per_failure is None else f"{row.per_failure:.3f}"
         table.add_row(visible(labels[row.player]), str(row.moves), words.lost(row), str(row.failures), failure)
@@ -178,7 +180,7 @@ def _print_board(
 def _board_table(board: RatedBoard, labels: Mapping[str, str]) -> Table:
     paid = any(row.returned is not None for row in board.standings)
     corrected = any(row.corrected is not None for row in board.standings)
-    returns = [*(["mean return"] if paid else []), *(["corrected"] if corrected else [])]
+    returns = ["return less luck"] if corrected else ["mean return"] if paid else []
     table = _table("rank", "player", "group", "rating", "matches", *returns)
     for row in board.standings:
         table.add_row(
@@ -187,8 +189,7 @@ def _board_table(board: RatedBoard, labels: Mapping[str, str]) -> Table:
             words.group(row.place),
             words.rating(row),
             str(row.matches),
-            *([words.mean(row.returned)] if paid else []),
-            *([words.mean(row.corrected)] if corrected else []),
+            *([words.mean(row.corrected if corrected else row.returned)] if paid else []),
         )
     return table
 
