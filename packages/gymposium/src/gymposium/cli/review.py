@@ -150,8 +150,8 @@ def _print(found: list[Reviewed], drops: int) -> None:
             Column("player", overflow="fold"),
             Column("moves", justify="right", no_wrap=True),
             Column("lost per move", justify="right", no_wrap=True),
-            Column("failed replies", justify="right"),
-            Column("lost per failure", justify="right"),
+            Column("failures", justify="right"),
+            Column("lost each", justify="right"),
             box=None,
         )
         for lost in _lost(files):

@@ -47,7 +47,7 @@ def rate(
         bool,
         typer.Option(
             "--payoff",
-            help="Print the pay-off matrices as well, and the returns of each pairing where they are corrected for luck.",
+            help="Print the pay-off matrices as well, and the returns of pairings corrected for luck.",
         ),
     ] = False,
     as_json: JsonOption = False,
@@ -151,7 +151,7 @@ def _luck_table(luck: LuckResult, labels: Mapping[str, str]) -> Table:
 
 
 def _lost_table(lost: LostResult, labels: Mapping[str, str]) -> Table:
-    table = _table("player", "moves", "lost per move", "failed replies", "lost per failure")
+    table = _table("player", "moves", "lost per move", "failures", "lost each")
     for row in lost.players:
         failure = "–" if row.per_failure is None else f"{row.per_failure:.3f}"
         table.add_row(visible(labels[row.player]), str(row.moves), words.lost(row), str(row.failures), failure)
