@@ -2,8 +2,8 @@
 
 Ten made-up policies (random, sharp, near an equilibrium, half random) play duplicate deals against `cfr-1000` and
 against random play, whose policies are known, and against another random policy, which is not. For each pairing the
-mean return has an interval from the plain returns and one from those that are corrected as on a board, and the truth is
-known by traversal. The figures are the median ratio of the widths, and how often the corrected interval holds the truth.
+mean return has an interval from the plain returns and one from those that are corrected as on a board, and the truth
+is known by traversal. The figures are the median ratio of the widths, and how often the intervals hold the truth.
 
 Rows are kept as soon as they are there, so the same command goes on after Ctrl-C. (Ten minutes of one core.)
 """
