@@ -14,6 +14,7 @@ import argparse
 import json
 import random
 from collections.abc import Iterator, Sequence
+from itertools import product
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -39,16 +40,17 @@ GAMES = {"kuhn_poker": 1.7, "leduc_poker": 1.5, "liars_dice(dice_sides=4)": None
 """The games, each with the least median ratio of widths against the table (None: reported)."""
 POLICIES = (*["random"] * 4, *["sharp"] * 2, *["near an equilibrium"] * 2, *["mixed"] * 2)
 OPPONENTS = ("table", "random", "unknown")
-DEALS, REPEATS, SAMPLES = 60, 100, 400
+DEALS = (60, 200)
+REPEATS, SAMPLES = 100, 400
 LEAST_HELD, MOST_WIDER = 0.92, 1.02
 VERSIONS = ("gymposium", "numpy", "open_spiel")
 
 Row = dict[str, Any]
-"""One pairing: `game`, `number` and `kind` of the policy, `opponent`, `ratio` (median of plain by corrected width) and
-`held` and `plain_held` (shares of intervals that hold the truth)."""
+"""One pairing: `game`, `deals`, `number` and `kind` of the policy, `opponent`, `ratio` (median of plain by corrected
+width), and `held` and `plain_held` (shares of intervals that hold the truth)."""
 
 
-def measured(name: str, number: int, opponent: str) -> Row:
+def measured(name: str, deals: int, number: int, opponent: str) -> Row:
     """The intervals of one pairing over all repeats."""
     game, fixed = load_game(name), fixed_table(load_game(name)).policy
     kind = POLICIES[number]
@@ -64,15 +66,17 @@ def measured(name: str, number: int, opponent: str) -> Row:
     held = plain_held = 0
     ratios = []
     for repeat in range(REPEATS):
-        outcomes = list(_outcomes(policy, other, known, corrector, stream(number, name, opponent, repeat)))
+        rng = stream(number, name, opponent, repeat)
+        outcomes = list(_outcomes(policy, other, known, corrector, deals, rng))
         (low, high), (less_low, less_high) = (
-            _interval(some, repeat, game.utility_range) for some in (outcomes, less_luck(outcomes))
+            _interval(some, repeat, deals, game.utility_range) for some in (outcomes, less_luck(outcomes))
         )
         plain_held += low <= truth <= high
         held += less_low <= truth <= less_high
         ratios.append((high - low) / (less_high - less_low))
     return {
         "game": name,
+        "deals": deals,
         "number": number,
         "kind": kind,
         "opponent": opponent,
@@ -83,17 +87,19 @@ def measured(name: str, number: int, opponent: str) -> Row:
     }
 
 
-def _interval(outcomes: Sequence[MatchOutcome], seed: int, bounds: tuple[float, float]) -> tuple[float, float]:
+def _interval(
+    outcomes: Sequence[MatchOutcome], seed: int, deals: int, bounds: tuple[float, float]
+) -> tuple[float, float]:
     returns = returns_of(outcomes, ["a", "b"])
-    means = means_of(returns, deal_weights(generator(seed, "luck"), SAMPLES, DEALS), bounds)
+    means = means_of(returns, deal_weights(generator(seed, "luck"), SAMPLES, deals), bounds)
     return float(means.low[0]), float(means.high[0])
 
 
 def _outcomes(
-    policy: Policy, other: Policy, known: Policy | None, corrector: Corrector, rng: random.Random
+    policy: Policy, other: Policy, known: Policy | None, corrector: Corrector, deals: int, rng: random.Random
 ) -> Iterator[MatchOutcome]:
     """The matches of all deals, each from both seats. Chance is the same in both, as far as the moves are."""
-    for deal in range(DEALS):
+    for deal in range(deals):
         seed = rng.getrandbits(48)
         for seat in (0, 1):
             seated = (policy, other) if seat == 0 else (other, policy)
@@ -126,8 +132,8 @@ def text(rows: Sequence[Row]) -> str:
     """The table and its verdict, as Markdown."""
     lines, verdicts = [], []
     for name, least in GAMES.items():
-        for opponent in OPPONENTS:
-            some = [row for row in rows if (row["game"], row["opponent"]) == (name, opponent)]
+        for opponent, deals in product(OPPONENTS, DEALS):
+            some = [row for row in rows if (row["game"], row["opponent"], row["deals"]) == (name, opponent, deals)]
             if not some:
                 continue
             ratios = [row["ratio"] for row in some]
@@ -135,7 +141,7 @@ def text(rows: Sequence[Row]) -> str:
             plain = sum(row["plain_held"] for row in some) / len(some)
             lines.append(
                 [
-                    f"{name}, {opponent}",
+                    f"{name}, {opponent}, {deals}",
                     f"{len(some)}",
                     f"{median(ratios):.2f}",
                     f"{min(ratios):.2f}",
@@ -146,8 +152,17 @@ def text(rows: Sequence[Row]) -> str:
                 ]
             )
             if opponent == "table" and least is not None:
-                verdicts.append(f"{name}: {least} asked against the table, {median(ratios):.2f} found.")
-    head = ["game, opponent", "policies", "narrower, median", "least", "most", "held", "held, least", "held, plain"]
+                verdicts.append(f"{name}, {deals} deals: {least} asked against the table, {median(ratios):.2f} found.")
+    head = [
+        "game, opponent, deals",
+        "policies",
+        "narrower, median",
+        "least",
+        "most",
+        "held",
+        "held, least",
+        "held, plain",
+    ]
     wider = [1 / row["ratio"] for row in rows]
     verdicts.append(f"Widest beside the plain interval: {max(wider):.3f} ({MOST_WIDER} asked).")
     verdicts.append(f"Intervals that hold the truth: {LEAST_HELD} asked in each row.")
@@ -163,13 +178,14 @@ def main() -> None:
     kept = given.out / "luck.json"
     rows: list[Row] = json.loads(kept.read_text(encoding="utf-8"))["rows"] if kept.exists() else []
     for name in GAMES:
-        for opponent in OPPONENTS:
+        for opponent, deals in product(OPPONENTS, DEALS):
             for number in range(len(POLICIES)):
-                if any((row["game"], row["opponent"], row["number"]) == (name, opponent, number) for row in rows):
+                key = (name, opponent, deals, number)
+                if any((row["game"], row["opponent"], row["deals"], row["number"]) == key for row in rows):
                     continue
-                rows.append(measured(name, number, opponent))
+                rows.append(measured(name, deals, number, opponent))
                 write(given.out, "luck", {"about": about(*VERSIONS), "rows": rows}, text(rows), quiet=True)
-            print(f"{name}, {opponent}: {len(rows)} rows are kept", flush=True)
+            print(f"{name}, {opponent}, {deals} deals: {len(rows)} rows are kept", flush=True)
     print(text(rows))
 
 
