@@ -10,7 +10,15 @@ def standing(player: str, rank: int | None, low: float | None, high: float | Non
     place = None if rank is None else Place(rank=rank, best=rank, worst=rank, group="a")
     returned = Interval(value=0.0, low=low, high=high)
     return Standing(
-        player=player, matches=8, bound="interval", rating=100.0, low=90.0, high=110.0, place=place, returned=returned
+        player=player,
+        matches=8,
+        bound="interval",
+        rating=100.0,
+        low=90.0,
+        high=110.0,
+        place=place,
+        returned=returned,
+        corrected=None,
     )
 
 

@@ -33,7 +33,17 @@ def test_marks_stand_in_the_order_of_their_figures(rows: list[list[float]]) -> N
 
 def test_the_unknown_end_is_open_and_zero_is_marked() -> None:
     place = Place(rank=1, best=1, worst=1, group="a")
-    sure = Standing(player="a", matches=4, bound="at least", rating=500, low=300, high=None, place=place, returned=None)
+    sure = Standing(
+        player="a",
+        matches=4,
+        bound="at least",
+        rating=500,
+        low=300,
+        high=None,
+        place=place,
+        returned=None,
+        corrected=None,
+    )
     weak = sure.model_copy(update={"bound": "at most", "low": None, "high": -200.0})
     none = sure.model_copy(update={"bound": None, "rating": None, "low": None, "place": None})
     chart = ratings_chart({"sure": sure, "weak": weak, "none": none})

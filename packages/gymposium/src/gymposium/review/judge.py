@@ -35,7 +35,7 @@ class NotJudged(GymposiumError):
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class JudgedDecision:
     """A decision of a match that is to be judged."""
 
     match: Match
@@ -72,7 +72,7 @@ class Judge(Protocol):
     exact: bool
     """False if the worth of a decision is an estimate."""
 
-    def judge(self, choices: Sequence[Choice], seed: int) -> list[Worth | None]:
+    def judge(self, choices: Sequence[JudgedDecision], seed: int) -> list[Worth | None]:
         """Return what each decision of a match was worth, in their order; None where the judge cannot tell. Random
         draws follow from `seed`."""
         ...
@@ -121,11 +121,11 @@ class ExactJudge:
         except TooLarge as error:
             raise NotJudged(str(error)) from error
 
-    def judge(self, choices: Sequence[Choice], seed: int) -> list[Worth | None]:
+    def judge(self, choices: Sequence[JudgedDecision], seed: int) -> list[Worth | None]:
         return [_solved(self._solved, choice) for choice in choices]
 
 
-def _solved(values: Minimax, choice: Choice) -> Worth:
+def _solved(values: Minimax, choice: JudgedDecision) -> Worth:
     """The minimax worth of a decision. Raises `TooLarge` if too many positions can follow."""
     sign = 1.0 if choice.seat == 0 else -1.0
     worth = {move: sign * values.value(child) for move, child in children(choice.match)}
@@ -154,10 +154,10 @@ class TableJudge:
         graph = graph_of(game)
         self._answers: tuple[Answer, Answer] = (answer(graph, table.policy, 0), answer(graph, table.policy, 1))
 
-    def judge(self, choices: Sequence[Choice], seed: int) -> list[Worth | None]:
+    def judge(self, choices: Sequence[JudgedDecision], seed: int) -> list[Worth | None]:
         return [self._worth(choice) for choice in choices]
 
-    def _worth(self, choice: Choice) -> Worth:
+    def _worth(self, choice: JudgedDecision) -> Worth:
         found, state = self._answers[choice.seat], (choice.seat, choice.match.view(choice.seat))
         worth, moves = found.worth[state], found.table[state].moves
         best = max(worth)
@@ -184,14 +184,14 @@ class SearchJudge:
             raise NotJudged(str(error)) from error
         self._game, self._simulations = game, simulations
 
-    def judge(self, choices: Sequence[Choice], seed: int) -> list[Worth | None]:
+    def judge(self, choices: Sequence[JudgedDecision], seed: int) -> list[Worth | None]:
         found: list[Worth | None] = [None] * len(choices)
         known = self._ending(choices, found)
         for number, choice in enumerate(choices[:known]):
             found[number] = self._search(choice, stream(seed, "review", number))
         return found
 
-    def _ending(self, choices: Sequence[Choice], found: list[Worth | None]) -> int:
+    def _ending(self, choices: Sequence[JudgedDecision], found: list[Worth | None]) -> int:
         """Solve the end of the match, and return from which decision on it is solved."""
         known = len(choices)
         with suppress(TooLarge):
@@ -202,7 +202,7 @@ class SearchJudge:
                 known = number
         return known
 
-    def _search(self, choice: Choice, rng: random.Random) -> Worth | None:
+    def _search(self, choice: JudgedDecision, rng: random.Random) -> Worth | None:
         """The estimated worth of a decision; None if no world agrees with what the seat saw."""
         if engine.is_searched(choice.match):
             before, after = engine.value(choice.match, choice.seat, self._simulations, rng), None

@@ -12,7 +12,7 @@ from gymposium.games.protocol import Match
 from gymposium.games.registry import load_named_game
 from gymposium.json_file import FileModel
 from gymposium.records import Record, walk
-from gymposium.review.judge import Choice, Judge
+from gymposium.review.judge import Judge, JudgedDecision
 from gymposium.streams import stream
 
 MARKED = 3
@@ -97,7 +97,7 @@ def review_match(record: Record, judge: Judge) -> MatchReview:
     played again."""
     game = load_named_game(record.game)
     places: list[tuple[int, bool]] = []
-    choices: list[Choice] = []
+    choices: list[JudgedDecision] = []
     for step, decision in enumerate(walk(record, _kept)):
         if decision.opening:
             continue
@@ -108,7 +108,7 @@ def review_match(record: Record, judge: Judge) -> MatchReview:
                 continue
             drawn = bool(replies) and replies[-1].turn.reading != "move" and bool(decision.moves)
             places.append((step, failed or drawn))
-            choices.append(Choice(decision.seen, seat, decision.moves.get(seat), decision.moves))
+            choices.append(JudgedDecision(decision.seen, seat, decision.moves.get(seat), decision.moves))
     worths = judge.judge(choices, stream(record.seed, "review").getrandbits(48))
     found = []
     for (step, failed), choice, worth in zip(places, choices, worths, strict=True):

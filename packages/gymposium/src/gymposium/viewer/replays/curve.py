@@ -36,7 +36,7 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class ReviewCurve:
     """The drawing of a match's review."""
 
     lines: Sequence[Line]
@@ -50,7 +50,7 @@ class Curve:
     """True if the one line is that of seat 0, and seat 1 has its mirror image."""
 
     @classmethod
-    def of(cls, review: MatchReview, file: ReviewFile, returns: Sequence[float]) -> Curve:
+    def of(cls, review: MatchReview, file: ReviewFile, returns: Sequence[float]) -> ReviewCurve:
         """Draw the review of a match with these returns."""
         low, high = file.returns
         last = max((one.step for one in review.decisions), default=0) + 1
@@ -90,7 +90,7 @@ class Curve:
         )
 
 
-def curve_of(record: Record, matches: Path, directory: Path) -> Curve | None:
+def curve_of(record: Record, matches: Path, directory: Path) -> ReviewCurve | None:
     """The curve of a match in a file below a directory; None if it has no review. Raises `BadRecord` if the reviews
     cannot be read."""
     path = review_path(matches)
@@ -99,7 +99,7 @@ def curve_of(record: Record, matches: Path, directory: Path) -> Curve | None:
     state = path.stat()
     file = _read(matches, state.st_mtime_ns, state.st_size)
     review = None if file is None else file.of_record(record)
-    return None if file is None or review is None else Curve.of(review, file, record.returns)
+    return None if file is None or review is None else ReviewCurve.of(review, file, record.returns)
 
 
 @lru_cache(maxsize=4)
