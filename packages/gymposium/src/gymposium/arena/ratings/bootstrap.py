@@ -30,9 +30,10 @@ def generator(seed: int, *key: str | int) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(stream(seed, "bootstrap", *key).getrandbits(128)))
 
 
-def deal_weights(rng: np.random.Generator, samples: int, deals: int) -> Floats:
-    """Positive weights of the deals in each sample, shape (samples, deals)."""
-    return np.asarray(exponential(rng, samples, deals) ** _power(deals))
+def deal_weights(rng: np.random.Generator, samples: int, deals: int, effective: float | None = None) -> Floats:
+    """Positive weights of the deals in each sample, shape (samples, deals). `effective` is the effective number of
+    deals if they do not count alike: with fewer, samples spread more."""
+    return np.asarray(exponential(rng, samples, deals) ** _power(deals if effective is None else int(effective)))
 
 
 def exponential(rng: np.random.Generator, *shape: int) -> Floats:

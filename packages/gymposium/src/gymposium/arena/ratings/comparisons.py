@@ -45,28 +45,32 @@ class Comparisons:
     """Number of matches in which two players did equally well, shape (n, n)."""
 
 
-def compare(outcomes: Iterable[MatchOutcome], players: Sequence[str]) -> Comparisons:
+def compare(
+    outcomes: Sequence[MatchOutcome], players: Sequence[str], weights: Sequence[float] | Floats | None = None
+) -> Comparisons:
     """Count the outcomes of one game between rivals, for `players` in this order. Matches in which a player meets
-    itself are left out, since they compare nothing."""
-    between = [outcome for outcome in outcomes if len(set(outcome.players)) == len(outcome.players)]
-    deals, indexed = index_outcomes(between, players)
+    itself are left out, since they compare nothing. `weights` says how much each outcome counts, 1 by default; those of
+    weight 0 are left out."""
+    counted = zip(outcomes, [1.0] * len(outcomes) if weights is None else weights, strict=True)
+    between = [(one, weight) for one, weight in counted if len(set(one.players)) == len(one.players) and weight > 0.0]
+    deals, indexed = index_outcomes((one for one, _ in between), players)
     n = len(players)
     tied = np.zeros((n, n))
     points, pairs, wins = np.zeros((len(deals), n, n)), np.zeros((len(deals), n, n)), np.zeros((len(deals), n))
     choices: defaultdict[tuple[tuple[int, ...], int, int], float] = defaultdict(float)
-    for deal, seats, outcome in indexed:
+    for (deal, seats, outcome), (_, counts) in zip(indexed, between, strict=True):
         tiers = [[seats[seat] for seat in tier] for tier in _tiers(outcome)]
         tier_of = {player: number for number, tier in enumerate(tiers) for player in tier}
         for one, other in permutations(seats, 2):
             equal = tier_of[one] == tier_of[other]
             tied[one, other] += equal
-            points[deal, one, other] += 0.5 if equal else float(tier_of[one] < tier_of[other])
+            points[deal, one, other] += counts * (0.5 if equal else float(tier_of[one] < tier_of[other]))
         for members, winner, weight in _choices(tiers):
             if len(members) == 2:
-                pairs[deal, winner, members[members[0] == winner]] += weight
+                pairs[deal, winner, members[members[0] == winner]] += counts * weight
             else:
-                wins[deal, winner] += weight
-                choices[members, deal, winner] += weight
+                wins[deal, winner] += counts * weight
+                choices[members, deal, winner] += counts * weight
     # the order of the sets decides the order of summation, so it follows from their members alone
     row_of = {members: row for row, members in enumerate(sorted({members for members, _, _ in choices}))}
     sets, chosen = np.zeros((len(row_of), n), dtype=bool), np.zeros((len(row_of), n))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 from gymposium.arena.board import Board
 from gymposium.arena.exact_file import read_exact
+from gymposium.arena.failing import GameDecisions
 from gymposium.arena.luck import luck_of
 from gymposium.arena.ratings.bootstrap import SAMPLES
 from gymposium.arena.results.make import make_results
@@ -36,13 +38,27 @@ def results_of(board: Board, *, samples: int = SAMPLES) -> Results:
             reviews.add(file, record)
         else:
             unreadable += 1
+    decisions = _decisions(board, tally)
     measured = {entry.player: read_exact(board, entry) for entry in entries}
     yardsticks = {
         game.name: yardsticks_of(game.load(), [one.player for one in entries if game.name in one.games], measured)
         for game in board.suite.games
     }
     lost = {game.name: reviews.of_game(game.name) for game in board.suite.games}
-    return make_results(board.suite, entries, tally, yardsticks, lost, luck, unreadable=unreadable, samples=samples)
+    return make_results(
+        board.suite, entries, tally, yardsticks, lost, luck, decisions, unreadable=unreadable, samples=samples
+    )
+
+
+def _decisions(board: Board, tally: BoardTally) -> Mapping[str, GameDecisions]:
+    """The decisions of the games in which a reply failed, by full name."""
+    found = {
+        name: GameDecisions() for name, game in tally.games.items() if any(p.failures for p in game.players.values())
+    }
+    for file, record in board.records() if found else ():
+        if isinstance(record, Record) and record.game in found and not record.ending.broke_off:
+            found[record.game].add(file, record)
+    return found
 
 
 def results_file(board: Board) -> Path:

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations
 
 import numpy as np
 
 from gymposium.arena.entries import Entry
+from gymposium.arena.failing import GameDecisions
 from gymposium.arena.luck import Luck
 from gymposium.arena.outcomes import MatchOutcome, distinct
 from gymposium.arena.ratings.bootstrap import SAMPLES, deal_weights, generator
@@ -22,26 +22,24 @@ from gymposium.arena.ratings.payoff import Payoff, over_games, payoff_of
 from gymposium.arena.ratings.prior import VIRTUAL
 from gymposium.arena.ratings.returns import Means, means_of, returns_of
 from gymposium.arena.ratings.scale import CONFIDENCE
+from gymposium.arena.results.luck import luck_result
 from gymposium.arena.results.model import (
     AdversaryResult,
     Contender,
     GameResult,
-    Interval,
     Kind,
     LostResult,
-    LuckResult,
     Method,
-    PairReturn,
+    PlayResult,
     RatedBoard,
     Results,
     SuiteResult,
     Yardsticks,
-    rounded,
 )
+from gymposium.arena.results.play import play_result
 from gymposium.arena.results.standings import board_of, estimate, means_of_players, table_of
 from gymposium.arena.results.tally import BoardTally, GameTally
 from gymposium.arena.suite import Suite
-from gymposium.exact import value
 from gymposium.games.protocol import Game
 
 _RATINGS = """
@@ -62,6 +60,10 @@ _FLIP = """
 Flip distance: the fewest deals found without which another player is first, by a fit without them.
 """
 
+_PLAY = """
+The play is rated from completed matches, weighted as if no reply had failed. Assumption: given what a player saw, \
+whether its reply fails does not depend on the move that it would have been.
+"""
 _LUCK = """
 Returns corrected for luck have the same mean and less spread: chance, and what a player with a known policy draws \
 from it, is taken out, as far as a table that was fixed before the match knows its worth.
@@ -78,17 +80,19 @@ def make_results(
     yardsticks: Mapping[str, Yardsticks],
     lost: Mapping[str, LostResult | None],
     luck: Mapping[str, Luck | None],
+    decisions: Mapping[str, GameDecisions],
     *,
     unreadable: int = 0,
     samples: int = SAMPLES,
 ) -> Results:
     """The results of a board with this suite and these entries, from tallied records. `yardsticks`, `lost` and `luck`
-    are those of each game, `unreadable` is the number of lines that are not records, `samples` that of the
-    bootstrap."""
+    are those of each game, and `decisions` those of the games in which a reply failed. `unreadable` is the number of
+    lines that are not records, `samples` that of the bootstrap."""
     players = [entry.player for entry in entries if entry.fitted_to is None]
     fitted = {entry.player: entry.fitted_to for entry in entries if entry.fitted_to is not None}
     games = [
-        _PlayedGame.of(game.load(), tally.games[game.name], fitted, luck[game.name], samples) for game in suite.games
+        _PlayedGame.of(game.load(), tally.games[game.name], fitted, luck[game.name], decisions.get(game.name), samples)
+        for game in suite.games
     ]
     rivals = [game for game in games if game.kind == "versus"]
     lacks = {
@@ -97,6 +101,7 @@ def make_results(
     complete = [player for player in players if player not in lacks]
     anchor = anchor_of(players)
     notes = f"{_RATINGS if rivals else ''}{_INTERVALS}{_FLIP if rivals else ''}{_LUCK if any(luck.values()) else ''}"
+    notes += _PLAY if any(game.decisions for game in rivals) else ""
     notes = notes.format(anchor=anchor, virtual=VIRTUAL, each=EACH_GAME, confidence=CONFIDENCE, samples=samples)
     return Results(
         suite=SuiteResult(name=suite.name, title=suite.title, seed=suite.seed),
@@ -161,18 +166,26 @@ class _PlayedGame:
     """The target of each adversary."""
     luck: Luck | None
     """What corrected the returns; None if they were not corrected."""
+    decisions: GameDecisions | None
+    """The decisions of the matches; None if no reply failed."""
     matches: Counter[str]
     """Number of matches of each player."""
     samples: int
 
     @classmethod
     def of(
-        cls, game: Game, tally: GameTally, fitted: Mapping[str, str], luck: Luck | None, samples: int
+        cls,
+        game: Game,
+        tally: GameTally,
+        fitted: Mapping[str, str],
+        luck: Luck | None,
+        decisions: GameDecisions | None,
+        samples: int,
     ) -> _PlayedGame:
         played = distinct(tally.outcomes)
         outcomes = [outcome for outcome in played if fitted.keys().isdisjoint(outcome.players)]
         others = [outcome for outcome in played if not fitted.keys().isdisjoint(outcome.players)]
-        return cls(game, kind_of(game), tally, outcomes, others, fitted, luck, _matches(outcomes), samples)
+        return cls(game, kind_of(game), tally, outcomes, others, fitted, luck, decisions, _matches(outcomes), samples)
 
     def between(self, players: Sequence[str]) -> list[MatchOutcome]:
         """The matches in which only these players took part."""
@@ -225,36 +238,21 @@ class _PlayedGame:
             yardsticks=yardsticks,
             adversaries=[*self._adversaries()],
             lost=lost,
-            luck=None if self.luck is None else self._luck(self.luck, players),
+            luck=None if self.luck is None else luck_result(self.luck, self.outcomes, players, self._means),
+            play=None if board is None or self.decisions is None else self._play(self.decisions, board, players),
         )
+
+    def _play(self, decisions: GameDecisions, board: RatedBoard, players: Sequence[str]) -> PlayResult:
+        def drawn(deals: int, alike: float) -> Floats:
+            return deal_weights(generator(SEED, "play", self.game.name), self.samples, deals, alike)
+
+        order = [row.player for row in board.standings]
+        prior = generator(SEED, "prior", self.game.name)
+        return play_result(decisions, self.outcomes, players, order, drawn, prior, self.weights)
 
     def _means(self, outcomes: Sequence[MatchOutcome], players: Sequence[str]) -> Means:
         returns = returns_of(outcomes, players)
         return means_of(returns, self.weights(returns.deals), self.game.utility_range)
-
-    def _luck(self, luck: Luck, players: Sequence[str]) -> LuckResult:
-        return LuckResult(
-            table=luck.table.name,
-            digest=luck.table.digest,
-            known=[player for player in players if player in luck.known],
-            pairs=[row for pair in combinations(players, 2) for row in self._pair(luck, *pair)],
-        )
-
-    def _pair(self, luck: Luck, player: str, opponent: str) -> Iterator[PairReturn]:
-        met = [one for one in self.outcomes if set(one.players) == {player, opponent}]
-        if not met:
-            return
-        plain, less = (self._means(some, [player, opponent]) for some in (met, less_luck(met)))
-        exact = player in luck.known and opponent in luck.known
-        found, corrected = (estimate(one.values[0], one.low[0], one.high[0]) for one in (plain, less))
-        assert found is not None, "they have met"
-        assert corrected is not None, "they have met"
-        if exact:
-            seats = value(luck.known[player], luck.known[opponent]).mean.mean_return
-            corrected = Interval(value=rounded(seats, 4), low=None, high=None)
-        yield PairReturn(
-            player=player, opponent=opponent, matches=len(met), plain=found, corrected=corrected, exact=exact
-        )
 
     def _adversaries(self) -> Iterator[AdversaryResult]:
         for player, target in self.fitted.items():

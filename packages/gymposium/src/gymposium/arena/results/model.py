@@ -185,6 +185,33 @@ class AdversaryResult(FileModel):
     """Its mean return."""
 
 
+class PlayStanding(FileModel):
+    """What a player's rating is apart from its failed replies, and how often it replies."""
+
+    player: str
+    bound: Bound | None
+    """As in `Standing`; null without enough data, as for a player that hardly ever replies in some positions."""
+    rating: float | None
+    """The rating of its policy restricted to legal moves, in Elo points."""
+    low: float | None
+    high: float | None
+    effective: float
+    """The effective number of its completed matches: as many of equal weight tell as much."""
+    failing: float
+    """The greatest estimated probability of a failed reply in any of its decisions."""
+    reliability: Interval
+    """Share of its matches without a failed reply of its own."""
+
+
+class PlayResult(FileModel):
+    """Ratings that part playing badly from failing to reply (`gymposium.arena.ratings.completed`)."""
+
+    players: list[PlayStanding]
+    """In the order of the ratings."""
+    reviewed: bool
+    """True if the worth of positions was known, from reviews, so that failures may depend on it."""
+
+
 class PairReturn(FileModel):
     """The mean return of a player against another, in a game whose returns are corrected for luck."""
 
@@ -271,6 +298,8 @@ class GameResult(FileModel):
     """What the players gave away; null if no match was reviewed."""
     luck: LuckResult | None
     """The returns corrected for luck; null in games in which they are not."""
+    play: PlayResult | None
+    """Ratings of the play alone; null in games without winners, and where no reply failed."""
 
 
 class SuiteResult(FileModel):

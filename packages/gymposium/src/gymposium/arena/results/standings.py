@@ -41,9 +41,9 @@ def board_of(
             player=player,
             matches=matches[player],
             bound=bound,
-            rating=_figure(ratings.values[i], 1),
-            low=None if bound == "at most" else _figure(low[i], 1),
-            high=None if bound == "at least" else _figure(high[i], 1),
+            rating=figure(ratings.values[i], 1),
+            low=None if bound == "at most" else figure(low[i], 1),
+            high=None if bound == "at least" else figure(high[i], 1),
             place=ranked[i],
             returned=None if means is None else _of(means, i),
             corrected=None if corrected is None else _of(corrected, i),
@@ -103,7 +103,7 @@ def _over(players: Sequence[str], means: Means, anchor: str) -> list[Interval | 
 
 def table_of(returns: GameReturns) -> list[list[float | None]]:
     """The mean return of each player in matches with each other player."""
-    return [[_figure(value, 4) for value in row] for row in returns.table()]
+    return [[figure(value, 4) for value in row] for row in returns.table()]
 
 
 def _in_order(rows: Sequence[_Row]) -> list[_Row]:
@@ -127,8 +127,9 @@ def estimate(value: float, low: float, high: float) -> Interval | None:
     """A mean with its interval as it is stored; None for NaN."""
     if math.isnan(value):
         return None
-    return Interval(value=rounded(value, 4), low=_figure(low, 4), high=_figure(high, 4))
+    return Interval(value=rounded(value, 4), low=figure(low, 4), high=figure(high, 4))
 
 
-def _figure(value: float, digits: int) -> float | None:
+def figure(value: float, digits: int) -> float | None:
+    """A figure as it is stored; None for NaN."""
     return None if math.isnan(value) else rounded(value, digits)

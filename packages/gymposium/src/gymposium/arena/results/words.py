@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from gymposium.arena.ratings.connectivity import Bound
     from gymposium.arena.ratings.ranks import Place
     from gymposium.arena.results.model import (
         AdversaryResult,
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
         Measured,
         PairReturn,
         PlayerLost,
+        PlayStanding,
         RatedBoard,
         Standing,
         Yardsticks,
@@ -48,15 +50,17 @@ def group(place: Place | None) -> str:
 
 def rating(row: Standing) -> str:
     """A rating with its interval: `412 [380, 450]`, or `≥ 380`."""
-    if row.bound is None or row.rating is None:
+    return _elo(row.bound, row.rating, row.low, row.high)
+
+
+def _elo(bound: Bound | None, value: float | None, low: float | None, high: float | None) -> str:
+    if bound is None or value is None:
         return "not enough data"
-    if row.bound == "at least":
-        return f"≥ {row.low:.0f}"
-    if row.bound == "at most":
-        return f"≤ {row.high:.0f}"
-    if row.low == row.high:
-        return f"{row.rating:.0f}"
-    return f"{row.rating:.0f} [{row.low:.0f}, {row.high:.0f}]"
+    if bound == "at least":
+        return f"≥ {low:.0f}"
+    if bound == "at most":
+        return f"≤ {high:.0f}"
+    return f"{value:.0f}" if low == high else f"{value:.0f} [{low:.0f}, {high:.0f}]"
 
 
 def mean(estimate: Interval | None) -> str:
@@ -81,6 +85,11 @@ def reviewed(lost: LostResult) -> str:
         f"What the moves of {lost.matches:,} matches gave away, as shares of the range of returns, judged by "
         f"{lost.judge}{estimate}"
     )
+
+
+def play(row: PlayStanding) -> str:
+    """The rating of the play alone, as `rating` writes it."""
+    return _elo(row.bound, row.rating, row.low, row.high)
 
 
 def exactly(row: PairReturn) -> str:

@@ -20,7 +20,7 @@ from gymposium.visible import visible
 
 if TYPE_CHECKING:
     from gymposium.arena.board import Board
-    from gymposium.arena.results.model import GameResult, LostResult, LuckResult, RatedBoard, Results
+    from gymposium.arena.results.model import GameResult, LostResult, LuckResult, PlayResult, RatedBoard, Results
 
 
 def _print_schema(wanted: bool) -> None:
@@ -127,6 +127,9 @@ def _print(console: Console, results: Results, payoff: bool) -> None:
             _print_board(line, console, game.board, labels, payoff)
         else:
             console.print(_means_table(game, labels))
+        if game.play is not None:
+            line("The play alone, without failed replies, and how many matches were without one:")
+            console.print(_play_table(game.play, labels))
         if game.luck is not None and payoff:
             line(f"{words.corrected(game.luck)}:")
             console.print(_luck_table(game.luck, labels))
@@ -140,6 +143,14 @@ def _print(console: Console, results: Results, payoff: bool) -> None:
             line(sentence)
     if legend := [f"{label} is {player}." for player, label in labels.items() if label != player]:
         line("\n" + "\n".join(legend))
+
+
+def _play_table(play: PlayResult, labels: Mapping[str, str]) -> Table:
+    table = _table("player", "play", "reliability", "effective matches")
+    for row in play.players:
+        names = visible(labels[row.player])
+        table.add_row(names, words.play(row), words.mean(row.reliability), f"{row.effective:,.0f}")
+    return table
 
 
 def _luck_table(luck: LuckResult, labels: Mapping[str, str]) -> Table:
