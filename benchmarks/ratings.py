@@ -8,6 +8,9 @@ true rating lies in its 95 % interval, the true rank in the range of ranks, and 
 of the pay-off matrix, and how often two players are ranked in the wrong order. The truth is the model's result for
 infinitely many matches. If a deal favours a seat, it favours the seat in all of its matches, as cards do. The exit
 status is 1 if the intervals of some ratings contain the truth too seldom.
+
+`flip` compares flip distances with brute force: a fit without every set of up to three deals, on boards of three
+players and 20 to 60 deals, until 100 boards had such a set.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any, TypeVar
@@ -27,9 +31,10 @@ from choix import ilsr_pairwise_dense
 from benchmarks.report import RESULTS, about, table, write
 from gymposium.arena.outcomes import MatchOutcome
 from gymposium.arena.ratings.bootstrap import SAMPLES, deal_weights, generator, interval
-from gymposium.arena.ratings.comparisons import Floats, compare
+from gymposium.arena.ratings.comparisons import Comparisons, Floats, compare
 from gymposium.arena.ratings.evidence import Evidence, of_one_game, of_several
 from gymposium.arena.ratings.fit import Ratings, rate
+from gymposium.arena.ratings.flip import EQUAL, flip_of
 from gymposium.arena.ratings.newton import fit_many
 from gymposium.arena.ratings.payoff import payoff_of
 from gymposium.arena.ratings.prior import drawn, expected
@@ -40,6 +45,7 @@ _T = TypeVar("_T")
 
 LEAST = 0.92
 """Share of the intervals that must contain the truth; each row counts about a thousand of them."""
+FLIPS, MOST_REMOVED = 100, 3
 MOST_SECONDS = 10.0
 """CPU time for all ratings of `speed`."""
 
@@ -242,6 +248,50 @@ def run_speed(given: argparse.Namespace) -> bool:
     return held
 
 
+def run_flip(given: argparse.Namespace) -> bool:
+    """Measure and write the results. Return whether the distances are those of brute force."""
+    equal, larger, seed = 0, list[dict[str, int]](), 0
+    while equal + len(larger) < FLIPS:
+        seed += 1
+        world = World("flip", (0.02 + 0.02 * (seed % 8),), players=3, groups=20 + seed % 41)
+        outcomes = list(world.outcomes(0, np.random.default_rng([given.seed, seed])))
+        game = compare(outcomes, world.names)
+        fewest = _fewest(game)
+        if fewest is None:
+            continue
+        weights = deal_weights(generator(0, "deals"), 50, len(game.deals))
+        found = flip_of(
+            rate(of_one_game(game, weights), generator(0, "prior")), partial(of_one_game, game), world.groups
+        )
+        if found is not None and len(found.deals) == fewest:
+            equal += 1
+        else:
+            larger.append({"board": seed, "fewest": fewest, "found": 0 if found is None else len(found.deals)})
+        print(f"{equal} of {equal + len(larger)} equal, {seed} boards", flush=True)
+    text = f"{equal} of {FLIPS} boards with a set of up to {MOST_REMOVED} deals have the distance of brute force.\n"
+    data = {"about": about("gymposium", "numpy"), "boards": seed, "equal": equal, "others": larger}
+    write(given.out, "ratings-flip", data, text)
+    return not larger
+
+
+def _fewest(game: Comparisons) -> int | None:
+    """The fewest deals, up to `MOST_REMOVED`, without which somebody else is first, by a fit without every set."""
+    whole = game.points.sum(axis=0)
+    prior, pairs = expected(whole + whole.T > 0.0), game.pairs.sum(axis=0)
+    strengths = fit_many((pairs + prior)[None])[0]
+    first = int(np.argmax(strengths))
+    if np.sort(strengths)[-2] > strengths[first] - EQUAL:
+        return None
+    for size in range(1, MOST_REMOVED + 1):
+        sets = np.array(list(combinations(range(len(game.deals)), size)))
+        for begin in range(0, len(sets), 4096):
+            removed = game.pairs[sets[begin : begin + 4096]].sum(axis=1)
+            found = fit_many(pairs - removed + prior)
+            if (found[:, first] < found.max(axis=1) - EQUAL).any():
+                return size
+    return None
+
+
 def _timed(make: Callable[[], _T]) -> tuple[_T, float]:
     start = time.process_time()
     made = make()
@@ -255,12 +305,12 @@ def _yes(held: bool) -> str:
 def main(arguments: Sequence[str] | None = None) -> None:
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("speed", "coverage"))
+    parser.add_argument("what", choices=("speed", "coverage", "flip"))
     parser.add_argument("--repeats", type=int, default=200, help="boards of each kind, for coverage (default: 200)")
     parser.add_argument("--seed", type=int, default=1, help="seed of the simulated matches (default: 1)")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the results")
     given = parser.parse_args(arguments)
-    held = run_speed(given) if given.what == "speed" else run_coverage(given)
+    held = {"speed": run_speed, "coverage": run_coverage, "flip": run_flip}[given.what](given)
     sys.exit(not held)
 
 
