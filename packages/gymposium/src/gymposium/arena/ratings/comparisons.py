@@ -46,12 +46,12 @@ class Comparisons:
 
 
 def compare(
-    outcomes: Sequence[MatchOutcome], players: Sequence[str], weights: Sequence[float] | Floats | None = None
+    outcomes: Iterable[MatchOutcome], players: Sequence[str], weights: Sequence[float] | Floats | None = None
 ) -> Comparisons:
     """Count the outcomes of one game between rivals, for `players` in this order. Matches in which a player meets
     itself are left out, since they compare nothing. `weights` says how much each outcome counts, 1 by default; those of
     weight 0 are left out."""
-    counted = zip(outcomes, [1.0] * len(outcomes) if weights is None else weights, strict=True)
+    counted = ((one, 1.0) for one in outcomes) if weights is None else zip(outcomes, weights, strict=True)
     between = [(one, weight) for one, weight in counted if len(set(one.players)) == len(one.players) and weight > 0.0]
     deals, indexed = index_outcomes((one for one, _ in between), players)
     n = len(players)
