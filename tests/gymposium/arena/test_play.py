@@ -12,6 +12,7 @@ from gymposium.arena.failing import GameDecisions
 from gymposium.arena.outcomes import MatchOutcome, distinct, outcomes_of
 from gymposium.arena.ratings.bootstrap import deal_weights, generator
 from gymposium.arena.ratings.comparisons import compare
+from gymposium.arena.results.model import PlayStanding
 from gymposium.arena.results.play import play_result
 from gymposium.arena.results.words import play as in_words
 from gymposium.driver import MatchJob, play
@@ -19,6 +20,7 @@ from gymposium.games.protocol import Style
 from gymposium.players.protocol import Ask, Reply
 from gymposium.reading import READERS
 from gymposium.records import Record
+from gymposium.review import Reviews
 
 
 class Careless:
@@ -45,13 +47,13 @@ def board(fails: float, deals: int = 60) -> tuple[GameDecisions, list[MatchOutco
         for j in range(3)
         if i != j
     ]
-    decisions, records = GameDecisions(), [Record.of(played) for played in play(jobs)]
+    decisions, records = GameDecisions(Reviews()), [Record.of(played) for played in play(jobs)]
     for record in records:
         decisions.add(Path("nowhere.jsonl"), record)
     return decisions, distinct(outcomes_of(records))
 
 
-def rated(fails: float) -> dict[str, object]:
+def rated(fails: float) -> dict[str, PlayStanding]:
     decisions, outcomes = board(fails)
     names = ["random", "careless", "mcts-20"]
     found = play_result(
@@ -70,19 +72,19 @@ def rated(fails: float) -> dict[str, object]:
 def test_play_is_rated_without_the_failures() -> None:
     rows = rated(0.1)
     careless, search = rows["careless"], rows["mcts-20"]
-    assert careless.low <= 0 <= careless.high  # type: ignore[attr-defined]
-    assert search.low > 100  # type: ignore[attr-defined]
-    assert 0.55 < careless.reliability.value < 0.85  # type: ignore[attr-defined]
-    assert search.reliability.value == 1.0  # type: ignore[attr-defined]
-    assert careless.effective < search.effective  # type: ignore[attr-defined]
-    assert 0.0 < careless.failing < 0.5  # type: ignore[attr-defined]
+    assert careless.low <= 0 <= careless.high
+    assert search.low > 100
+    assert 0.55 < careless.reliability.value < 0.85
+    assert search.reliability.value == 1.0
+    assert careless.effective < search.effective
+    assert 0.0 < careless.failing < 0.5
 
 
 def test_who_hardly_ever_replies_is_not_rated() -> None:
     rows = rated(0.97)
-    assert rows["careless"].rating is None  # type: ignore[attr-defined]
-    assert in_words(rows["careless"]) == "not enough data"  # type: ignore[arg-type]
-    assert rows["mcts-20"].rating is not None  # type: ignore[attr-defined]
+    assert rows["careless"].rating is None
+    assert in_words(rows["careless"]) == "not enough data"
+    assert rows["mcts-20"].rating is not None
 
 
 def test_weights_count() -> None:

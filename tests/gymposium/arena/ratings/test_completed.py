@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
 from gymposium.arena.ratings.completed import Decisions, completed, effective
 
+Chance = Callable[[int, int], float]
+"""The probability of failing in a turn of a match of one kind."""
 
-def simulated(chance_of: object, matches: int = 4000, seed: int = 1) -> tuple[Decisions, np.ndarray, np.ndarray]:
+
+def simulated(chance_of: Chance, matches: int = 4000, seed: int = 1) -> tuple[Decisions, np.ndarray, np.ndarray]:
     """Matches of three decisions of one player. Each has a hidden kind, 0 or 1, which is one of the features; returns
     the decisions, the kinds of the matches, and whether they were completed."""
     rng = np.random.default_rng(seed)
@@ -18,7 +23,7 @@ def simulated(chance_of: object, matches: int = 4000, seed: int = 1) -> tuple[De
     for turn in range(3):
         for one in range(matches):
             if not ended[one]:
-                fails = rng.random() < chance_of(turn, kinds[one])  # type: ignore[operator]
+                fails = rng.random() < chance_of(turn, kinds[one])
                 ended[one] |= fails
                 match.append(one)
                 failed.append(fails)
@@ -44,7 +49,7 @@ def test_without_failures_every_match_counts_once() -> None:
         lambda turn, kind: 0.02 + 0.1 * turn * kind,
     ],
 )
-def test_weights_restore_what_failures_took_away(chance: object) -> None:
+def test_weights_restore_what_failures_took_away(chance: Chance) -> None:
     decisions, kinds, done = simulated(chance)
     found = completed(decisions, len(kinds), 1)
     assert (found.weights > 0).tolist() == done.tolist()

@@ -14,8 +14,8 @@ from gymposium.arena.ratings.completed import Decisions
 from gymposium.games.protocol import Match
 from gymposium.games.registry import needs_isolation
 from gymposium.isolated import isolated
-from gymposium.records import Record, walk
-from gymposium.review import MatchReview, ReviewFile, read_review
+from gymposium.records import Record, decided
+from gymposium.review import MatchReview, Reviews
 
 Features = tuple[float, float, float, float, float]
 """The turn, the logarithm of the length of what the player read, the number of legal moves, the seat, and the worth of
@@ -26,18 +26,15 @@ the position (0 if it is not known)."""
 class GameDecisions:
     """The decisions of one game's matches."""
 
+    _reviews: Reviews
     reviewed: bool = True
     """Whether every match has a review, so that the worth of positions is known."""
     _rows: dict[tuple[tuple[str, ...], str], list[tuple[int, Features, bool]]] = field(default_factory=dict)
     """For each match, by the players and the digest of its outcome: the seat, features and failure of each decision."""
-    _files: dict[Path, ReviewFile | None] = field(default_factory=dict)
 
     def add(self, matches: Path, record: Record) -> None:
         """Add a finished match of a file. Raises `GymposiumError` if it cannot be played again."""
-        if matches not in self._files:
-            self._files[matches] = read_review(matches)
-        file = self._files[matches]
-        review = None if file is None else file.of_record(record)
+        _, review = self._reviews.of(matches, record)
         self.reviewed &= review is not None
         for outcome in outcomes_of([record]):
             how = isolated(_decisions, record, review) if needs_isolation(record.game) else _decisions(record, review)
@@ -71,16 +68,9 @@ def _decisions(record: Record, review: MatchReview | None) -> list[tuple[int, Fe
         }
 
     found = []
-    for step, decision in enumerate(walk(record, look)):
-        if decision.opening:
-            continue
-        for seat in decision.seats:
-            replies = decision.replies.get(seat, [])
-            failed = not decision.moves and record.ending.failure_of(seat) is not None
-            drawn = bool(decision.moves and replies) and replies[-1].turn.reading != "move"
-            length, moves = decision.seen[seat]
-            features = (float(turns[seat]), length, moves, float(seat), worth.get((step, seat), 0.0))
-            turns[seat] += 1
-            if decision.moves or failed:
-                found.append((seat, features, failed or drawn))
+    for step, decision, seat, failed in decided(record, look):
+        length, moves = decision.seen[seat]
+        features = (float(turns[seat]), length, moves, float(seat), worth.get((step, seat), 0.0))
+        turns[seat] += 1
+        found.append((seat, features, failed))
     return found

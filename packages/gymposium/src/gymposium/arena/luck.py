@@ -9,7 +9,7 @@ from gymposium.exact import Policy, TooLarge, check_small, tabulate
 from gymposium.exact.corrected import Corrector
 from gymposium.exact.fixed_table import FixedTable, fixed_table
 from gymposium.games.protocol import Game
-from gymposium.players.grammar import check_player, make_player
+from gymposium.players.grammar import core_player
 from gymposium.players.protocol import Distributes
 from gymposium.records import Record
 
@@ -35,9 +35,8 @@ class Luck:
         if record.opening:
             return None
         first, second = record.players
-        utilities = [paid + record.penalties.get(str(seat), 0.0) for seat, paid in enumerate(record.returns)]
         known = (self.known.get(first), self.known.get(second))
-        return self._corrector.corrected(record.events, utilities, known, record.ending.seat)
+        return self._corrector.corrected(record.events, record.utilities, known, record.ending.seat)
 
 
 def luck_of(game: Game, players: Collection[str]) -> Luck | None:
@@ -51,10 +50,8 @@ def luck_of(game: Game, players: Collection[str]) -> Luck | None:
 @lru_cache(maxsize=256)
 def _policy_of(game: Game, name: str) -> Policy | None:
     """The policy of a player of the core that knows the probabilities of its moves; None for any other."""
-    if not check_player(name)[0].entry_point.startswith("gymposium."):
-        return None
-    player = make_player(name)
-    if not isinstance(player, Distributes):
+    player = core_player(name)
+    if player is None or not isinstance(player, Distributes):
         return None
     policy = tabulate(game, player)
     return None if policy.estimated else policy

@@ -42,7 +42,7 @@ def outcomes_of(records: Iterable[Record]) -> Iterator[MatchOutcome]:
             game=record.game,
             group=str(record.seed),
             players=tuple(record.players),
-            utilities=tuple(paid + record.penalties.get(str(s), 0.0) for s, paid in enumerate(record.returns)),
+            utilities=record.utilities,
             forfeit=record.ending.seat,
             digest=_digest(record),
         )

@@ -10,7 +10,7 @@ from gymposium.arena.outcomes import outcomes_of
 from gymposium.arena.results.model import Interval, LostResult, PlayerLost, rounded
 from gymposium.errors import BadRecord
 from gymposium.records import Record
-from gymposium.review import LostTally, ReviewFile, read_review
+from gymposium.review import LostTally, ReviewFile, Reviews
 
 _DIGITS = 6
 
@@ -29,18 +29,14 @@ class BoardReviews:
     """Counts what the players of a board gave away, one record at a time. Repeated matches count once, and those of
     adversaries do not count, as in ratings."""
 
-    def __init__(self, adversaries: Collection[str]) -> None:
-        self._adversaries = adversaries
-        self._files: dict[Path, ReviewFile | None] = {}
+    def __init__(self, reviews: Reviews, adversaries: Collection[str]) -> None:
+        self._reviews, self._adversaries = reviews, adversaries
         self._games: dict[str, _Game] = {}
 
     def add(self, matches: Path, record: Record) -> None:
         """Count a match if it has a review. Raises `BadRecord` if the reviews cannot be read, or if those of a game are
         by different judges."""
-        if matches not in self._files:
-            self._files[matches] = read_review(matches)
-        file = self._files[matches]
-        review = None if file is None else file.of_record(record)
+        file, review = self._reviews.of(matches, record)
         if file is None or review is None or not set(record.players).isdisjoint(self._adversaries):
             return
         game = self._games.setdefault(record.game, _Game(file))

@@ -9,7 +9,7 @@ from functools import lru_cache
 from gymposium.arena.results.model import Measured, Yardsticks, rounded
 from gymposium.exact import TooLarge, best_response, check_small, measure, optima_against_random, tabulate
 from gymposium.games.protocol import Game
-from gymposium.players.grammar import check_player, make_player
+from gymposium.players.grammar import core_player
 from gymposium.players.protocol import Distributes, Player
 from gymposium.players.random import RandomPlayer
 
@@ -54,9 +54,8 @@ def measured_in(game: Game, player: Player) -> Measured | None:
 
 @lru_cache(maxsize=256)
 def _of_the_core(game: Game, name: str) -> Measured | None:
-    if not check_player(name)[0].entry_point.startswith("gymposium."):
-        return None
-    return measured_in(game, make_player(name))
+    player = core_player(name)
+    return None if player is None else measured_in(game, player)
 
 
 @lru_cache(maxsize=256)

@@ -69,11 +69,12 @@ class Corrector:
         first, second = policies
         if first is not None and second is not None:
             return self._between(first, second)
-        if (first is None and second is None) or (forfeits is not None and policies[forfeits] is not None):
+        other = first or second
+        if other is None or (forfeits is not None and policies[forfeits] is not None):
             luck = math.fsum(self._luck(i, move) for i, move in line if self._graph.positions[i].seat == CHANCE)
             return returns[0] - luck, returns[1] + luck
         seat = 0 if first is None else 1
-        mine = self._own(line, seat, policies[1 - seat], forfeits)  # type: ignore[arg-type]
+        mine = self._own(line, seat, other, forfeits)
         total = returns[0] + returns[1]
         return (mine, total - mine) if seat == 0 else (total - mine, mine)
 

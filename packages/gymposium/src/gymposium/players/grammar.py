@@ -66,6 +66,12 @@ def check_player(text: str) -> tuple[OpponentSpec, dict[str, str | None]]:
     raise UnknownName("player", text, (spec.form for spec in known), hints[0] if hints else None)
 
 
+def core_player(name: str) -> Player | None:
+    """Return the player with this name if it is one of the core's own, for which nothing has to be loaded; None for any
+    other. Raises as `check_player`."""
+    return make_player(name) if check_player(name)[0].entry_point.startswith("gymposium.") else None
+
+
 def check_named_player(text: str) -> None:
     """Check the name of a player in a file.
 

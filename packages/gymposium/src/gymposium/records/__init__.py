@@ -17,7 +17,7 @@ from gymposium.records.files import (
 from gymposium.records.record import FORMAT, Record
 from gymposium.records.replay import Script, ScriptedPlayer, Scripts, difference, silences
 from gymposium.records.verify import FileVerification, first_difference, match_files, verify_file
-from gymposium.records.walk import Decision, RecordedReply, walk
+from gymposium.records.walk import Decision, RecordedReply, decided, walk
 
 __all__ = [
     "FORMAT",
@@ -32,6 +32,7 @@ __all__ = [
     "Script",
     "ScriptedPlayer",
     "Scripts",
+    "decided",
     "difference",
     "first_difference",
     "match_files",

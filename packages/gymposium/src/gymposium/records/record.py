@@ -57,6 +57,11 @@ class Record:
         """The seats whose last reply was cut off."""
         return cut_off_last((turn["seat"], turn["reading"]) for turn in self.turns)
 
+    @property
+    def utilities(self) -> tuple[float, ...]:
+        """The return of each seat without penalties."""
+        return tuple(paid + self.penalties.get(str(seat), 0.0) for seat, paid in enumerate(self.returns))
+
     @classmethod
     def of(cls, played: MatchResult) -> Record:
         """The record of a match that the driver played."""

@@ -93,6 +93,19 @@ def walk(record: Record, look: Callable[[Match], T]) -> Iterator[Decision[T]]:
         raise BadRecord(wrong_ending(record, played.ending))
 
 
+def decided(record: Record, look: Callable[[Match], T]) -> Iterator[tuple[int, Decision[T], int, bool]]:
+    """Each choice of a player, as `walk` yields it: the number of the decision, the decision, the seat, and whether its
+    reply failed, so that the match ended or a move was drawn for it. Moves of a random opening are left out, and so are
+    seats whose move was never made, as another one's reply ended the match. Raises as `walk`."""
+    for step, decision in enumerate(walk(record, look)):
+        for seat in () if decision.opening else decision.seats:
+            replies = decision.replies.get(seat, [])
+            drawn = bool(decision.moves and replies) and replies[-1].turn.reading != "move"
+            ended = not decision.moves and record.ending.failure_of(seat) is not None
+            if decision.moves or ended:
+                yield step, decision, seat, drawn or ended
+
+
 class _Steps(Generic[T]):
     """Builds the decisions of a replayed match, and checks that its events are the recorded ones."""
 

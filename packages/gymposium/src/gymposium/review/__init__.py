@@ -6,7 +6,7 @@ through; the best response to a fixed table (`cfr-N`) in small games that hide s
 which only estimates. A review is kept beside the file of its matches.
 """
 
-from gymposium.review.file import REVIEW_SUFFIX, ReviewFile, read_review, review_path
+from gymposium.review.file import REVIEW_SUFFIX, ReviewFile, Reviews, read_review, review_path
 from gymposium.review.judge import Judge, NotJudged, Worth, judge_of
 from gymposium.review.lost import Lost, LostTally
 from gymposium.review.match import Drop, MatchReview, ReviewedDecision, review_match
@@ -21,6 +21,7 @@ __all__ = [
     "NotJudged",
     "ReviewFile",
     "ReviewedDecision",
+    "Reviews",
     "Worth",
     "judge_of",
     "read_review",

@@ -63,6 +63,22 @@ class ReviewFile(FileModel):
         replace_text(path, self.model_dump_json() + "\n")
 
 
+class Reviews:
+    """The reviews beside several files of matches, each of which is read once."""
+
+    def __init__(self) -> None:
+        self._files: dict[Path, ReviewFile | None] = {}
+
+    def of(self, matches: Path, record: Record) -> tuple[ReviewFile, MatchReview] | tuple[None, None]:
+        """The review of a match in a file, and the file of reviews; None for both if there is none, or the record has
+        changed since. Raises `BadRecord` if the reviews cannot be read."""
+        if matches not in self._files:
+            self._files[matches] = read_review(matches)
+        file = self._files[matches]
+        review = None if file is None else file.of_record(record)
+        return (None, None) if file is None or review is None else (file, review)
+
+
 def review_path(matches: Path) -> Path:
     """The path of the reviews of a file of matches."""
     return matches.with_name(matches.name.removesuffix(".jsonl") + REVIEW_SUFFIX)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -43,8 +43,6 @@ class JudgedDecision:
     seat: int
     move: str | None
     """The seat's own move; None if it made none."""
-    joint: Mapping[int, str]
-    """The moves that were made, of all seats; {} if the match ended instead."""
 
 
 @dataclass(frozen=True, slots=True)

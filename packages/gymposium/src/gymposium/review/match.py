@@ -11,7 +11,7 @@ from gymposium.failures import forfeit_returns
 from gymposium.games.protocol import Match
 from gymposium.games.registry import load_named_game
 from gymposium.json_file import FileModel
-from gymposium.records import Record, walk
+from gymposium.records import Record, decided
 from gymposium.review.judge import Judge, JudgedDecision
 from gymposium.streams import stream
 
@@ -98,17 +98,9 @@ def review_match(record: Record, judge: Judge) -> MatchReview:
     game = load_named_game(record.game)
     places: list[tuple[int, bool]] = []
     choices: list[JudgedDecision] = []
-    for step, decision in enumerate(walk(record, _kept)):
-        if decision.opening:
-            continue
-        for seat in decision.seats:
-            replies = decision.replies.get(seat, [])
-            failed = record.ending.failure_of(seat) is not None if not decision.moves else False
-            if not decision.moves and not failed:
-                continue
-            drawn = bool(replies) and replies[-1].turn.reading != "move" and bool(decision.moves)
-            places.append((step, failed or drawn))
-            choices.append(JudgedDecision(decision.seen, seat, decision.moves.get(seat), decision.moves))
+    for step, decision, seat, failed in decided(record, _kept):
+        places.append((step, failed))
+        choices.append(JudgedDecision(decision.seen, seat, decision.moves.get(seat)))
     worths = judge.judge(choices, stream(record.seed, "review").getrandbits(48))
     found = []
     for (step, failed), choice, worth in zip(places, choices, worths, strict=True):

@@ -19,6 +19,7 @@ from gymposium.arena.yardsticks import yardsticks_of
 from gymposium.durable import replace_text
 from gymposium.json_file import read_model
 from gymposium.records import Record
+from gymposium.review import Reviews
 
 
 def results_of(board: Board, *, samples: int = SAMPLES) -> Results:
@@ -26,7 +27,8 @@ def results_of(board: Board, *, samples: int = SAMPLES) -> Results:
 
     Raises `BadRecord` for a match of a game or a player that the board does not have."""
     entries, tally, unreadable = board.entries(), BoardTally(), 0
-    reviews = BoardReviews({entry.player for entry in entries if entry.fitted_to is not None})
+    kept = Reviews()
+    reviews = BoardReviews(kept, {entry.player for entry in entries if entry.fitted_to is not None})
     luck = {
         game.name: luck_of(game.load(), [one.player for one in entries if game.name in one.games])
         for game in board.suite.games
@@ -38,7 +40,7 @@ def results_of(board: Board, *, samples: int = SAMPLES) -> Results:
             reviews.add(file, record)
         else:
             unreadable += 1
-    decisions = _decisions(board, tally)
+    decisions = _decisions(board, tally, kept)
     measured = {entry.player: read_exact(board, entry) for entry in entries}
     yardsticks = {
         game.name: yardsticks_of(game.load(), [one.player for one in entries if game.name in one.games], measured)
@@ -50,10 +52,12 @@ def results_of(board: Board, *, samples: int = SAMPLES) -> Results:
     )
 
 
-def _decisions(board: Board, tally: BoardTally) -> Mapping[str, GameDecisions]:
+def _decisions(board: Board, tally: BoardTally, reviews: Reviews) -> Mapping[str, GameDecisions]:
     """The decisions of the games in which a reply failed, by full name."""
     found = {
-        name: GameDecisions() for name, game in tally.games.items() if any(p.failures for p in game.players.values())
+        name: GameDecisions(reviews)
+        for name, game in tally.games.items()
+        if any(p.failures for p in game.players.values())
     }
     for file, record in board.records() if found else ():
         if isinstance(record, Record) and record.game in found and not record.ending.broke_off:

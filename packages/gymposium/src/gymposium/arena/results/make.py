@@ -258,8 +258,7 @@ class _PlayedGame:
         for player, target in self.fitted.items():
             between = [outcome for outcome in self.of_adversaries if set(outcome.players) == {player, target}]
             if between:
-                returns = returns_of(between, [player, target])
-                means = means_of(returns, self.weights(returns.deals), self.game.utility_range)
+                means = self._means(between, [player, target])
                 yield AdversaryResult(
                     player=player,
                     target=target,
