@@ -29,9 +29,12 @@ TASKS_EACH = 1_000
 QUESTIONS = ("mail", "tables", "qa")
 """The games of tasks with one right answer, of which each has the split `test`."""
 
+HIDDEN = ("kuhn_poker", "leduc_poker", "liars_dice")
+"""Games in which something is hidden, of which every state can be visited."""
+
 CURVES = {
     "tic_tac_toe": ("win", "wins of greedy play against random play"),
-    "kuhn_poker": ("exploitability", "exploitability at temperature 1"),
+    **dict.fromkeys(HIDDEN, ("exploitability", "exploitability at temperature 1")),
     "connect_four": ("win", "wins of greedy play against random play"),
     "2048": ("score", "mean score of greedy play"),
     **dict.fromkeys(QUESTIONS, ("exact", "right answers of greedy play")),
@@ -70,7 +73,7 @@ def _result(response: Outcome) -> str:
     return "loss" if response.mean_return > 0 else "draw" if response.mean_return == 0 else "win"
 
 
-def _kuhn_poker(name: str, player: PlayerAt, seed: int, tag: str) -> Figures:
+def _hidden(name: str, player: PlayerAt, seed: int, tag: str) -> Figures:
     found, legal_mass = exploitability(name, player(1.0), seed)
     return {"exploitability": found, "legal mass": legal_mass}
 
@@ -128,7 +131,7 @@ def _estimate(name: str, found: Estimate) -> Figures:
 
 _FIGURES: Mapping[str, Callable[[str, PlayerAt, int, str], Figures]] = {
     "tic_tac_toe": _tic_tac_toe,
-    "kuhn_poker": _kuhn_poker,
+    **dict.fromkeys(HIDDEN, _hidden),
     "connect_four": _connect_four,
     "2048": _2048,
     **dict.fromkeys(QUESTIONS, _questions),

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.learning.measures import CURVES, PlayerAt, figures, kind_of
-from benchmarks.learning.points import GAME, Points, read_points
+from benchmarks.learning.points import Points, has_points, read_points
 from benchmarks.learning.tasks import TASKS, Demonstrations, Task
 from benchmarks.report import about
 from gymposium.durable import replace_text
@@ -94,7 +94,7 @@ def learn(task: Task, seed: int, runs: Path, settings: Sequence[str], *, may_tra
         return run
     if not may_train:
         raise BadOption(f"{path} is no finished run. Leave out --measure-only, and it is done.")
-    callbacks = [Points(run, config)] if GAME in config.games else []
+    callbacks = [Points(run, config, game) for game in config.games if has_points(game)]
     if run.config_file.is_file():
         return train(resume=path, callbacks=callbacks)
     return train(config, out=path, callbacks=callbacks)
@@ -145,7 +145,7 @@ def _curve(game: str, run: RunDirectory, found: dict[str, dict[str, Any]]) -> li
     figure, _ = CURVES[kind_of(game)]
     results = run.results()
     began, trained = results["cold_start_cpu_seconds"], results["train_cpu_seconds"]
-    between = read_points(run) if game == GAME else _evaluated(f"eval/{game}/{METRICS[kind_of(game)]}", run)
+    between = read_points(run) if has_points(game) else _evaluated(f"eval/{game}/{METRICS[kind_of(game)]}", run)
     ends = found[COLD_START][game][figure], found[TRAINED][game][figure]
     return [(began, ends[0]), *((began + seconds, value) for seconds, value in between), (began + trained, ends[1])]
 

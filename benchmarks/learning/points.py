@@ -1,5 +1,5 @@
-"""Points of a learning curve that are exact: the policy of each checkpoint, measured when it is written. For Kuhn
-poker, whose traversal is cheap, and where play against random players says little of how far an equilibrium is."""
+"""Points of a learning curve that are exact: the policy of each checkpoint, measured when it is written. For games in
+which play against random players says little of how far an equilibrium is, and which can be traversed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from safetensors.torch import load_file
 
-from benchmarks.learning.measures import exploitability
+from benchmarks.learning.measures import CURVES, exploitability, kind_of
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Player
 from gymposium_agents.loading import load_model
@@ -18,24 +18,28 @@ from gymposium_train.checkpoints import STATE
 from gymposium_train.config import TrainConfig
 from gymposium_train.directory import RunDirectory
 
-GAME = "kuhn_poker"
 WEIGHTS = "weights|"
 """What names of learned weights begin with in a checkpoint."""
 
 
-class Points(Callback):
-    """Appends CPU seconds of the training and exploitability to `points.jsonl` of a run. The run does not count the
-    time that it takes."""
+def has_points(game: str) -> bool:
+    """Whether the learning curve of a game shows exploitability."""
+    return CURVES[kind_of(game)][0] == "exploitability"
 
-    def __init__(self, run: RunDirectory, config: TrainConfig) -> None:
-        self._run, self._config = run, config
+
+class Points(Callback):
+    """Appends CPU seconds of the training and exploitability in one game to `points.jsonl` of a run. The run does not
+    count the time that it takes."""
+
+    def __init__(self, run: RunDirectory, config: TrainConfig, game: str) -> None:
+        self._run, self._config, self._game = run, config, game
 
     def on_checkpoint(self, path: Path) -> None:
         """A line for a checkpoint, but for the one before the first step, whose policy is that of the cold start."""
         state = json.loads((path / STATE).read_text(encoding="utf-8"))
         if state["step"] == 0:
             return
-        found, _ = exploitability(GAME, self._player(path), self._config.seed)
+        found, _ = exploitability(self._game, self._player(path), self._config.seed)
         point = {"step": state["step"], "cpu_seconds": state["cpu_seconds"], "exploitability": found}
         with open(_file(self._run), "a", encoding="utf-8") as file:
             file.write(json.dumps(point) + "\n")

@@ -48,6 +48,32 @@ def test_a_position_is_what_its_events_lead_to(name: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "name",
+    [
+        "leduc_poker",
+        "liars_dice(dice_sides=4)",
+        "goofspiel(num_cards=3)",
+        "dark_hex(num_rows=2,num_cols=3)",
+    ],
+)
+def test_a_view_tells_what_the_seat_knew_and_did_before(name: str) -> None:
+    """Best responses rely on it: they are computed for each view, from the ends backwards."""
+    positions = graph_of(load_game(name)).positions
+    before: list[tuple[tuple[object, ...], tuple[object, ...]]] = [((), ())] * len(positions)
+    known: dict[tuple[int, str], tuple[object, ...]] = {}
+    for i, position in enumerate(positions):
+        if position.seat >= 0:
+            assert known.setdefault((position.seat, position.view), before[i][position.seat]) == before[i][position.seat]
+        for move, child in zip(position.moves, position.children, strict=True):
+            first, second = before[i]
+            if position.seat == 0:
+                first = (first, position.view, move)
+            elif position.seat == 1:
+                second = (second, position.view, move)
+            before[child] = (first, second)
+
+
+@pytest.mark.parametrize(
     ("name", "reason"),
     [
         ("hearts", "need two seats"),
