@@ -63,7 +63,8 @@ def test_a_view_tells_what_the_seat_knew_and_did_before(name: str) -> None:
     known: dict[tuple[int, str], tuple[object, ...]] = {}
     for i, position in enumerate(positions):
         if position.seat >= 0:
-            assert known.setdefault((position.seat, position.view), before[i][position.seat]) == before[i][position.seat]
+            mine = before[i][position.seat]
+            assert known.setdefault((position.seat, position.view), mine) == mine
         for move, child in zip(position.moves, position.children, strict=True):
             first, second = before[i]
             if position.seat == 0:
