@@ -43,7 +43,7 @@ def command(
     the step, so it can be shared. Matches can be filtered (lost by, illegal, long …), and two can be compared.
 
     Training runs have pages with curves that grow as a run goes on, several runs in one plot, and rollouts token by
-    token.
+    token. The reports of  gymposium exploit  have pages, too.
 
     Under Play you take a seat yourself, in any game and against any players. You see what your seat may see; a match
     that is over is appended to DIR/played/matches.jsonl.

@@ -21,7 +21,7 @@ from gymposium.viewer.guard import RequestGuard
 from gymposium.viewer.pages import STATIC, copy_static, write_page
 from gymposium.viewer.part import Viewer
 
-PARTS = ("gymposium.viewer.replays", "gymposium.viewer.training", "gymposium.viewer.playing")
+PARTS = tuple(f"gymposium.viewer.{part}" for part in ("replays", "training", "exploits", "playing"))
 """The packages of the parts, in the order of their tabs. Each has a function `make(viewer) -> Part`."""
 
 
