@@ -26,7 +26,8 @@ class Card:
 
 
 class Part(Protocol):
-    """One kind of pages: matches, training runs, exploited players, or play. The part's package has a function `make(viewer) -> Part`.
+    """One kind of pages: matches, training runs, exploited players, or play. The part's package has a function
+    `make(viewer) -> Part`.
 
     A part reads its files again at each request, because they may grow between requests."""
 
