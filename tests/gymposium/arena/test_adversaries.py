@@ -58,6 +58,24 @@ def test_an_adversary_meets_its_target_alone_and_is_not_ranked(board: Board, tmp
     assert found.returned.low is not None
     assert found.returned.high is not None
     assert found.returned.low <= 11 / 24 <= found.returned.high
+    assert not found.target_changed
+
+
+def test_a_target_that_has_changed_is_said_to_have(board: Board, tmp_path: Path) -> None:
+    adversary, target, _ = board.entries()
+    assert not target.has_changed_since(adversary)
+    trained = target.model_copy(
+        update={"revision": target.revision.model_copy(update={"files": {"adapter.safetensors": "sha256:1"}})}
+    )
+    assert trained.has_changed_since(adversary)
+    found = results_of(board, samples=50)
+    (game,) = found.games
+    changed = game.adversaries[0].model_copy(update={"target_changed": True})
+    game = game.model_copy(update={"adversaries": [changed]})
+    write_results(board, found.model_copy(update={"games": [game]}))
+    build(board, tmp_path / "site")
+    page = (tmp_path / "site" / "games" / "kuhn_poker.html").read_text()
+    assert "It was fitted to other files of this player" in page
 
 
 def test_pages_show_it_beside_its_target(board: Board, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from gymposium.games.protocol import Style
 from gymposium.games.registry import load_game
 from gymposium.json_file import FileModel, read_model
 from gymposium.players.grammar import check_named_player, check_player, make_player
-from gymposium.players.identity import FITTED_TO, Fact, Identity, code_of
+from gymposium.players.identity import FITTED_FILES, FITTED_TO, Fact, Identity, code_of, digest_of_files
 from gymposium.players.protocol import Identified, Player, Repeats, is_deterministic, repeats_of
 from gymposium.prompt import PROMPT_VERSION, prompt_for
 from gymposium.records.record import versions
@@ -97,6 +97,10 @@ class Entry(FileModel):
         """The player that this one was fitted to, an adversary; None for any other player."""
         fact = self.revision.facts.get(FITTED_TO)
         return None if fact is None else str(fact)
+
+    def has_changed_since(self, adversary: Entry) -> bool:
+        """Whether this player's files are others than those that its adversary was fitted to."""
+        return adversary.revision.facts.get(FITTED_FILES) != digest_of_files(self.revision.files)
 
     def meets(self, other: Entry) -> bool:
         """Whether the two play against each other: an adversary meets its target alone."""

@@ -16,7 +16,7 @@ from gymposium.exact.response import BestResponse
 from gymposium.games.protocol import Game, Style
 from gymposium.json_file import FileModel, read_model
 from gymposium.players.distribution import MoveDistribution
-from gymposium.players.identity import FITTED_TO, Fact, Identity
+from gymposium.players.identity import FITTED_FILES, FITTED_TO, Fact, Identity, digest_of_files
 from gymposium.players.protocol import Ask, Repeats, Reply
 from gymposium.reading import READERS, Reader
 
@@ -113,7 +113,8 @@ class AdversaryPlayer:
 
     def identity(self) -> Identity:
         """The digest of the table, and the target, which is its only opponent on a board."""
-        return Identity(self._files, {FITTED_TO: self._adversary.target.player})
+        target = self._adversary.target
+        return Identity(self._files, {FITTED_TO: target.player, FITTED_FILES: digest_of_files(target.files)})
 
     def check_game(self, game: Game) -> None:
         if game.name != self._adversary.game:

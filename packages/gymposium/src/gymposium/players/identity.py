@@ -20,6 +20,8 @@ Fact = str | int | float | bool | None
 FITTED_TO = "fitted_to"
 """The fact that names the one player that an adversary was fitted to. On a board it meets that player alone, and it
 stands outside ratings and ranks."""
+FITTED_FILES = "fitted_to_files"
+"""The fact that holds the digest (`digest_of_files`) of the files of that player when the adversary was fitted."""
 
 _version = cache(version)
 
@@ -41,6 +43,11 @@ def file_digest(path: str | Path) -> str:
     """Return `sha256:` with the digest of a file."""
     with open(path, "rb") as file:
         return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
+
+
+def digest_of_files(files: Mapping[str, str]) -> str:
+    """Return `sha256:` with the digest of an identity's files, wherever they are."""
+    return f"sha256:{hashlib.sha256(' '.join(sorted(files.values())).encode()).hexdigest()}"
 
 
 def code_of(spec: OpponentSpec) -> dict[str, str]:

@@ -89,7 +89,13 @@ def make_results(
     are those of each game, and `decisions` those of the games in which a reply failed. `unreadable` is the number of
     lines that are not records, `samples` that of the bootstrap."""
     players = [entry.player for entry in entries if entry.fitted_to is None]
-    fitted = {entry.player: entry.fitted_to for entry in entries if entry.fitted_to is not None}
+    named = {entry.player: entry for entry in entries}
+    fitted = {
+        entry.player: _Target(entry.fitted_to, changed=target is not None and target.has_changed_since(entry))
+        for entry in entries
+        if entry.fitted_to is not None
+        for target in [named.get(entry.fitted_to)]
+    }
     games = [
         _PlayedGame.of(game.load(), tally.games[game.name], fitted, luck[game.name], decisions.get(game.name), samples)
         for game in suite.games
@@ -153,6 +159,15 @@ def kind_of(game: Game) -> Kind:
 
 
 @dataclass(frozen=True, slots=True)
+class _Target:
+    """The player that an adversary was fitted to."""
+
+    player: str
+    changed: bool
+    """Whether it has other files now."""
+
+
+@dataclass(frozen=True, slots=True)
 class _PlayedGame:
     """A game with its matches."""
 
@@ -162,7 +177,7 @@ class _PlayedGame:
     outcomes: Sequence[MatchOutcome]
     """Outcomes without repeated matches and without those of adversaries."""
     of_adversaries: Sequence[MatchOutcome]
-    fitted: Mapping[str, str]
+    fitted: Mapping[str, _Target]
     """The target of each adversary."""
     luck: Luck | None
     """What corrected the returns; None if they were not corrected."""
@@ -177,7 +192,7 @@ class _PlayedGame:
         cls,
         game: Game,
         tally: GameTally,
-        fitted: Mapping[str, str],
+        fitted: Mapping[str, _Target],
         luck: Luck | None,
         decisions: GameDecisions | None,
         samples: int,
@@ -256,12 +271,13 @@ class _PlayedGame:
 
     def _adversaries(self) -> Iterator[AdversaryResult]:
         for player, target in self.fitted.items():
-            between = [outcome for outcome in self.of_adversaries if set(outcome.players) == {player, target}]
+            between = [outcome for outcome in self.of_adversaries if set(outcome.players) == {player, target.player}]
             if between:
-                means = self._means(between, [player, target])
+                means = self._means(between, [player, target.player])
                 yield AdversaryResult(
                     player=player,
-                    target=target,
+                    target=target.player,
+                    target_changed=target.changed,
                     matches=len(between),
                     returned=estimate(means.values[0], means.low[0], means.high[0]),
                 )

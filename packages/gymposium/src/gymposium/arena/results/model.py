@@ -180,6 +180,8 @@ class AdversaryResult(FileModel):
 
     player: str
     target: str
+    target_changed: bool
+    """True if the target has other files than those that the adversary was fitted to."""
     matches: int
     returned: Interval | None
     """Its mean return."""
