@@ -23,6 +23,7 @@ FILE = {
     "stages": [{"opponents": {"api:gpt?key=HOME": 1.0}}],
     "evaluation": {"opponents": ["random", "lm:tiny?engine=http://elsewhere.example"]},
     "engine": {"kind": "vllm", "url": "http://elsewhere.example:8000"},
+    "loggers": {"langfuse": {"host": "https://elsewhere.example"}},
     "model": {"name": "somebody/model", "trust_remote_code": True, "allow_pickle": True},
 }
 TYPED = {
@@ -30,6 +31,7 @@ TYPED = {
     "stages": "stages=[{opponents={'api:gpt?key=HOME'=1.0}}]",
     "evaluation.opponents": 'evaluation.opponents=["lm:tiny?engine=http://elsewhere.example"]',
     "engine.url": "engine.url=http://elsewhere.example:8000",
+    "loggers.langfuse.host": "loggers.langfuse.host=https://elsewhere.example",
     "model.trust_remote_code": "model.trust_remote_code=true",
     "model.allow_pickle": "model.allow_pickle=true",
 }
@@ -64,6 +66,7 @@ def test_a_config_may_name_models_opponents_and_servers_of_this_machine() -> Non
         "reward": "ruler(gpt-5,rubric=Is key= mentioned?)",
         "stages": [{"opponents": {"lm:runs/first/model": 1.0, "api:gpt-5": 1.0}}],
         "engine": {"kind": "vllm", "url": "http://127.0.0.1:8000,http://localhost:8001"},
+        "loggers": {"mlflow": {"experiment": "mine", "tracking_uri": "http://localhost:5000"}},
         "model": {"name": "somebody/model"},
     }
     check_permitted(config_from(file))
