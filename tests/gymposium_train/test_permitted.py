@@ -76,6 +76,16 @@ def test_a_config_may_name_models_opponents_and_servers_of_this_machine() -> Non
     check_permitted(TrainConfig(games=("kuhn_poker",)))
 
 
+@pytest.mark.parametrize(("setting", "why"), [("run", "this command would run"), ("scores", "this code would run")])
+def test_a_config_may_start_no_command_and_import_no_function(setting: str, why: str) -> None:
+    source = {"kind": "sessions", "run": "python agent.py", "scores": "rewards.py:score"}
+    file = {"games": [], "source": source}
+    other = {"run": "scores", "scores": "run"}[setting]
+    typed = [parse(f'source.{other}="{source[other]}"')]
+    with pytest.raises(NotAllowed, match=rf"source\.{setting}: {why}"):
+        check_permitted(config_from(file), typed)
+
+
 def test_a_config_may_name_no_cluster_that_an_opponent_thinks_on() -> None:
     name = "remote:mcts-5?executor=ray&address=elsewhere.example:6379"
     file = {"games": ["kuhn_poker"], "stages": [{"opponents": {name: 1.0}}]}
