@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,7 @@ def test_a_release_sets_every_version_and_asks_for_siblings_of_that_version() ->
     for path in PROJECTS:
         project = tomllib.loads(texts[path])["project"]
         assert project["version"] == "7.8.9"
-        wanted = [*project["dependencies"], *sum(project.get("optional-dependencies", {}).values(), [])]
+        wanted = [*project["dependencies"], *chain(*project.get("optional-dependencies", {}).values())]
         siblings = [one for one in wanted if one.startswith("gymposium")]
         assert [one for one in siblings if "~=7.8.9" not in one and not one.startswith(f"{project['name']}[")] == []
     assert "\n## 7.8.9 (2030-01-31)\n" in texts[ROOT / "CHANGELOG.md"]
@@ -88,3 +89,14 @@ def test_workflows_and_forms_are_checked_by_name() -> None:
     files = [*ROOT.glob(".github/*/*.yml"), ROOT / ".github/dependabot.yml", ROOT / "CITATION.cff"]
     assert len(files) > 6
     assert [str(file) for file in files if file.relative_to(ROOT).as_posix() not in tox] == []
+
+
+def test_what_others_made_is_listed_with_its_licence() -> None:
+    listed = (ROOT / "THIRD_PARTY.md").read_text(encoding="utf-8")
+    vendored = [file.parent.relative_to(ROOT).as_posix() for file in ROOT.glob("p*/*/src/**/LICENSE*")]
+    assert vendored
+    assert [folder for folder in vendored if f"`{folder}`" not in listed] == []
+    for path in re.findall(r"`((?:packages|benchmarks|tests)/[^`]+)`", listed):
+        assert (ROOT / path).exists(), path
+    made = (".ttf", ".woff", ".woff2", ".png", ".jpg", ".safetensors", ".bin", ".pth", ".gguf", ".jinja")
+    assert [file for file in ROOT.glob("p*/*/src/**/*") if file.suffix in made] == []
