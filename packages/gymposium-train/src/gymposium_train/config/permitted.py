@@ -42,7 +42,7 @@ def _named(config: TrainConfig) -> Iterator[tuple[tuple[str, ...], str, str]]:
     for path, name in names:
         if option := _OPTION.search(unquote_plus(name)):
             yield path, name, f"it says {option[1]}="
-    addresses = [
+    addresses: list[tuple[tuple[str, ...], str, str]] = [
         (("engine", "url"), url.strip().rstrip("/"), "prompts and the server's key would be sent there")
         for url in (getattr(config.engine, "url", None) or "").split(",")
     ]
