@@ -1,5 +1,5 @@
-"""What `dir` and `help` show of each package: its public names. What `docs/reference/stability.md` promises of them, and
-of the formats of files."""
+"""What `dir` and `help` show of each package: its public names. What `docs/reference/stability.md` promises of them
+and of the formats of files."""
 
 from __future__ import annotations
 
