@@ -179,23 +179,29 @@ def push(
     game: Annotated[
         str | None, typer.Option(metavar="GAME", help="The game that it was trained to play, for the card.")
     ] = None,
+    run: Annotated[
+        Path | None,
+        typer.Option(metavar="RUN", help="The training run, for the card; by default the one that DIR lies in."),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Push an adapter or a merged model to the hub, in one commit.
 
     The repository is created if it does not exist. A README.md in the directory is pushed too; without one, a card is
-    made from the facts in the files, --base and --game. Log in with hf auth login, or set HF_TOKEN; the token is not
-    written to any file. HF_ENDPOINT names another hub.
+    made from the facts in the files, from the training run (how it was trained, what was measured), --base and --game.
+    Log in with hf auth login, or set HF_TOKEN; the token is not written to any file. HF_ENDPOINT names another hub.
 
     Examples:
 
     \b
     gymposium lora push runs/first/adapter alice/tic-tac-toe --private --game tic_tac_toe
-    gymposium lora push merged alice/tic-tac-toe-merged --base Qwen/Qwen3-0.6B
+    gymposium lora push merged alice/tic-tac-toe-merged --base Qwen/Qwen3-0.6B --run runs/first
     """
     from gymposium_agents.lora.hub import push_to_hub
 
-    pushed = push_to_hub(directory, repo, private=private, revision=revision, message=message, base=base, game=game)
+    pushed = push_to_hub(
+        directory, repo, private=private, revision=revision, message=message, base=base, game=game, run=run
+    )
     if as_json:
         print_json(asdict(pushed))
         return
