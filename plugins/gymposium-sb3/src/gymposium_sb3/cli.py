@@ -13,7 +13,7 @@ from rich.table import Table
 
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.matches import PolicyOption, SeedOption, match_bar
-from gymposium.cli.text import note, out, with_interval
+from gymposium.cli.text import note, out
 from gymposium.errors import BadOption
 from gymposium.runs.folder import new_folder
 from gymposium.scores import Score
@@ -152,6 +152,6 @@ def _table(scores: dict[str, Score], *, alone: bool) -> Table:
     rates = () if alone else ("win", "draw", "loss")
     table = Table("against", *rates, "mean return", "forfeits", box=None)
     for name, score in scores.items():
-        rated = (with_interval(score.result_rate(result)) for result in rates)
-        table.add_row(name, *rated, with_interval(score.mean_return()), str(score.forfeits))
+        rated = (str(score.result_rate(result)) for result in rates)
+        table.add_row(name, *rated, str(score.mean_return()), str(score.forfeits))
     return table

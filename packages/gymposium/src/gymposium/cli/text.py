@@ -5,15 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
 from gymposium.visible import visible
-
-if TYPE_CHECKING:
-    from gymposium.scores import Estimate
 
 
 def out() -> Console:
@@ -64,14 +61,6 @@ def finite(data: Any) -> Any:
     if isinstance(data, list | tuple):
         return [finite(value) for value in data]
     return None if isinstance(data, float) and not math.isfinite(data) else data
-
-
-def with_interval(estimate: Estimate) -> str:
-    """An estimate with its interval: `0.920 [0.850, 0.959]`, with a dash for NaN."""
-    value, low, high = (
-        "–" if math.isnan(figure) else f"{figure:.3f}" for figure in (estimate.value, estimate.low, estimate.high)
-    )
-    return f"{value} [{low}, {high}]"
 
 
 def number(value: float) -> str:
