@@ -17,6 +17,7 @@ from gymposium.cli.executors import (
     JobsOption,
     executor_if_chosen,
 )
+from gymposium.cli.game import ParametersArgument, with_parameters
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.matches import PolicyOption, ScheduleOption, SeedOption, note_cut_off, note_remarks
 from gymposium.cli.resume import (
@@ -41,6 +42,7 @@ def command(
     game: Annotated[
         str | None, typer.Argument(metavar="GAME", help="A game of gymposium list, with or without parameters.")
     ] = None,
+    parameters: ParametersArgument = None,
     players: Annotated[
         str | None, typer.Option("--players", metavar="A,B", help="One player of gymposium list for each seat.")
     ] = None,
@@ -75,7 +77,7 @@ def command(
     Examples:
 
         gymposium run tic_tac_toe --players mcts-100,random -n 200 --seed 1
-        gymposium run "goofspiel(num_cards=5)" --players random,random --no-swap --out goofspiel
+        gymposium run goofspiel num_cards=5 --players random,random --no-swap --out goofspiel
         gymposium run kuhn_poker --players mcts-50,random --json > score.json
         gymposium run hex --players mcts-1000,mcts-100 -n 1000 --jobs 8
         gymposium run --resume goofspiel
@@ -91,7 +93,9 @@ def command(
             "Name a game and its players:  gymposium run tic_tac_toe --players mcts-100,random  (or --resume DIR)."
         )
     else:
-        settings = RunSettings(game, players, matches, seed, swap, on_illegal, watchdog, schedule)
+        settings = RunSettings(
+            with_parameters(game, parameters), players, matches, seed, swap, on_illegal, watchdog, schedule
+        )
         check_new(out_dir)
     comparison = Comparison(settings, names_of(settings.players))
     allow = to_allow([comparison.game.name], names_of(settings.players))
