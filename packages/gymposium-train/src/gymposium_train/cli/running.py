@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import typer
 from rich.table import Column, Table
@@ -27,6 +27,14 @@ from gymposium_train.directory import RunDirectory
 from gymposium_train.parallel.environment import processes
 from gymposium_train.presets import preset_data
 
+MetricsOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME,...",
+        help="Further metrics to show in the terminal, each with a sparkline: train/grad_norm, or a pattern such as "
+        "'perf/*'. All are in metrics.jsonl.",
+    ),
+]
 NOTHING_LEARNED = 3
 """Exit status of a run that is complete and learned nothing."""
 WIDTH = 120
@@ -67,15 +75,17 @@ def config_of(
     return config
 
 
-def do_run(config: TrainConfig | None, directory: Path | None, *, as_json: bool) -> None:
-    """Start a run in a directory, or without a config resume the run there, and show its results."""
+def do_run(config: TrainConfig | None, directory: Path | None, metrics: str | None, *, as_json: bool) -> None:
+    """Start a run in a directory, or without a config resume the run there, and show its results. `metrics` are the
+    metrics to show in a terminal beside the usual ones, with commas between them."""
+    shown = [name.strip() for name in metrics.split(",")] if metrics else []
     try:
         if config is None:
             assert directory is not None, "a run is resumed from its directory"
             check_permitted(RunDirectory.open(directory)[1])
-            run = train(resume=directory)
+            run = train(resume=directory, metrics=shown)
         else:
-            run = train(config, out=directory)
+            run = train(config, out=directory, metrics=shown)
     except KeyboardInterrupt as stop:
         raise typer.Exit(exit_code(stop)) from None
     if as_json:

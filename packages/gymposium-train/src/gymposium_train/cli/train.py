@@ -18,7 +18,7 @@ from gymposium.executors.protocol import RunsCommands
 from gymposium.runs.folder import check_new
 from gymposium_train.api import train
 from gymposium_train.cli.backend import BackendOption, BaseUrlOption
-from gymposium_train.cli.running import config_of, do_run, option_name, show_plan
+from gymposium_train.cli.running import MetricsOption, config_of, do_run, option_name, show_plan
 from gymposium_train.config.overrides import Override
 from gymposium_train.parallel.environment import helps
 from gymposium_train.presets import preset_names, preset_summary
@@ -59,6 +59,7 @@ def command(
     ] = False,
     out_dir: OutOption = None,
     resume: ResumeOption = None,
+    metrics: MetricsOption = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print all settings, as a config file, and what the run would do.")
     ] = False,
@@ -117,8 +118,8 @@ def command(
             raise typer.Exit(130) from None
         return
     if resume is not None:
-        refuse_beside_resume(ctx)
-        do_run(None, resume, as_json=as_json)
+        refuse_beside_resume(ctx, {"metrics"})
+        do_run(None, resume, metrics, as_json=as_json)
         return
     shortcuts = {
         ("games",): game,
@@ -136,7 +137,7 @@ def command(
         show_plan(config, memory=memory, as_json=as_json)
     else:
         check_new(out_dir)
-        do_run(config, out_dir, as_json=as_json)
+        do_run(config, out_dir, metrics, as_json=as_json)
 
 
 def _run_together(name: str, processes: int, address: str | None) -> int:

@@ -29,7 +29,7 @@ from gymposium.cli.resume import (
     refuse_beside_resume,
     to_allow,
 )
-from gymposium.cli.text import note, out
+from gymposium.cli.text import busy, note, out
 from gymposium.errors import BadOption
 from gymposium.executors.protocol import Executor
 from gymposium.playing import Comparison, RunSettings, names_of
@@ -97,7 +97,8 @@ def command(
             with_parameters(game, parameters), players, matches, seed, swap, on_illegal, watchdog, schedule
         )
         check_new(out_dir)
-    comparison = Comparison(settings, names_of(settings.players))
+    with busy(f"Loading {settings.players}"):
+        comparison = Comparison(settings, names_of(settings.players))
     allow = to_allow([comparison.game.name], names_of(settings.players))
     with executor_if_chosen(executor, jobs, address, schedule=settings.schedule) as chosen:
         folder = folder or RunFolder.create(out_dir, "run", asdict(settings))

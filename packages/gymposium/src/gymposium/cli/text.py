@@ -39,6 +39,17 @@ def displaying(console: Console) -> Iterator[None]:
         _displaying.remove(console)
 
 
+@contextmanager
+def busy(message: str) -> Iterator[None]:
+    """Context in which a terminal shows what is being done, without a measure of how far it is."""
+    console = err()
+    if not console.is_terminal or _displaying:
+        yield
+        return
+    with displaying(console), console.status(Text(visible(message))):
+        yield
+
+
 def complain(message: str) -> None:
     """Prints an error on one line, which can be copied."""
     err().print(Text.assemble(("error: ", "bold red"), visible(message)), soft_wrap=True)
