@@ -38,7 +38,7 @@ MetricsOption = Annotated[
 NOTHING_LEARNED = 3
 """Exit status of a run that is complete and learned nothing."""
 WIDTH = 120
-"""Width of the table of results in columns; a narrower terminal wraps its lines."""
+"""Width of the table of results in columns. A narrower terminal shows it without intervals."""
 
 
 def option_name(path: tuple[str, ...]) -> str:
@@ -106,15 +106,22 @@ def _show_results(run: RunDirectory) -> None:
     table = Table(*(["game"] if several else []), *headings, box=None)
     for column in table.columns:
         column.no_wrap = True
-    for line in lines(as_data(config), results):
-        draw, loss = (cell.partition(" ")[0] for cell in (line.draw, line.loss))  # all intervals are in the report
-        cells = (f"{line.opponent} ({line.matches})", line.win, draw, loss, line.mean_return, line.failed)
-        table.add_row(*([line.game] if several else []), line.player, *cells)
     console = out()
+    narrow = console.is_terminal and console.width < WIDTH
+    for line in lines(as_data(config), results):
+        draw, loss = map(_value, (line.draw, line.loss))  # all intervals are in the report
+        win, mean = map(_value, (line.win, line.mean_return)) if narrow else (line.win, line.mean_return)
+        cells = (f"{line.opponent} ({line.matches})", win, draw, loss, mean, line.failed)
+        table.add_row(*([line.game] if several else []), line.player, *cells)
     console.width = max(console.width, WIDTH)
     console.print(table)
     console.print("CPU time: " + ", ".join(f"{name} {seconds:.0f} s" for name, seconds in spent(results).items()))
     console.print(f"Report: {run.report}")
+
+
+def _value(cell: str) -> str:
+    """An estimate without its interval."""
+    return cell.partition(" ")[0]
 
 
 def show_plan(config: TrainConfig, *, memory: bool = False, as_json: bool) -> None:

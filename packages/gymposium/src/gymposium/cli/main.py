@@ -19,11 +19,13 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from gymposium.allowed import allow
+from gymposium.cli.defaults import defaults_of
 from gymposium.cli.text import complain, note
 from gymposium.cli.usage import usage_errors
 from gymposium.errors import BadOption, GymposiumError, UnknownName
 from gymposium.plugins.first_party import FIRST_PARTY, check_first_party
 from gymposium.plugins.host import host, is_loaded, without_plugins
+from gymposium.user_file import user_file
 
 
 class Verbs(TyperGroup):
@@ -50,7 +52,9 @@ class Verbs(TyperGroup):
                 from gymposium.envs.registration import register_envs  # imports Gymnasium and PettingZoo
 
                 register_envs()
-            return verb, _command(host().implementation(spec), verb), rest
+            made = _command(host().implementation(spec), verb)
+            ctx.default_map = {verb: defaults_of(verb, made, user_file(), host().commands)}
+            return verb, made, rest
         check_first_party("command", verb)
         raise UnknownName("command", verb, {*host().commands, *FIRST_PARTY["command"]})
 
