@@ -53,7 +53,11 @@ def command(
     backend: BackendOption = None,
     base_url: BaseUrlOption = None,
     seed: Annotated[int | None, typer.Option(help="Seed of all random numbers; 0 by default.")] = None,
-    steps: Annotated[int | None, typer.Option(help="Steps of reinforcement learning.")] = None,
+    budget: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="CPU seconds of cold start and training together; 300 by default."),
+    ] = None,
+    steps: Annotated[int | None, typer.Option(help="Steps of reinforcement learning, instead of a --budget.")] = None,
     control: Annotated[
         bool, typer.Option("--control", help="Also spend the same CPU time on more SFT, to compare.")
     ] = False,
@@ -128,6 +132,7 @@ def command(
         ("backend", "kind"): backend,
         ("backend", "base_url"): base_url,
         ("seed",): seed,
+        ("budget",): budget,
         ("steps",): steps,
         ("control",): control or None,
     }

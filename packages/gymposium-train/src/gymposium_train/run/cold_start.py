@@ -105,13 +105,18 @@ def lessons(run: UnderWay, file: str, tag: str, progress: Callable[[], object] =
                 each=each,
                 context=config.prompting.context,
                 keep=settings.kept,
-                games=None if settings.games is None else settings.games // games + (number < settings.games % games),
+                matches=_share(settings.matches, number, games),
             )
             for number, game in enumerate(run.games)
         ]
         wanted = math.ceil(LOT_STEPS * settings.batch / PASSES / games)
         while True:
             yield [play.lot(wanted) for play in plays]
+
+
+def _share(matches: int | None, number: int, games: int) -> int | None:
+    """The matches of the game of this number, of those that all games share evenly."""
+    return None if matches is None else matches // games + (number < matches % games)
 
 
 def as_tokens(run: UnderWay, lots: Iterable[Lots], model: LearningModel) -> Iterator[tuple[Lots, list[Lessons]]]:

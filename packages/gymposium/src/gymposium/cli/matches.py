@@ -31,6 +31,9 @@ PolicyOption = Annotated[
         metavar="POLICY", help="Policy for replies that are not legal moves: forfeit, random, retry(n) or penalty(x,k)."
     ),
 ]
+ShowOption = Annotated[
+    int, typer.Option("--show", metavar="N", min=0, help="The number of decisions to show: those that cost most.")
+]
 ScheduleOption = Annotated[
     str,
     typer.Option(
