@@ -117,8 +117,9 @@ class _Progress(BaseCallback):
 def train(settings: Settings, out: Path, each: Callable[[int, float], object] = lambda decisions, mean: None) -> int:
     """Train a policy and save it to `out`, in the format of stable-baselines3 and with a note of the game.
 
-    Returns the decisions played. `each` is called every 256 decisions with the decisions so far and the mean return of the
-    last hundred matches. Ctrl-C ends the training early: the policy is saved, and `KeyboardInterrupt` is raised again."""
+    Returns the decisions played. `each` is called every 256 decisions with the decisions so far and the mean return of
+    the last hundred matches. Ctrl-C ends the training early: the policy is saved, and `KeyboardInterrupt` is raised
+    again."""
     game = settings.check()
     env = TextGameEnv(
         game,
