@@ -200,7 +200,7 @@ def play(
     schedule: str = "rounds",
     out: str | Path | None = None,
 ) -> MatchesPlayed:
-    """Play `n` matches between players, one for each seat, and return their scores and records.
+    """Play `n` matches between players, one for each seat, and return their scores and records::
 
         gymposium.play("kuhn_poker", ["mcts-100", "random"], n=100)
 
