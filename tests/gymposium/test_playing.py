@@ -50,6 +50,8 @@ def test_each_player_has_its_score_over_all_seats() -> None:
     played = play("tic_tac_toe", ["mcts-20", FirstMove()], n=10)
     better, worse = played.scores
     assert better.matches == worse.matches == 10
+    won = [record.results[record.players.index("mcts-20")] == "win" for record in played.records]
+    assert better.results["win"] == sum(won) > 0
     assert better.result_rate("win").value == worse.result_rate("loss").value
     assert better.mean_return().value == -worse.mean_return().value > 0
     assert [record.players for record in played.records[:2]] == [["mcts-20", "first-move"], ["first-move", "mcts-20"]]

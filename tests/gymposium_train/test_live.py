@@ -60,6 +60,7 @@ def test_the_picture_is_no_wider_than_the_terminal() -> None:
     assert len(lines) == 2
     assert all(len(line) <= 80 for line in lines)
     assert "█  reward" in lines[1]
+    assert lines[1].endswith("failed 12.5%")
 
 
 def test_a_phase_that_is_done_leaves_its_sparkline(console: Console) -> None:
