@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyspiel
 
 from gymposium.games.openspiel.boards import action_names
+from gymposium.games.pictures import Picture, hexes
 
 _OFF_BOARD = "unknown"
 """The engine's name of an action that has no cell on the board (havannah.cc, y.cc)."""
@@ -47,6 +48,20 @@ class Hexagons:
 
     def compact(self, state: pyspiel.State, seat: int) -> str:
         return "".join([f"{label}{cells}\n" for label, cells in zip(self._labels, self._cells(state, seat))])
+
+    def picture(self, state: pyspiel.State, seat: int, last: str) -> Picture:
+        """Return a picture of the board. `last` is the last move."""
+        cells = self._cells(state, seat)
+        left = min(stones.start for stones in self._stones)
+        board = hexes(
+            cells,
+            {"x": "one", "o": "two"},
+            starts=[(stones.start - left) / 2 for stones in self._stones],
+            names=self.rows,
+            last=last,
+            won=state.is_terminal() and any(state.returns()),
+        )
+        return Picture.of(board, told=f"The board, row by row from the top: {' '.join(cells)}")
 
     def _cells(self, state: pyspiel.State, seat: int) -> list[str]:
         board: str = state.observation_string(seat).replace("O", "x").replace("@", "o")
