@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from gymposium.games.lines.tic_tac_toe import TicTacToe
+from gymposium.games.pictures import Picture
 from gymposium.records import Record, verify_file
 
 if TYPE_CHECKING:
@@ -150,7 +151,7 @@ def test_hostile_text_is_shown_and_does_nothing(
     assert all("400" in said for said in look.troubles)
     look.troubles.clear()
     markup = "<script>parent.hacked=3</script><p>shown</p>"
-    monkeypatch.setattr(TicTacToe, "render_html", lambda self, state, seat: markup)
+    monkeypatch.setattr(TicTacToe, "picture", lambda self, state, seat, events: Picture(markup, 1, 1))
     begin(page, opponent="random", seat="0")
     page.frame_locator("iframe.picture").locator("p").wait_for()
     assert page.evaluate("window.hacked") is None

@@ -151,14 +151,16 @@ class GinRummy:
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         known = compact_facts(self, state, seat)
         pile, theirs = known["pile"].split(), known["theirs"].split()
+        upcard, _, stock = known["upcard"].partition(" stock ")
+        upcard = upcard.removesuffix("none")
         laid = [f"{key} {known[key]}." for key in ("you", "they") if key in known]
         return Picture.of(
-            hand([known["upcard"], "?"], "Upcard and stock", names=["upcard", "stock"]),
+            hand([upcard, "?"], "Upcard and stock", names=["upcard" if upcard else "", "stock"], notes=["", stock]),
             hand(known["hand"].split(), "Your hand"),
             hand(pile[-8:], "Discard pile, the newest last", names=[""] * 8),
             *([hand(theirs, "Known in your opponent's hand", names=[""] * len(theirs))] if theirs else []),
             note("\n".join([f"Deadwood {known['deadwood'].replace(' knock', ', to knock at most')}.", *laid])),
-            told=f"Your hand: {known['hand'] or 'empty'}; the upcard: {known['upcard'] or 'none'}",
+            told=f"Your hand: {known['hand'] or 'empty'}; the upcard: {upcard or 'none'}",
         )
 
     def _deadwood(self, state: pyspiel.State, seat: int) -> int:

@@ -171,8 +171,10 @@ class Backgammon:
         points = [(str(point), *(one[0] if one else ("one", 0))) for point, one in enumerate(held, start=1)]
         bar = [(colours[who], at(who, _BAR)) for who in sides]
         off = [(colours[who], int(view[4 + who])) for who in sides]
-        moved = [move for by, move in events[-4:] if by == seat]
-        board = stacks(points[12:], points[11::-1], bar, off, last="".join(moved[-1:]))
+        by, last = next(((by, move) for by, move in reversed(events) if by >= 0), (seat, ""))
+        if by != seat:  # points are counted from this seat's side
+            last = re.sub(r"\d+", lambda point: str(_POINTS + 1 - int(point[0])), last)
+        board = stacks(points[12:], points[11::-1], bar, off, last=last)
         faces = view[2] + view[3] if state.current_player() >= 0 else ""
         told = ", ".join([f"{name}: {count} of {colour}" for name, colour, count in points if count])
         return Picture.of(board, dice(faces, "Dice"), told=f"Checkers on the points: {told}")
