@@ -556,6 +556,7 @@ plant(
     bent("tic_tac_toe", fork=shares_events),
     "a match changes if its fork is played on: events",
     "any_order_of_calls_is_fine",
+    "pictures_show_nothing_hidden",
 )
 plant(
     "later_chance_is_fresh",

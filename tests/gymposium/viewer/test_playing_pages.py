@@ -124,7 +124,7 @@ def test_no_answer_of_the_server_holds_the_other_card(serve: Any, look: Any, tmp
 
     page.on("response", keep)
     begin(page, seat="1", opponent="random")
-    mine = re.search(r"Your card: ([JQK])", page.locator(".position").inner_text())
+    mine = re.search(r"Your card: ([JQK])", page.locator(".position").text_content() or "")
     page.wait_for_load_state("networkidle")
     before = [(url, body) for url, body in bodies if "/play/" in url]
     play_on(page)

@@ -34,7 +34,7 @@ class _View(NamedTuple):
 
 _DRAWN = {
     **{str(size): tile(str(size), "dark") for size in range(1, 10)},
-    "*": disc("one"),
+    "*": disc("one", radius=0.16),
     "#": tile("#", "two", "square"),
     "X": tile("X", "two", "square"),
 }

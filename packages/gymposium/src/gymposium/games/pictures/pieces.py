@@ -17,10 +17,11 @@ def ring() -> str:
     return '<circle cx=".5" cy=".5" r=".27" fill="none" stroke="var(--two)" stroke-width=".12"/>'
 
 
-def disc(colour: str, label: str = "") -> str:
+def disc(colour: str, label: str = "", radius: float = 0.38) -> str:
     """Return the drawing of a disc in one of the picture's colours (one, two, three, white or black), with a short
     label."""
-    drawn = f'<circle cx=".5" cy=".5" r=".38" fill="var(--{colour})" stroke="var(--edge)" stroke-width=".035"/>'
+    shape = f'cx=".5" cy=".5" r="{number(radius)}"'
+    drawn = f'<circle {shape} fill="var(--{colour})" stroke="var(--edge)" stroke-width=".035"/>'
     ink = "var(--black)" if colour == "white" else "var(--square)" if colour != "black" else "var(--white)"
     if not label:
         return drawn

@@ -11,6 +11,7 @@ import secrets
 import time
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
+from urllib.parse import urlencode
 
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -112,7 +113,8 @@ class Playing:
             costs=COSTS,
             cost=form.text("on_illegal"),
             players=games.opponents(),
-            suggestions=games.suggestions(),
+            offers=games.offers(spec),
+            without=_without_opponent(form),
             problem=problem,
             token=self._token,
         )
@@ -206,6 +208,11 @@ class Playing:
 def make(viewer: Viewer) -> Playing:
     """The part of the viewer in which people play."""
     return Playing(viewer)
+
+
+def _without_opponent(form: Form) -> str:
+    """The query string of a form without its opponents."""
+    return urlencode([(name, value) for name, value in form.fields if name not in ("opponent", "token")])
 
 
 def _numbered(legal: Sequence[str]) -> bool:

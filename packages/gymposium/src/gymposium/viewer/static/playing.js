@@ -17,6 +17,17 @@
     filter();
   }
 
+  /* the form of a new match: a click on an offered opponent writes its name into the field that was used last */
+  const fields = [...document.querySelectorAll("input[name=opponent]")];
+  let used = fields[0];
+  for (const field of fields) field.addEventListener("focus", () => (used = field));
+  for (const link of document.querySelectorAll("a[data-opponent]")) {
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      used.value = link.dataset.opponent;
+    });
+  }
+
   /* while opponents are asked: reloads the page when they have answered */
   const wait = document.querySelector("[data-wait]");
   if (wait) {
