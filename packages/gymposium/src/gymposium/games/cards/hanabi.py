@@ -20,6 +20,8 @@ from gymposium.games.protocol import Event, Style
 from gymposium.plugins.specs import GameSpec
 
 _TRIES = 10_000
+_KNOWN = re.compile(r"([A-Z]+)(\d+)")
+"""Colours and numbers that a card may have: `RYG123`."""
 _VIEW = re.compile(
     r"Life tokens: (\d+)\nInfo tokens: (\d+)\nFireworks: (.*) \nHands:\n((?:.*\n)*)Deck size: (\d+)\nDiscards:(.*)"
 )
@@ -129,7 +131,7 @@ class Hanabi:
         for owner in range(self.deck.players):
             cards = known[f"P{owner}"].split()
             shown = ["?" if owner == seat else card[:2] for card in cards]
-            told = [card.rpartition(":")[2] for card in cards]
+            told = [_KNOWN.sub(r"\1\n\2", card.rpartition(":")[2]) for card in cards]
             title = (
                 "Your hand, and what you know of it" if owner == seat else f"P{owner}'s hand, and what P{owner} knows"
             )

@@ -72,7 +72,8 @@ class Pig:
         view = _VIEW.match(state.observation_string(seat))
         assert view is not None, "the engine's view of pig has changed"
         mine, theirs, total = int(view[1 + seat]), int(view[2 - seat]), int(view[3])
-        rolls = [move.removeprefix("Roll ") for _, move in events if move.startswith("Roll ")]
+        # after a turn without points a seat cannot tell a roll of 1 from a stop
+        rolls = [] if not total else [move.removeprefix("Roll ") for _, move in events if move.startswith("Roll ")]
         rows = [("You", mine, "one"), ("Opponent", theirs, "two"), ("This turn", total, "three")]
         told = f"Scores: you {mine}, your opponent {theirs}; the turn total is {total}"
         return Picture.of(track(rows, self.winscore), dice(rolls[-1:] or ["–"], "Last roll"), told=told)

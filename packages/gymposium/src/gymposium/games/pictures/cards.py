@@ -34,10 +34,10 @@ def hand(
     """Return a row of cards under a title, in several lines if there are many.
 
     A card is a rank and a suit (`Ah`, `Tc`), `?` for one that is face down, or any short text. Its place is called as
-    the card, or as `names` says; an empty name is no place. Cards in `last` are marked. `notes` has a line of text
-    below each card."""
+    the card, or as `names` says; an empty name is no place. Cards in `last` are marked. `notes` has text below
+    each card, in one or more lines."""
     a_row = int((WIDTH + _GAP) // (wide + _GAP))
-    head, foot = _HEAD * bool(title), 16.0 * bool(notes)
+    head, foot = _HEAD * bool(title), 4 + 13.0 * max([note.count("\n") + 1 for note in notes]) if notes else 0.0
     svg = [text(0, 8, title, 13, anchor="start")] if title else []
     found = []
     called = cards if names is None else names
@@ -45,14 +45,15 @@ def hand(
         x, y = number_ % a_row * (wide + _GAP) + 1, head + 1 + number_ // a_row * (_HIGH + foot + _GAP)
         svg.append(f'<g transform="translate({number(x)} {number(y)})">{_card(card, card in last, wide)}</g>')
         if notes:
-            svg.append(text(x + wide / 2, y + _HIGH + 9, notes[number_], 11))
+            lines = enumerate(notes[number_].split("\n"))
+            svg += [text(x + wide / 2, y + _HIGH + 9 + 13 * row, line, 11) for row, line in lines]
         if called[number_] and called[number_] != "?":
             found.append(Place(called[number_], x, y, wide, _HIGH))
-    lines = max(1, -(-len(cards) // a_row))
+    deep = max(1, -(-len(cards) // a_row))
     if not cards:
         svg.append(box(1, head + 1, wide, _HIGH, "square"))
         svg.append(text(1 + wide / 2, head + 1 + _HIGH / 2, "–", 14))
-    return Part("".join(svg), head + 2 + lines * (_HIGH + foot + _GAP) - _GAP, tuple(found))
+    return Part("".join(svg), head + 2 + deep * (_HIGH + foot + _GAP) - _GAP, tuple(found))
 
 
 def piles(columns: Sequence[Sequence[str]], *, most: int = 7, empty: str = "") -> Part:

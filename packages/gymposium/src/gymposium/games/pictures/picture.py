@@ -23,7 +23,7 @@ svg { --square: #f6f3ec; --dark: #ded5c4; --line: #766d5e; --name: #57514a; --in
   font-family: system-ui, "DejaVu Sans", sans-serif }
 @media (prefers-color-scheme: dark) {
   svg { --square: #33363f; --dark: #24272f; --line: #8d92a2; --name: #b9bcc6; --ink: #ececef; --one: #8fb0ff;
-    --two: #ffa268; --three: #6fd3a8; --white: #f2f2f2; --black: #0c0c0f; --edge: #a2a6b3; --mark: #5c4a12;
+    --two: #ffa268; --three: #6fd3a8; --white: #f2f2f2; --black: #0c0c0f; --edge: #a2a6b3; --mark: #4a3b0e;
     --mark-line: #d9b24a; --won: #7ee2a0; --card: #17181c; --red: #ff9d94; --back: #34406a; --back-ink: #fff }
 }
 </style>"""
