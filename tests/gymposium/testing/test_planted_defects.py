@@ -21,7 +21,7 @@ import pytest
 from gymposium import GameSpec, load_game
 from gymposium.errors import BadRecord, IllegalMove
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch
-from gymposium.games.pictures import Picture, Place
+from gymposium.games.pictures import Picture, PicturePlace
 from gymposium.games.protocol import CHANCE, Event, Observation
 from gymposium.plugins.host import Host, host
 from gymposium.streams import stream
@@ -343,7 +343,7 @@ plant(
 def naming(self: Any, seat: int) -> Picture:
     """A picture whose places tell the other's card."""
     picture: Picture = self.inner.picture(seat)
-    return replace(picture, places=(Place(self.events[1 - seat].move, 0, 0, 9, 9),))
+    return replace(picture, places=(PicturePlace(self.events[1 - seat].move, 0, 0, 9, 9),))
 
 
 plant(
@@ -361,7 +361,7 @@ for what, picture, told in (
     ("a picture that loads", Picture("<img src='http://a.example/b'>", 10, 10), "it has \"src='http:"),
     ("a picture that is cut off", Picture("<svg aria-label='a'><g></svg>", 10, 10), "not well-formed"),
     ("a picture without words", Picture("<svg></svg>", 10, 10), "no aria-label"),
-    ("a place beside the picture", Picture("", 10, 10, (Place("a1", 9, 9, 2, 2),)), "does not lie within it"),
+    ("a place beside the picture", Picture("", 10, 10, (PicturePlace("a1", 9, 9, 2, 2),)), "does not lie within it"),
 ):
     plant("pictures_are_whole", what, bent("tic_tac_toe", picture=lambda self, seat, shown=picture: shown), told)
 

@@ -14,7 +14,7 @@ from gymposium.errors import BadParameter
 from gymposium.games.hidden_boards.battleship_fleets import Lie, Shot, draw_fleet
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
 from gymposium.games.openspiel.boards import legal_line
-from gymposium.games.pictures import Part, Picture, disc, grid, note, tile
+from gymposium.games.pictures import Picture, PicturePart, disc, grid, note, tile
 from gymposium.games.protocol import Event, Style
 from gymposium.plugins.specs import GameSpec
 
@@ -175,7 +175,7 @@ class Battleship:
         placing = len(view.ships) < len(self.sizes)
         columns = [str(column) for column in range(1, width + 1)]
 
-        def board(squares: str, named: Sequence[Sequence[str]], last: Sequence[int]) -> Part:
+        def board(squares: str, named: Sequence[Sequence[str]], last: Sequence[int]) -> PicturePart:
             rows = [squares[start : start + width] for start in starts]
             marked = [(square % width, square // width) for square in last]
             return grid(

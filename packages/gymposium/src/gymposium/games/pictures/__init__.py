@@ -8,15 +8,15 @@ or dark scheme of the browser.
 from gymposium.games.pictures.boards import edges, grid, line_of, points, walled
 from gymposium.games.pictures.cards import dice, hand, piles
 from gymposium.games.pictures.hexagons import hexes
-from gymposium.games.pictures.picture import Part, Picture, Place, last_turn, places_of
+from gymposium.games.pictures.picture import Picture, PicturePart, PicturePlace, last_turn, places_of
 from gymposium.games.pictures.pieces import cross, disc, glyph, ring, tile
 from gymposium.games.pictures.rows import pits, stacks
 from gymposium.games.pictures.tables import code, note, table, track
 
 __all__ = [
-    "Part",
     "Picture",
-    "Place",
+    "PicturePart",
+    "PicturePlace",
     "code",
     "cross",
     "dice",

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import product
 
-from gymposium.games.pictures.picture import WIDTH, Part, Place, box, number, places_of, text, use
+from gymposium.games.pictures.picture import WIDTH, PicturePart, PicturePlace, box, number, places_of, text, use
 
 _EDGE = 18.0
 """Width of the margin for names of rows and columns."""
@@ -25,7 +25,7 @@ def grid(
     won: Iterable[Sequence[tuple[int, int]]] = (),
     blocks: int = 0,
     most: float = WIDTH,
-) -> Part:
+) -> PicturePart:
     """Return a board of squares, top row first.
 
     `pieces` maps the content of a square to its drawing in a square of size 1; other squares are empty. The places are
@@ -54,7 +54,7 @@ def grid(
     ]
     svg = f'<g transform="translate({number(x0)} {number(y0)}) scale({number(scale)})">{"".join(inside)}</g>'
     below = _EDGE * bool(column_names)
-    return Part(svg, height * scale + below + 2, found, frozenset(piece for piece, _, _ in standing))
+    return PicturePart(svg, height * scale + below + 2, found, frozenset(piece for piece, _, _ in standing))
 
 
 @lru_cache(maxsize=256)
@@ -67,7 +67,7 @@ def _frame(
     checkered: bool,
     crossings: bool,
     most: float,
-) -> tuple[float, float, float, str, tuple[Place, ...]]:
+) -> tuple[float, float, float, str, tuple[PicturePlace, ...]]:
     """Return the size of a square, the top left corner of the board, the empty board, and its places."""
     left, below = _EDGE * bool(row_names), _EDGE * bool(column_names)
     scale = round(min((most - left - 2) / width, (most - below - 2) / height), 2)
@@ -91,7 +91,7 @@ def _frame(
         named = row_names and column_names
         names = tuple([tuple([f"{column}{row}" for column in column_names]) for row in row_names]) if named else ()
     found = [
-        Place(name, x0 + x * scale, y0 + y * scale, scale, scale)
+        PicturePlace(name, x0 + x * scale, y0 + y * scale, scale, scale)
         for y, row in enumerate(names)
         for x, name in enumerate(row)
         if name
@@ -144,7 +144,7 @@ def points(
     won: Sequence[str] = (),
     size: float = 34.0,
     told: bool = True,
-) -> Part:
+) -> PicturePart:
     """Return a board of points that lines join.
 
     `at` has each point's column and row from the top left, `lines` the pairs of points that are joined, and `pieces`
@@ -173,8 +173,8 @@ def points(
         if told:
             svg.append(text(x + 10, y + 10, name, 11))
     svg.append(_won([middles[name] for name in won], 5))
-    found = [Place(name, x - size / 2, y - size / 2, size, size) for name, (x, y) in middles.items()]
-    return Part("".join(svg), highest * step + size + 4, tuple(found), frozenset(pieces.values()))
+    found = [PicturePlace(name, x - size / 2, y - size / 2, size, size) for name, (x, y) in middles.items()]
+    return PicturePart("".join(svg), highest * step + size + 4, tuple(found), frozenset(pieces.values()))
 
 
 def _pair(point: tuple[float, float]) -> str:
@@ -189,14 +189,14 @@ def _won(line: Sequence[tuple[float, float]], thick: float) -> str:
     return f'<path d="M{path}" fill="none" stroke="var(--won)" stroke-width="{thick}" stroke-linecap="round"/>'
 
 
-def walled(board: Part, walls: Collection[str], size: int, *, last: str = "") -> Part:
+def walled(board: PicturePart, walls: Collection[str], size: int, *, last: str = "") -> PicturePart:
     """Return a board from `grid`, whose places are called by letters and numbers from the bottom, with walls.
 
     A wall is as long as two squares: `a1h` lies above a1 and b1, `a1v` to the right of a1 and a2. All walls are places.
     The wall `last` is marked."""
     squares = {place.name: place for place in board.places}
     svg: list[str] = []
-    found: list[Place] = []
+    found: list[PicturePlace] = []
     for place in board.places:
         column, row, side = ord(place.name[0]) - ord("a"), int(place.name[1:]), place.width
         if column == size - 1 or row == size:
@@ -212,8 +212,8 @@ def walled(board: Part, walls: Collection[str], size: int, *, last: str = "") ->
                 svg.append(box(*shape, fill, fill))
             # the first half of a wall is its place, so that neighbouring walls do not cover each other
             half = (x + 3, y - thin, side - 6, 2 * thin) if across else (x - thin, y + side + 3, 2 * thin, side - 6)
-            found.append(Place(name, *half))
-    return Part(board.svg + "".join(svg), board.height, (*board.places, *found), board.drawings)
+            found.append(PicturePlace(name, *half))
+    return PicturePart(board.svg + "".join(svg), board.height, (*board.places, *found), board.drawings)
 
 
 def edges(
@@ -223,7 +223,7 @@ def edges(
     *,
     names: Collection[str],
     last: str = "",
-) -> Part:
+) -> PicturePart:
     """Return a board of dots with lines between them, as in dots and boxes.
 
     A line is called by the dots that it joins: `a1b1`, from a1 at the top left. `names` has all lines, which are the
@@ -234,7 +234,7 @@ def edges(
     x0, y0 = (WIDTH - width * step) / 2 + 8, 24.0
     new = set(places_of(last, names)) | set(last.split())
     svg: list[str] = []
-    found: list[Place] = []
+    found: list[PicturePlace] = []
     standing = [(owners[who], x, y) for y, row in enumerate(boxes) for x, who in enumerate(row) if who in owners]
     svg += [use(piece, x0 + x * step, y0 + y * step, step) for piece, x, y in standing]
     for name in names:
@@ -252,7 +252,7 @@ def edges(
             if across
             else (x - near, y + near, 2 * near, step - 2 * near)
         )
-        found.append(Place(name, *place))
+        found.append(PicturePlace(name, *place))
     for x in range(width + 1):
         svg.append(text(x0 + x * step, 9, chr(ord("a") + x), 13))
         svg += [
@@ -260,4 +260,6 @@ def edges(
             for y in range(height + 1)
         ]
     svg += [text(x0 - 18, y0 + y * step, str(y + 1), 13) for y in range(height + 1)]
-    return Part("".join(svg), y0 + height * step + 10, tuple(found), frozenset(piece for piece, _, _ in standing))
+    return PicturePart(
+        "".join(svg), y0 + height * step + 10, tuple(found), frozenset(piece for piece, _, _ in standing)
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from functools import lru_cache
 
-from gymposium.games.pictures.picture import WIDTH, Part, Place, box, number, text
+from gymposium.games.pictures.picture import WIDTH, PicturePart, PicturePlace, box, number, text
 
 _SPADE = (
     "M.5 .08C.62 .3 .92 .42 .92 .66 .92 .86 .66 .9 .55 .74L.62 .95H.38L.45 .74C.34 .9 .08 .86 .08 .66 .08 .42 .38 .3 "
@@ -30,7 +30,7 @@ def hand(
     last: Collection[str] = (),
     notes: Sequence[str] = (),
     wide: float = _WIDE,
-) -> Part:
+) -> PicturePart:
     """Return a row of cards under a title, in several lines if there are many.
 
     A card is a rank and a suit (`Ah`, `Tc`), `?` for one that is face down, or any short text. Its place is called as
@@ -48,38 +48,38 @@ def hand(
             lines = enumerate(notes[number_].split("\n"))
             svg += [text(x + wide / 2, y + _HIGH + 9 + 13 * row, line, 11) for row, line in lines]
         if called[number_] and called[number_] != "?":
-            found.append(Place(called[number_], x, y, wide, _HIGH))
+            found.append(PicturePlace(called[number_], x, y, wide, _HIGH))
     deep = max(1, -(-len(cards) // a_row))
     if not cards:
         svg.append(box(1, head + 1, wide, _HIGH, "square"))
         svg.append(text(1 + wide / 2, head + 1 + _HIGH / 2, "–", 14))
-    return Part("".join(svg), head + 2 + deep * (_HIGH + foot + _GAP) - _GAP, tuple(found))
+    return PicturePart("".join(svg), head + 2 + deep * (_HIGH + foot + _GAP) - _GAP, tuple(found))
 
 
-def piles(columns: Sequence[Sequence[str]], *, most: int = 7, empty: str = "") -> Part:
+def piles(columns: Sequence[Sequence[str]], *, most: int = 7, empty: str = "") -> PicturePart:
     """Return columns of cards, each card on the one before, `?` for those that are face down.
 
     The cards that lie face up are places, and so is a free column if `empty` names it. There is room for `most`
     columns."""
     step = (WIDTH - 2) / most
     svg: list[str] = []
-    found: list[Place] = []
+    found: list[PicturePlace] = []
     lowest = 1.0
     for column in range(most):
         x = 1 + column * step
         cards = columns[column] if column < len(columns) else ()
         if not cards:
             svg.append(box(x, 1, _WIDE, _HIGH, "square"))
-            found += [Place(empty, x, 1, _WIDE, _HIGH)] if empty else []
+            found += [PicturePlace(empty, x, 1, _WIDE, _HIGH)] if empty else []
         y = 1.0
         for place, card in enumerate(cards):
             svg.append(f'<g transform="translate({number(x)} {number(y)})">{_card(card, False, _WIDE, True)}</g>')
             down = 9.0 if card == "?" else 22.0
             if card != "?":
-                found.append(Place(card, x, y, _WIDE, _HIGH if place == len(cards) - 1 else down))
+                found.append(PicturePlace(card, x, y, _WIDE, _HIGH if place == len(cards) - 1 else down))
             y += down
             lowest = max(lowest, y - down)
-    return Part("".join(svg), lowest + _HIGH + 1, tuple(found))
+    return PicturePart("".join(svg), lowest + _HIGH + 1, tuple(found))
 
 
 @lru_cache(maxsize=1024)
@@ -102,7 +102,7 @@ _PIPS = {1: "e", 2: "ai", 3: "aei", 4: "acgi", 5: "acegi", 6: "acdfgi"}
 _SIDE = 44.0
 
 
-def dice(faces: Sequence[str], title: str = "") -> Part:
+def dice(faces: Sequence[str], title: str = "") -> PicturePart:
     """Return dice that show these faces; `?` is a die that is hidden."""
     head = _HEAD * bool(title)
     svg = [text(0, 8, title, 13, anchor="start")] if title else []
@@ -119,4 +119,4 @@ def dice(faces: Sequence[str], title: str = "") -> Part:
             f'r="4" fill="var(--ink)"/>'
             for index in ["abcdefghi".index(pip) for pip in pips]
         ]
-    return Part("".join(svg), head + _SIDE + 2)
+    return PicturePart("".join(svg), head + _SIDE + 2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from gymposium.games.pictures.picture import WIDTH, Part, Place, number, places_of, text
+from gymposium.games.pictures.picture import WIDTH, PicturePart, PicturePlace, number, places_of, text
 
 
 def hexes(
@@ -17,7 +17,7 @@ def hexes(
     sides: Mapping[str, Sequence[str]] | None = None,
     won: bool = False,
     most: float = WIDTH,
-) -> Part:
+) -> PicturePart:
     """Return a board of hexagonal cells, row by row from the top.
 
     `stones` maps the content of a cell to the colour of its stone (`one`, `two`, `black`, `white`). A row begins
@@ -60,8 +60,8 @@ def hexes(
         svg += [
             text(*middles[name], name, size) for name in {row[0], row[-1]} if content[name] not in stones and size > 8
         ]
-    found = [Place(name, x - half, y - r * 0.75, across, r * 1.5) for name, (x, y) in middles.items()]
-    return Part("".join(svg), 2 * r + 2 + (len(rows) - 1) * down, tuple(found))
+    found = [PicturePlace(name, x - half, y - r * 0.75, across, r * 1.5) for name, (x, y) in middles.items()]
+    return PicturePart("".join(svg), 2 * r + 2 + (len(rows) - 1) * down, tuple(found))
 
 
 def _chain(

@@ -32,7 +32,7 @@ _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PicturePlace:
     """A rectangle of a picture that stands for a part of moves, such as a square or a card."""
 
     name: str
@@ -44,12 +44,12 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PicturePart:
     """A part of a picture, such as a board or a hand of cards."""
 
     svg: str
     height: float
-    places: tuple[Place, ...] = ()
+    places: tuple[PicturePlace, ...] = ()
     drawings: frozenset[str] = frozenset()
     """The drawings that `svg` uses by their ids (`use`)."""
 
@@ -63,14 +63,14 @@ class Picture:
     width: float
     height: float
     """Size of the frame, in any unit; the frame keeps this ratio."""
-    places: tuple[Place, ...] = ()
+    places: tuple[PicturePlace, ...] = ()
     """The places on it, in the unit of its size. Two places may have the same name."""
 
     @classmethod
-    def of(cls, *parts: Part, told: str) -> Picture:
+    def of(cls, *parts: PicturePart, told: str) -> Picture:
         """Return the picture with these parts below each other. `told` describes it for people who cannot see it."""
         inside: list[str] = []
-        places: list[Place] = []
+        places: list[PicturePlace] = []
         drawings: set[str] = set()
         y = 0.0
         for part in parts:

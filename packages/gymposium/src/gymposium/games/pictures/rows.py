@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gymposium.games.pictures.picture import WIDTH, Part, Place, box, number, places_of, text
+from gymposium.games.pictures.picture import WIDTH, PicturePart, PicturePlace, box, number, places_of, text
 
 
 def pits(
     upper: Sequence[tuple[str, int]], lower: Sequence[tuple[str, int]], stores: tuple[int, int], *, last: str = ""
-) -> Part:
+) -> PicturePart:
     """Return two rows of pits with their names and numbers of seeds, between the stores of the upper player on the
     left and the lower player on the right."""
     side = 42.0
@@ -30,8 +30,8 @@ def pits(
             )
             svg.append(text(x, y, str(seeds), 17, "ink"))
             svg.append(text(x, 14 if row == 0 else 127, name, 13))
-            found.append(Place(name, x - wide / 2, y - wide / 2, wide, wide))
-    return Part("".join(svg), 140, tuple(found))
+            found.append(PicturePlace(name, x - wide / 2, y - wide / 2, wide, wide))
+    return PicturePart("".join(svg), 140, tuple(found))
 
 
 def stacks(
@@ -41,7 +41,7 @@ def stacks(
     off: Sequence[tuple[str, int]],
     *,
     last: str = "",
-) -> Part:
+) -> PicturePart:
     """Return a board of two rows of points, as in backgammon, with a bar in the middle and the checkers borne off.
 
     A point is its name, the colour of its checkers and their number. `bar` and `off` have colours and numbers. Points,
@@ -51,7 +51,7 @@ def stacks(
     names = {name for name, _, _ in (*upper, *lower)} | {"bar", "off"}
     marked = set(places_of(last, names))
     svg = [box(1, 18, WIDTH - 2, 2 * high, "square")]
-    found: list[Place] = []
+    found: list[PicturePlace] = []
     for row, points in enumerate((upper, lower)):
         base, way = (19.0, 1) if row == 0 else (17 + 2 * high, -1)
         for place, (name, colour, count) in enumerate(points):
@@ -63,15 +63,15 @@ def stacks(
             )
             svg.append(text(x + step / 2, 9 if row == 0 else 2 * high + 27, name, 12))
             svg += _stack(x + step / 2, base, way, r, colour, count)
-            found.append(Place(name, x, 18 + row * high, step, high))
+            found.append(PicturePlace(name, x, 18 + row * high, step, high))
     for column, name, piles in ((half, "bar", bar), (len(lower) + 1, "off", off)):
         x = 1 + column * step
         svg.append(box(x, 18, step, 2 * high, "dark"))
         svg.append(text(x + step / 2, 9, name, 12))
         for way, (colour, count) in zip((-1, 1), piles):
             svg += _stack(x + step / 2, 18 + high + way * 40, way, r, colour, count)
-        found.append(Place(name, x, 18, step, 2 * high))
-    return Part("".join(svg), 2 * high + 36, tuple(found))
+        found.append(PicturePlace(name, x, 18, step, 2 * high))
+    return PicturePart("".join(svg), 2 * high + 36, tuple(found))
 
 
 def _stack(x: float, base: float, way: int, r: float, colour: str, count: int) -> list[str]:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from gymposium.games.pictures.picture import WIDTH, Part, Place, box, number, text, wrapped
+from gymposium.games.pictures.picture import WIDTH, PicturePart, PicturePlace, box, number, text, wrapped
 
 _LINE = 18.0
 _LETTER = 7.4
 """Width of a letter of size 13 that is never exceeded on average."""
 
 
-def note(words: str) -> Part:
+def note(words: str) -> PicturePart:
     """Return lines of text, wrapped to the width of the picture."""
     lines = wrapped(words, int(WIDTH / _LETTER))
     svg = [text(0, 9 + _LINE * row, line, 13, "ink", anchor="start") for row, line in enumerate(lines) if line]
-    return Part("".join(svg), _LINE * len(lines))
+    return PicturePart("".join(svg), _LINE * len(lines))
 
 
 def table(
@@ -26,7 +26,7 @@ def table(
     faded: Collection[str] = (),
     places: bool = False,
     widths: Sequence[float] = (),
-) -> Part:
+) -> PicturePart:
     """Return a table of short texts.
 
     Columns are as wide as `widths` says in relation to each other, or equally wide. Texts that do not fit are wrapped.
@@ -37,7 +37,7 @@ def table(
     sizes = [share / sum(shares) * (WIDTH - 2) for share in shares]
     marked = {last} if isinstance(last, str) else last
     svg: list[str] = []
-    found: list[Place] = []
+    found: list[PicturePlace] = []
     y = 1.0
     for row in [head, *rows] if head else rows:
         cells = [wrapped(cell, max(2, int((size - 8) / _LETTER))) for cell, size in zip(row, sizes)]
@@ -53,13 +53,13 @@ def table(
                 text(x + size / 2, y + 4 + _LINE * (number_ + 0.5), line, 13, ink) for number_, line in enumerate(lines)
             ]
             if places and row is not head and cell:
-                found.append(Place(cell, x, y, size, high))
+                found.append(PicturePlace(cell, x, y, size, high))
             x += size
         y += high
-    return Part("".join(svg), y + 1, tuple(found))
+    return PicturePart("".join(svg), y + 1, tuple(found))
 
 
-def track(scores: Sequence[tuple[str, float, str]], most: float) -> Part:
+def track(scores: Sequence[tuple[str, float, str]], most: float) -> PicturePart:
     """Return bars of scores from 0 to `most`. Each has a label, a value, and one of the picture's colours."""
     svg = []
     for row, (label, value, colour) in enumerate(scores):
@@ -69,10 +69,10 @@ def track(scores: Sequence[tuple[str, float, str]], most: float) -> Part:
         svg.append(box(1, y + 19, WIDTH - 2, 16, "square"))
         if full:
             svg.append(f'<rect x="1" y="{number(y + 20)}" width="{number(full)}" height="14" fill="var(--{colour})"/>')
-    return Part("".join(svg), 42.0 * len(scores))
+    return PicturePart("".join(svg), 42.0 * len(scores))
 
 
-def code(lines: Sequence[str], *, current: Collection[int] = (), most: int = 54) -> Part:
+def code(lines: Sequence[str], *, current: Collection[int] = (), most: int = 54) -> PicturePart:
     """Return a program with the numbers of its lines; the lines whose numbers are in `current` are marked.
 
     Lines of more than `most` characters are wrapped."""
@@ -90,4 +90,6 @@ def code(lines: Sequence[str], *, current: Collection[int] = (), most: int = 54)
                 svg.append(text(30, y + high / 2, piece.replace(" ", "\u00a0"), size, "ink", anchor="start"))
             y += high
     back = box(1, 1, WIDTH - 2, y + 4, "card")
-    return Part(f"{back}<g style=\"font-family:ui-monospace,'DejaVu Sans Mono',monospace\">{''.join(svg)}</g>", y + 6)
+    return PicturePart(
+        f"{back}<g style=\"font-family:ui-monospace,'DejaVu Sans Mono',monospace\">{''.join(svg)}</g>", y + 6
+    )

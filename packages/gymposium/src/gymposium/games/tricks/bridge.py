@@ -12,7 +12,7 @@ import pyspiel
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
 from gymposium.games.openspiel.wording import compact_facts
-from gymposium.games.pictures import Part, Picture, hand, note, table
+from gymposium.games.pictures import Picture, PicturePart, hand, note, table
 from gymposium.games.protocol import Event, Style
 from gymposium.games.tricks.bridge_history import CARDS, DEALT, MOVES, ORDERS, BridgeHistory, Contract, history_of
 from gymposium.games.tricks.deals import fill
@@ -194,7 +194,7 @@ def _next(past: BridgeHistory, contract: Contract, seat: int) -> str:
     return f"Now {names[player]} {'play' if player == seat else 'plays'} from {whose}."
 
 
-def _cards(cards: str, title: str) -> Part:
+def _cards(cards: str, title: str) -> PicturePart:
     """Return a hand in the engine's names: `SA HK`."""
     names = cards.split()
     return hand([card[1] + card[0].lower() for card in names], title, names=names)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from gymposium.games.pictures import Part, hand, note
+from gymposium.games.pictures import PicturePart, hand, note
 
 RANKS = "23456789TJQKA"
 SEATS = ("North", "East", "South", "West")
@@ -121,7 +121,7 @@ def short(tricks: Sequence[Trick]) -> str:
     return ", ".join([f"{SEATS[trick.seats[0]][0]} {' '.join(trick.cards)}" for trick in tricks]) or "none"
 
 
-def trick_parts(tricks: Sequence[Trick], seat: int, taken: str) -> list[Part]:
+def trick_parts(tricks: Sequence[Trick], seat: int, taken: str) -> list[PicturePart]:
     """Return the parts of a picture that show the last trick, as this seat calls the others, and the tricks taken."""
     if not tricks:
         return [note("No card is played yet.")]
