@@ -204,7 +204,7 @@ def walled(board: PicturePart, walls: Collection[str], size: int, *, last: str =
         for way in "hv":
             across = way == "h"
             x, y = (place.x, place.y) if across else (place.x + side, squares[f"{place.name[0]}{row + 1}"].y)
-            long, thin = 2 * side, side * 0.26
+            long, thin = 2 * side, min(side * 0.26, 11.0)
             name = place.name + way
             if name in walls:
                 fill = "mark-line" if name == last else "ink"
