@@ -69,7 +69,7 @@
       for (const rect of layer.children) {
         const place = Number(rect.dataset.place);
         rect.classList.toggle("chosen", chosen.includes(place));
-        rect.classList.toggle("next", next.has(place));
+        rect.classList.toggle("possible", next.has(place));
         rect.hidden = !next.has(place) && !chosen.includes(place) && !moves.some((move) => move[0] === place);
       }
       for (const button of buttons) button.hidden = chosen.length > 0 && !open.includes(Number(button.value));
