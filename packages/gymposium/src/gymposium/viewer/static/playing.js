@@ -75,6 +75,7 @@
       for (const button of buttons) button.hidden = chosen.length > 0 && !open.includes(Number(button.value));
     };
     const play = (index) => {
+      layer.remove(); // a second click sends nothing
       form.append(Object.assign(document.createElement("input"), { type: "hidden", name: "choice", value: index }));
       form.submit();
     };
