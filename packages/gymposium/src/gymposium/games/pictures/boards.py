@@ -39,10 +39,11 @@ def grid(
         width, height, tuple(row_names), tuple(column_names), names, checkered, crossings, most
     )
     thick = [f"M{x} 0V{height}M0 {x}H{width}" for x in range(blocks, width, blocks)] if blocks else []
-    marked = last
     if isinstance(last, str):
         squares = {one.name: (round((one.x - x0) / scale), round((one.y - y0) / scale)) for one in found}
         marked = [squares[name] for name in dict.fromkeys(places_of(last, squares))]
+    else:
+        marked = [*last]
     standing = [(pieces[what], x, y) for y, row in enumerate(rows) for x, what in enumerate(row) if what in pieces]
     inside = [
         frame,
