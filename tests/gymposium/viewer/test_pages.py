@@ -17,6 +17,7 @@ from playwright.sync_api import expect
 from gymposium.ending import Ending
 from gymposium.executors.local import LocalExecutor
 from gymposium.games.lines.tic_tac_toe import TicTacToe
+from gymposium.games.pictures import Picture
 from gymposium.records import Record
 from gymposium.review import review_path
 from gymposium.review.update import review_file
@@ -250,7 +251,7 @@ def test_a_hostile_picture_does_nothing(
         "</form><a href='javascript:parent.hacked=3' target=_top>go</a><p id=shown>shown</p>"
         f"<meta http-equiv=refresh content='0;url={host}'>"
     )
-    monkeypatch.setattr(TicTacToe, "render_html", lambda self, state, seat: markup)
+    monkeypatch.setattr(TicTacToe, "picture", lambda self, state, seat, events: Picture(markup, 1, 1))
     page = look.at(f"{serve(runs)}{TTT}/1.html#step-1")
     board = page.frame_locator("iframe.picture").first
     board.locator("#shown").wait_for()

@@ -16,8 +16,8 @@ import pyspiel
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, openspiel_game
 from gymposium.games.openspiel.boards import naming, to_move
-from gymposium.games.pictures import board, glyph
-from gymposium.games.protocol import Style
+from gymposium.games.pictures import Picture, glyph, grid, last_turn
+from gymposium.games.protocol import Event, Style
 from gymposium.plugins.specs import GameSpec
 
 _COLOURS = ("Black", "White")
@@ -132,17 +132,18 @@ class Chess:
             f"{since or 'none'}.\n"
         )
 
-    def render_html(self, state: pyspiel.State, seat: int) -> str:
+    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         fen: str = state.observation_string(seat)
         rows = fen.split()[0].translate(_EMPTY).split("/")
-        return board(
+        board = grid(
             rows,
             _PIECES,
             row_names="87654321",
             column_names="abcdefgh",
             checkered=True,
-            told=f"Board: {fen}",
+            last=last_turn(events),
         )
+        return Picture.of(board, told=f"The position as FEN: {fen}")
 
     def since(self, state: pyspiel.State) -> list[str]:
         """Return the moves since the last irreversible one, which comes first and shows whether there was an en

@@ -19,9 +19,9 @@ from gymposium.prompt import PROMPT_VERSION, prompt_for
 from gymposium.reading import reader
 from gymposium.records import Decision, Record, first_difference, walk
 from gymposium.records.replay import replayed_game, results_are_checked
+from gymposium.viewer.frames import frame_of
 from gymposium.viewer.replays.reasons import offered, why
 from gymposium.viewer.replays.tasks import ShownCall, ShownTask
-from gymposium.visible import visible
 from gymposium.worlds.transcript import Transcript
 
 
@@ -155,8 +155,9 @@ class Story:
     record: Record
     seats: list[Seat]
     steps: list[StoryStep]
-    pictures: list[str]
-    """The game's different pictures as HTML, to be shown only in a frame without any rights."""
+    pictures: list[tuple[str, float]]
+    """The game's different pictures: their HTML, to be shown only in a frame without any rights, and the height of that
+    frame in relation to its width."""
     verdict: list[str]
     """The ending in sentences."""
     decisive: int
@@ -189,7 +190,7 @@ def _build(record: Record, trouble: str = "") -> Story:
     """The story of a record. With `trouble` the match is not played again."""
     seats = [_seat(record, number) for number in range(len(record.players))]
     steps: list[StoryStep] = []
-    pictures: dict[str, int] = {}
+    pictures: dict[tuple[str, float], int] = {}
     difference, unchecked = "", False
     try:
         if not trouble:
@@ -266,11 +267,11 @@ class _Position:
     asked: dict[int, Observation]
 
 
-def _look(record: Record, pictures: dict[str, int], match: Match) -> _Position:
+def _look(record: Record, pictures: dict[tuple[str, float], int], match: Match) -> _Position:
     views = []
     for seat in range(match.game.seats):
-        html = match.render_html(seat) if isinstance(match, Draws) else None
-        picture = None if html is None else pictures.setdefault(visible(html), len(pictures))
+        drawn = match.picture(seat) if isinstance(match, Draws) else None
+        picture = None if drawn is None else pictures.setdefault(frame_of(drawn), len(pictures))
         views.append(SeatPicture(seat, match.observe(seat).text, picture))
     return _Position(views, {seat: match.observe(seat, record.prompts[seat]["style"]) for seat in match.to_move()})
 

@@ -38,7 +38,9 @@
     frame.className = "picture";
     frame.setAttribute("sandbox", "");
     frame.title = section.querySelector("h4").textContent;
-    frame.srcdoc = FRAME + drawn[section.id.slice(0, section.id.indexOf("step-"))][section.dataset.picture];
+    const [html, tall] = drawn[section.id.slice(0, section.id.indexOf("step-"))][section.dataset.picture];
+    frame.style.aspectRatio = String(1 / tall);
+    frame.srcdoc = FRAME + html;
     const words = document.createElement("details");
     words.className = "words";
     words.append(Object.assign(document.createElement("summary"), { textContent: "in words" }));
