@@ -166,8 +166,9 @@ def test_the_chain_that_won_is_marked() -> None:
     rows = ["x.", "xo"]
     names = [["a1", "b1"], ["a2", "b2"]]
     stones = {"x": "one", "o": "two"}
-    drawn = Picture.of(hexes(rows, stones, starts=[0, 0.5], names=names, last="a2", won=True), told="hex").html
-    assert drawn.count('stroke="var(--won)"') == 2
+    drawn = Picture.of(hexes(rows, stones, starts=[0, 0.5], names=names, last="a2", won=True), told="hex")
+    [chain] = [one.attrib["d"] for one in root_of(drawn).iter(f"{SVG}path") if one.get("stroke") == "var(--won)"]
+    assert chain.count("h0") == 2
 
 
 def test_lines_are_found_in_every_direction() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from gymposium.games.pictures import Picture, places_of
 from gymposium.visible import visible
 
-_FLAT, _TALL = 0.2, 3.0
+_FLAT, _TALL = 0.04, 6.0
 """Limits of a frame's height in relation to its width, as a plugin's picture may have any size."""
 
 

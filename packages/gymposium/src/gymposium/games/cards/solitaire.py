@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import pyspiel
@@ -112,9 +111,9 @@ class Solitaire:
         tops = [top if top[0] != "-" else "" for top in lines[1].split()[1:]]
         columns = [line.split()[1:] for line in lines if line.startswith("pile ")]
         built = hand(tops, "Foundations", names=["foundation"] * 4, notes=_SUIT_NAMES, wide=62)
-        back = [replace(place, name=top) for place, top in zip(built.places, tops) if top]
+        back = [place._replace(name=top) for place, top in zip(built.places, tops) if top]
         return Picture.of(
-            replace(built, places=(*built.places, *back)),
+            built._replace(places=(*built.places, *back)),
             hand(
                 [card.strip("[]") for card in waste],
                 "Waste; the marked cards can be taken",

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cache, lru_cache
 
 import pyspiel
@@ -110,12 +109,12 @@ class UltimateTicTacToe:
         last = [move for by, move in events if by >= 0 and "/" in move][-1:]
         drawn = grid(rows, _DRAWN, places=_PLACES, blocks=3, last="".join(last), won=won)
         whole = [
-            replace(place, name=f"board {place.name[0]}", width=3 * place.width, height=3 * place.height)
+            place._replace(name=f"board {place.name[0]}", width=3 * place.width, height=3 * place.height)
             for place in drawn.places
             if place.name.endswith("/1")
         ]
         turn = _turn(state.current_player(), seat, words[-1]).removeprefix(", to move").removeprefix(". ")
-        parts = [replace(drawn, places=(*whole, *drawn.places)), *([note(f"{turn}.".lstrip(". "))] if turn else [])]
+        parts = [drawn._replace(places=(*whole, *drawn.places)), *([note(f"{turn}.".lstrip(". "))] if turn else [])]
         return Picture.of(*parts, told=f"The nine boards, row by row from the top: {' '.join(rows)}")
 
 

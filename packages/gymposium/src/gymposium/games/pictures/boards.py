@@ -1,4 +1,4 @@
-"""Boards of squares, of hexagons, and of points that lines join, and the pieces on them."""
+"""Boards of squares, and of points that lines join."""
 
 from __future__ import annotations
 
@@ -39,7 +39,11 @@ def grid(
         width, height, tuple(row_names), tuple(column_names), names, checkered, crossings, most
     )
     thick = [f"M{x} 0V{height}M0 {x}H{width}" for x in range(blocks, width, blocks)] if blocks else []
-    marked = last if not isinstance(last, str) else _named(last, width, height, row_names, column_names, places)
+    if isinstance(last, str):
+        squares = {one.name: (round((one.x - x0) / scale), round((one.y - y0) / scale)) for one in found}
+        marked = [squares[name] for name in dict.fromkeys(places_of(last, squares))]
+    else:
+        marked = [*last]
     standing = [(pieces[what], x, y) for y, row in enumerate(rows) for x, what in enumerate(row) if what in pieces]
     inside = [
         frame,
@@ -97,22 +101,6 @@ def _frame(
         if name
     ]
     return scale, x0, y0, "".join(svg), tuple(found)
-
-
-def _named(
-    move: str,
-    width: int,
-    height: int,
-    row_names: Sequence[str],
-    column_names: Sequence[str],
-    places: Sequence[Sequence[str]] | None,
-) -> list[tuple[int, int]]:
-    """Return the squares that a move names, as (column, row) from the top left."""
-    squares = {
-        f"{column_names[x]}{row_names[y]}" if places is None else places[y][x]: (x, y)
-        for y, x in product(range(height), range(width))
-    }
-    return [squares[name] for name in dict.fromkeys(places_of(move, squares))]
 
 
 def line_of(rows: Sequence[Sequence[str]], length: int, *, empty: str = ".") -> list[tuple[int, int]]:
@@ -204,7 +192,7 @@ def walled(board: PicturePart, walls: Collection[str], size: int, *, last: str =
         for way in "hv":
             across = way == "h"
             x, y = (place.x, place.y) if across else (place.x + side, squares[f"{place.name[0]}{row + 1}"].y)
-            long, thin = 2 * side, side * 0.26
+            long, thin = 2 * side, min(side * 0.26, 11.0)
             name = place.name + way
             if name in walls:
                 fill = "mark-line" if name == last else "ink"

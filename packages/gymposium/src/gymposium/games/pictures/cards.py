@@ -41,14 +41,14 @@ def hand(
     svg = [text(0, 8, title, 13, anchor="start")] if title else []
     found = []
     called = cards if names is None else names
-    for number_, card in enumerate(cards):
-        x, y = number_ % a_row * (wide + _GAP) + 1, head + 1 + number_ // a_row * (_HIGH + foot + _GAP)
+    for index, card in enumerate(cards):
+        x, y = index % a_row * (wide + _GAP) + 1, head + 1 + index // a_row * (_HIGH + foot + _GAP)
         svg.append(f'<g transform="translate({number(x)} {number(y)})">{_card(card, card in last, wide)}</g>')
         if notes:
-            lines = enumerate(notes[number_].split("\n"))
+            lines = enumerate(notes[index].split("\n"))
             svg += [text(x + wide / 2, y + _HIGH + 9 + 13 * row, line, 11) for row, line in lines]
-        if called[number_] and called[number_] != "?":
-            found.append(PicturePlace(called[number_], x, y, wide, _HIGH))
+        if called[index] and called[index] != "?":
+            found.append(PicturePlace(called[index], x, y, wide, _HIGH))
     deep = max(1, -(-len(cards) // a_row))
     if not cards:
         svg.append(box(1, head + 1, wide, _HIGH, "square"))

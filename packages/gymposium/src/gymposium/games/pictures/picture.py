@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from html import escape
 from itertools import takewhile
+from typing import NamedTuple
 from zlib import crc32
 
 WIDTH = 360.0
@@ -31,8 +32,7 @@ svg { --square: #f6f3ec; --dark: #ded5c4; --line: #766d5e; --name: #57514a; --in
 _WORD = re.compile(r"\w+")
 
 
-@dataclass(frozen=True, slots=True)
-class PicturePlace:
+class PicturePlace(NamedTuple):
     """A rectangle of a picture that stands for a part of moves, such as a square or a card."""
 
     name: str
@@ -43,8 +43,7 @@ class PicturePlace:
     height: float
 
 
-@dataclass(frozen=True, slots=True)
-class PicturePart:
+class PicturePart(NamedTuple):
     """A part of a picture, such as a board or a hand of cards."""
 
     svg: str
@@ -77,7 +76,7 @@ class Picture:
             if y:
                 y += _GAP
             inside.append(f'<g transform="translate(0 {number(y)})">{part.svg}</g>' if y else part.svg)
-            places += [replace(place, y=place.y + y) for place in part.places] if y else part.places
+            places += [place._replace(y=place.y + y) for place in part.places] if y else part.places
             drawings |= part.drawings
             y += part.height
         symbols = [f'<symbol id="{_id(one)}" viewBox="0 0 1 1">{one}</symbol>' for one in sorted(drawings)]

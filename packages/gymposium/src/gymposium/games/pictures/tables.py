@@ -50,7 +50,7 @@ def table(
                 fill = "dark" if cell in faded and cell not in marked else fill
                 svg.append(box(x, y, size, high, fill, line, thick=thick))
             svg += [
-                text(x + size / 2, y + 4 + _LINE * (number_ + 0.5), line, 13, ink) for number_, line in enumerate(lines)
+                text(x + size / 2, y + 4 + _LINE * (index + 0.5), line, 13, ink) for index, line in enumerate(lines)
             ]
             if places and row is not head and cell:
                 found.append(PicturePlace(cell, x, y, size, high))

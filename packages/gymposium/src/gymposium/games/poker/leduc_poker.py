@@ -52,10 +52,6 @@ class LeducPoker:
         rounds = re.findall(r"\[Round\d: ([^\]]*)\]", view)
         known = compact_facts(self, state, seat)
         card, public = known["card"], known["public"]
-        rows = [
-            [f"round {number}", *["you" if turn % 2 == seat else "other" for turn, _ in enumerate(moves)]]
-            for number, moves in enumerate(rounds, start=1)
-        ]
         said = [[_MOVES[int(move)] for move in moves.split()] for moves in rounds]
         rows = [
             [

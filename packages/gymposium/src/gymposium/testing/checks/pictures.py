@@ -22,8 +22,9 @@ def pictures_are_whole(game: Game, seed: int = 0, effort: Effort = NORMAL) -> No
     well-formed and says in `aria-label` what it shows, and its places have names and lie within it."""
     drawn = 0
     for match in played(game, seed, max(4, effort.decisions // 4)):
-        picture = getattr(match, "picture", None)  # of `Draws`
-        for seat in range(game.seats) if picture is not None else ():
+        if (picture := getattr(match, "picture", None)) is None:  # of `Draws`
+            break
+        for seat in range(game.seats):
             shown = picture(seat)
             fault, do = _fault(shown)
             if fault:

@@ -69,12 +69,13 @@
       for (const rect of layer.children) {
         const place = Number(rect.dataset.place);
         rect.classList.toggle("chosen", chosen.includes(place));
-        rect.classList.toggle("next", next.has(place));
+        rect.classList.toggle("possible", next.has(place));
         rect.hidden = !next.has(place) && !chosen.includes(place) && !moves.some((move) => move[0] === place);
       }
       for (const button of buttons) button.hidden = chosen.length > 0 && !open.includes(Number(button.value));
     };
     const play = (index) => {
+      layer.remove(); // a second click sends nothing
       form.append(Object.assign(document.createElement("input"), { type: "hidden", name: "choice", value: index }));
       form.submit();
     };
