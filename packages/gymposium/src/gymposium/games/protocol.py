@@ -172,6 +172,15 @@ class Draws(Protocol):
         ...
 
 
+@runtime_checkable
+class Notates(Protocol):
+    """Optional protocol: a game whose moves people write otherwise than players do, as in chess. Pages show it."""
+
+    def notation(self, events: Sequence[Event]) -> list[str]:
+        """Return how people write each of the events of a match from its beginning: `["e4", "e5", "Nf3"]`."""
+        ...
+
+
 class Game(Protocol):
     """Rules with fixed parameters."""
 

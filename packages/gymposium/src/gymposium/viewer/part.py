@@ -61,6 +61,9 @@ class Viewer:
     """Function from a match id to the path of its page, quoted for a link, or None if the match has no page."""
     exports: Callable[[str, str], bool] = lambda file, match_id: True
     """Function from the path of a record file and a match id to whether an export has a page for the match."""
+    link_to_tokens: Callable[[str, str], str | None] = lambda file, match_id: None
+    """Function from the path of a record file and a match id to the path of the page with its tokens, quoted for a
+    link, or None if its tokens were not kept."""
 
     def page(self, template: str, path: str, **values: Any) -> str:
         """The HTML of a page with the tabs of all parts."""

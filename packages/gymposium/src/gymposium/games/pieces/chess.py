@@ -185,5 +185,14 @@ class ChessGame(OpenSpielGame):
     def view_of(self, state: pyspiel.State, seat: int) -> str:
         return f"{state.observation_string(seat)} {' '.join(self.wording.since(state))}"
 
+    def notation(self, events: Sequence[Event]) -> list[str]:
+        """Return the moves in standard algebraic notation."""
+        match, written = self.begin(None), list[str]()
+        for event in events:
+            moves, actions = match.legal_moves(event.seat), match.legal_actions(event.seat)
+            written.append(match.state.action_to_string(event.seat, actions[moves.index(event.move)]))
+            match.apply({event.seat: event.move})
+        return written
+
 
 game = openspiel_game("chess", Chess, ChessGame)

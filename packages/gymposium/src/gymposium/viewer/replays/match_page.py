@@ -23,6 +23,7 @@ _ALONE: dict[str, Any] = {
     "same_deal": (),
     "compare": None,
     "raw": None,
+    "tokens": None,
     "curve": None,
     "unreadable": "",
 }

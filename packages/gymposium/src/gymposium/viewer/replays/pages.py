@@ -143,6 +143,7 @@ class Replays:
             where=_place_of(row),
             same_deal=self._index.same_deal(row),
             compare=lambda other: f"compare.html?match={in_url(_place_of(row))}&match={in_url(_place_of(other))}",
+            tokens=self._viewer.link_to_tokens(row.file, row.id),
             raw=in_url(row.path.removesuffix("html") + "json") if live else None,
         )
 
