@@ -62,3 +62,23 @@ def test_hostile_replies_are_shown_and_do_nothing(look: Any, site: Path) -> None
     expect(page.locator(".verdict.head")).to_contain_text("forfeits")
     expect(page.locator("img[src=x], main script:not([type='application/json'])")).to_have_count(0)
     assert "owned" not in page.title().replace("document.title='owned'", "")
+
+
+def test_heads_sort_their_column_and_filters_hide_rows(look: Any, site: Path) -> None:
+    page = look.at((site / "index.html").as_uri())
+    programs = page.locator("table.by-game tbody[data-kind=programs] tr:not(.kind):visible th")
+    assert programs.count() > 2
+    page.locator("table.by-game thead").get_by_role("button", name="Player").click()
+    names = programs.all_inner_texts()
+    assert names == sorted(names, key=str.lower)
+    head = page.locator("table.by-game thead th", has_text="Tic-tac-toe")
+    head.get_by_role("button").click()
+    expect(head).to_have_attribute("aria-sort", "descending")
+    shown = [cell.inner_text() for cell in page.locator("[data-kind=programs] tr:not(.kind) td:nth-child(3)").all()]
+    ratings = [int(re.match(r"-?\d+", text).group()) for text in shown if text[0] not in "–?"]  # type: ignore[union-attr]
+    assert ratings == sorted(ratings, reverse=True)
+    page.get_by_label("Kind").select_option("models")
+    expect(programs).to_have_count(0)
+    page.get_by_label("Kind").select_option("")
+    page.get_by_label("Player", exact=True).fill("GREED")
+    expect(page.locator("table.by-game tbody tr:not(.kind):visible")).to_have_count(1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +16,7 @@ from gymposium.arena.site.choice import Expected
 from gymposium.arena.site.played import Played, PlayedLineup
 from gymposium.arena.slugs import joint_slug, slug
 from gymposium.viewer.pages import Tab, render
+from gymposium.viewer.titles import game_title
 
 TABS = (
     Tab("Board", "index.html"),
@@ -42,6 +44,24 @@ class Site:
     def games(self) -> Mapping[str, GameResult]:
         """The results of games, by full name."""
         return {game.game: game for game in self.results.games}
+
+    @cached_property
+    def names(self) -> Mapping[str, str]:
+        """The display name of each player; no two are the same."""
+        return words.names({player: entry.label for player, entry in self.entries.items()})
+
+    @cached_property
+    def titles(self) -> Mapping[str, str]:
+        """The title of each game by full name, with its parameters if another game has the same title."""
+        shared = Counter(game.title for game in self.results.games)
+        return {
+            game.game: game.title if shared[game.title] == 1 else game_title(game.game) for game in self.results.games
+        }
+
+    @cached_property
+    def models(self) -> frozenset[str]:
+        """The players that are language models: those whose replies are counted in tokens."""
+        return frozenset(one.player for one in self.results.players if one.conduct.completion_tokens)
 
     def render(self, template: str, path: str, **values: Any) -> str:
         """Render the page of this path."""

@@ -30,7 +30,7 @@ def build_site(
     """Build a website of a board: static pages for any web server, or to open from disk.
 
     The site has the ratings with their intervals, a page for each game, player and pairing, matches to step through,
-    and the board itself to download and verify. Only the pages of matches use a script, and they can be read without
+    and the board itself to download and verify. Its scripts sort tables and step through matches; the pages can be read without
     it. Everything is made from the board's directory and its results.json, so rate the board first. Equal boards give
     equal bytes. An existing site is replaced.
 
