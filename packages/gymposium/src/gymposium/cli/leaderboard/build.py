@@ -30,8 +30,8 @@ def build_site(
     """Build a website of a board: static pages for any web server, or to open from disk.
 
     The site has the ratings with their intervals, a page for each game, player and pairing, matches to step through,
-    and the board itself to download and verify. Its scripts sort tables and step through matches; the pages can be read without
-    it. Everything is made from the board's directory and its results.json, so rate the board first. Equal boards give
+    and the board itself to download and verify. Scripts sort tables and step through matches; all can be read without
+    them. Everything is made from the board's directory and its results.json, so rate the board first. Equal boards give
     equal bytes. An existing site is replaced.
 
     Examples:

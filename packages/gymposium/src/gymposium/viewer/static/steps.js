@@ -118,8 +118,8 @@
     if (event.ctrlKey || event.altKey || event.metaKey || event.target.matches("input, select, textarea")) return;
     const key = event.key.toLowerCase();
     if (keys[event.key]) show(ways[keys[event.key]]());
-    else if (key === "0") look("mover");
-    else if (/^[1-9]$/.test(key)) look(String(Number(key) - 1));
+    else if (key === "w") look("mover");
+    else if (/^[0-9]$/.test(key)) look(key);
     else if (key === "a") look("all");
     else if (key === "n" || key === "p") {
       document.querySelector(`.around a[rel=${key === "n" ? "next" : "prev"}]`)?.click();
