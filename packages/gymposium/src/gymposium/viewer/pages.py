@@ -59,6 +59,11 @@ def render(
     return page.render(path=path, root=root, tabs=tabs, live=live, policy=policy, **values)
 
 
+def main_of(html: str) -> str:
+    """The content of a rendered page, without its head and the links of all pages."""
+    return html.partition("<main")[2].partition(">")[2].rpartition("</main>")[0].strip()
+
+
 @lru_cache
 def _environment(package: str) -> Environment:
     environment = Environment(

@@ -82,7 +82,7 @@ class Training:
             if places := opened.samples.places():
                 write_page(out, _rollouts(name), self._rollouts_page(opened))
                 groups = [group for place in places if isinstance(group := _group(opened, *place), KeptGroup)]
-                there = self._pages_of_matches(opened, groups, out)
+                there = self._pages_of_matches(opened, groups)
                 for place in places:
                     write_page(out, _group_path(name, *place), self._group_page(opened, *place, there))
 
@@ -151,12 +151,13 @@ class Training:
             link=link,
         )
 
-    def _pages_of_matches(self, opened: Opened, groups: Sequence[KeptGroup], out: Path) -> dict[str, str]:
-        """The pages of the groups' matches that are below `out`, by match id."""
+    def _pages_of_matches(self, opened: Opened, groups: Sequence[KeptGroup]) -> dict[str, str]:
+        """The pages of the groups' matches in an export, by match id."""
         trajectories = (trajectory for group in groups for trajectory in group.trajectories)
         ids = {trajectory.match for trajectory in trajectories if trajectory.match is not None}
-        paths = {match: self._match_path(opened, line) for match, line in lines_of(opened.run.matches, ids).items()}
-        return {match: in_url(path) for match, path in paths.items() if (out / path).is_file()}
+        lines, file = lines_of(opened.run.matches, ids), self._below(opened.run.matches)
+        paths = {match: self._viewer.link_to_line(file, line) for match, line in lines.items()}
+        return {match: path for match, path in paths.items() if path is not None}
 
     def _exports(self, file: str, match: str) -> bool:
         """True if an export has a page for a match. Of a training run, only matches whose tokens were kept have one."""
