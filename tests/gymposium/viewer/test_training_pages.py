@@ -39,6 +39,7 @@ def expect_metrics(page: Any, names: set[str]) -> None:
 def test_curves_are_drawn_and_grow_as_the_run_goes(serve: Any, look: Any, run: Any, tmp_path: Path) -> None:
     page = look.at(serve(tmp_path) + "runs/training/first/index.html")
     card = page.locator('[data-metric="rollout/reward"]')
+    card.scroll_into_view_if_needed()
     card.locator("canvas").wait_for()
     assert "the reward that is learned from" in card.inner_text()
     assert "the reward that is learned from" in card.get_attribute("title")
@@ -131,6 +132,7 @@ def test_it_all_works_from_a_disk_and_is_read_without_scripts(look: Any, run: An
     page.get_by_label("Overlay first").check()
     page.locator('[data-metric="rollout/reward"] canvas').wait_for()
     page.get_by_role("link", name="first").click()
+    page.locator('[data-metric="rollout/reward"]').scroll_into_view_if_needed()
     page.locator('[data-metric="rollout/reward"] canvas').wait_for()
     expect(page.locator(".standing .link")).to_have_text("")
     page.get_by_role("link", name="Rollouts").click()

@@ -87,7 +87,7 @@ def _execute(directory: RunDirectory, config: TrainConfig, callbacks: Sequence[C
             games = tuple(load_game(name) for name in config.games)
             run = UnderWay(directory, config, shown, stop, watchers, games, world)
             _stages(run)
-            write_report(directory, config)
+            write_report(directory)
             watchers.finished()
     except BaseException as error:
         close_loggers(loggers, error)

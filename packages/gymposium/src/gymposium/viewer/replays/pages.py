@@ -27,8 +27,9 @@ from gymposium.visible import visible
 A_PAGE = 100
 """Number of matches on one page of the list."""
 
-A_FILE = 100
-"""Number of matches in a file of an export."""
+A_FILE = 1_000_000
+"""Number of characters of pages in a file of an export, before they are compressed to less than a tenth; the last page
+in it may have more."""
 
 
 class Replays:
@@ -70,19 +71,23 @@ class Replays:
         ]
 
     def export(self, out: Path) -> None:
-        """Writes the list, one page that shows any match, and the data of both in files of `A_FILE` matches."""
+        """Writes the list, one page that shows any match, and the data of both."""
         self._index.refresh()
         rows = [row for row in self._index.rows if self._viewer.exports(row.file, row.id)]
         self._numbers = {id(row): number for number, row in enumerate(rows)}
         write_page(out, "matches.html", self._list_page(MatchFilter(), rows, 1))
         if not rows:
             return
-        write_page(out, "match.html", self._viewer.page("replays/exported.html", "match.html", size=A_FILE))
         write_page(out, "matches/list.js", packed(self._list_data(rows)))
-        for start in range(0, len(rows), A_FILE):
-            places = range(start, min(start + A_FILE, len(rows)))
-            pages = [main_of(self._match_page(rows, at, "")) for at in places]
-            write_page(out, f"matches/{start // A_FILE}.js", packed(pages))
+        starts, pages, size = [0], list[str](), 0
+        for at in range(len(rows)):
+            pages.append(main_of(self._match_page(rows, at, "")))
+            size += len(pages[-1])
+            if size >= A_FILE or at == len(rows) - 1:
+                write_page(out, f"matches/{len(starts) - 1}.js", packed(pages))
+                starts.append(at + 1)
+                pages, size = [], 0
+        write_page(out, "match.html", self._viewer.page("replays/exported.html", "match.html", starts=starts))
 
     def _list_data(self, rows: list[Row]) -> Mapping[str, Any]:
         """The data of an exported list: each row with what filters compare, and the rows in each order."""

@@ -26,10 +26,10 @@
 
   async function showMatch(main, place) {
     const number = Number(new URLSearchParams(location.search).get("match"));
-    const size = Number(place.dataset.size);
-    const matches = await load(`matches/${Math.floor(number / size)}.js`);
-    const html = matches[number % size];
-    if (html === undefined) throw new Error(`There is no match ${number}.`);
+    const starts = place.dataset.starts.split(" ").map(Number); // the first match of each file, and the end
+    if (!(number >= 0 && number < starts.at(-1))) throw new Error(`there is no match ${number}`);
+    const file = starts.findLastIndex((start) => start <= number);
+    const html = (await load(`matches/${file}.js`))[number - starts[file]];
     main.innerHTML = html;
     document.title = main.querySelector("h1").textContent;
     await script("static/steps.js");
@@ -95,7 +95,7 @@
   }
 
   const main = document.querySelector("main");
-  const place = main.querySelector("[data-size]");
+  const place = main.querySelector("[data-starts]");
   const table = document.querySelector("table.matches");
   const shown = place ? showMatch(main, place) : table && showList(table, document.querySelector("form.filters"));
   shown?.catch((error) => {

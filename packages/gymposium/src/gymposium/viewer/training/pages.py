@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -14,20 +13,18 @@ from starlette.routing import BaseRoute, Route
 
 from gymposium.errors import BadRecord
 from gymposium.records import Problem
-from gymposium.runs.metric_docs import metrics
 from gymposium.runs.samples import KeptGroup
 from gymposium.viewer.pages import Tab, in_url, write_page
 from gymposium.viewer.part import Card, Viewer
 from gymposium.viewer.training.events import events, read_from
 from gymposium.viewer.training.library import Library, Opened, lines_of
-from gymposium.viewer.training.run_view import evaluation, summary, view_run
+from gymposium.viewer.training.run_page import WORDS, curves_data, run_values
+from gymposium.viewer.training.run_view import summary
 from gymposium.viewer.training.sessions_pages import SessionsPages, sessions_path
 from gymposium.viewer.training.spread import spread
 from gymposium.viewer.training.tokens import pieces
 
 LIST = "runs.html"
-WORDS = [(m.pattern, m.section, m.what, m.unit, m.apart) for m in metrics()]
-"""The descriptions of metrics for the pages' script."""
 
 
 class Training:
@@ -98,11 +95,8 @@ class Training:
         return self._viewer.page(
             "training/run.html",
             f"runs/{name}/index.html",
-            name=name,
-            view=view_run(opened),
-            words=WORDS,
-            curves=curves_data(opened),
-            offset=opened.curves.offset,
+            **run_values(opened),
+            alone=False,
             rollouts=_rollouts(name) if opened.samples.places() else None,
             sessions=sessions_path(name) if opened.run.sessions.exists() else None,
             events=f"runs/{name}/events" if self._viewer.live and not opened.run.finished else None,
@@ -237,21 +231,6 @@ class Training:
         if opened is None:
             raise HTTPException(404, f"There is no training run {name}.")
         return opened
-
-
-def make(viewer: Viewer) -> Training:
-    """The part of the viewer that shows training runs."""
-    return Training(viewer)
-
-
-def curves_data(opened: Opened) -> dict[str, Any]:
-    """The data of all curves of a run, for the pages' script."""
-    curves = opened.curves
-    return {
-        "run": opened.run.name,
-        "stages": {stage: curves.curve(stage).as_data() for stage in curves.stages()},
-        "evaluation": evaluation(opened),
-    }
 
 
 def curves_script(opened: Opened) -> str:
