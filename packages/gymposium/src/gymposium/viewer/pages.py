@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import zlib
 from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -64,6 +65,13 @@ def render(
 def main_of(html: str) -> str:
     """The content of a rendered page, without its head and the links of all pages."""
     return html.partition("<main")[2].partition(">")[2].rpartition("</main>")[0].strip()
+
+
+def packed(value: Any) -> str:
+    """A script that holds a value, compressed, for `exported.js` to unpack: from a disk, browsers load scripts but no
+    other files."""
+    compressed = zlib.compress(json.dumps(value, separators=(",", ":"), allow_nan=False).encode(), 9)
+    return f'var gymposiumPacked = "{b64encode(compressed).decode("ascii")}";\n'
 
 
 def self_contained(html: str) -> str:

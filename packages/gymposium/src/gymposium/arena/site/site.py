@@ -13,6 +13,7 @@ from gymposium.arena.entries import Entry
 from gymposium.arena.results import words
 from gymposium.arena.results.model import GameResult, Results
 from gymposium.arena.site.choice import Expected
+from gymposium.arena.site.history import BoardVersion
 from gymposium.arena.site.played import Played, PlayedLineup
 from gymposium.arena.slugs import joint_slug, slug
 from gymposium.viewer.pages import Tab, render
@@ -39,6 +40,8 @@ class Site:
     expected: Expected
     pages: Mapping[str, str]
     """The paths of the pages of single matches, by match id."""
+    versions: Sequence[BoardVersion]
+    """The results by version, the oldest first; the last one is the present."""
 
     @cached_property
     def games(self) -> Mapping[str, GameResult]:
@@ -66,6 +69,10 @@ class Site:
     def render(self, template: str, path: str, **values: Any) -> str:
         """Render the page of this path."""
         return render(f"board/{template}", path, TABS, __package__, site=self, words=words, **values)
+
+    def has_figure(self, player: str, game: str | None) -> bool:
+        """Whether a version has a figure of a player in a game, or (None) on the joint board."""
+        return any(version.of_player(player, game) for version in self.versions)
 
     def game_path(self, game: str) -> str:
         """The path of a game's page."""

@@ -26,6 +26,15 @@ def build_site(
             "turn. 6 by default. The records have all matches.",
         ),
     ] = None,
+    earlier: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--earlier",
+            metavar="FILE",
+            help="An earlier results.json of the board, to show how figures changed; may be repeated, the oldest "
+            "first. The file's name is that of the version.",
+        ),
+    ] = None,
 ) -> None:
     """Build a website of a board: static pages for any web server, or to open from disk.
 
@@ -45,5 +54,5 @@ def build_site(
         from gymposium.arena.site.build import REPLAYS, build
 
     out = check_writable("--out", site or board / "site")
-    built = build(Board(board), out, replays=REPLAYS if replays is None else replays)
+    built = build(Board(board), out, replays=REPLAYS if replays is None else replays, earlier=earlier or ())
     note(f"Written: {out / 'index.html'}, with {len(built.pages)} matches to step through")

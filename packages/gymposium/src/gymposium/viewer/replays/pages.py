@@ -13,8 +13,7 @@ from starlette.routing import BaseRoute, Route
 
 from gymposium.errors import BadOption, BadRecord
 from gymposium.viewer.numbers import DIGITS, number
-from gymposium.viewer.packed import packed
-from gymposium.viewer.pages import Tab, in_url, main_of, write_page
+from gymposium.viewer.pages import Tab, in_url, main_of, packed, write_page
 from gymposium.viewer.part import Card, Viewer
 from gymposium.viewer.replays.curve import curve_of
 from gymposium.viewer.replays.index import Index
