@@ -81,6 +81,9 @@ def main() -> None:
             "opened: the first page of the list": get("/matches.html"),
             "the first page again": get("/matches.html"),
             "filtered: lost by a player, longest first": get("/matches.html?player=random&ended=lost&sort=longest"),
+            "most tokens first": get("/matches.html?sort=tokens"),
+            "search in replies: a move that stands in many": get("/matches.html?said=b2"),
+            "search in replies: a text that stands in none": get("/matches.html?said=pineapple"),
             "a match in the middle, with its neighbours": get(f"/matches/matches.jsonl/{given.matches // 2}.html"),
             "every line by `json.loads`, nothing else": lambda: parse_all(folder),
         }

@@ -35,7 +35,6 @@ autodoc_mock_imports = [
     "httpx",
     "huggingface_hub",
     "jinja2",
-    "matplotlib",
     "openai",
     "peft",
     "safetensors",

@@ -14,6 +14,7 @@ import pytest
 from gymposium.errors import Unrated
 from gymposium.games.registry import load_game
 from gymposium.rewards.protocol import CheckedReward, Reward
+from gymposium.runs.samples import first_replies
 from gymposium.streams import stream
 from gymposium.trajectories import Trajectory
 from gymposium_agents.loading import LoadedModel, load_model
@@ -42,7 +43,6 @@ from gymposium_train.learner import LocalLearner, Loss
 from gymposium_train.loop import Training
 from gymposium_train.rollout import MatchPlanner, MatchRollouts, StepRollout
 from gymposium_train.rows import Span
-from gymposium_train.samples import first_replies
 from gymposium_train.samples_file import SamplesFile
 from gymposium_train.trainee import Trainee, make_trainee
 

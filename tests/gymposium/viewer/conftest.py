@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import threading
+import zlib
+from base64 import b64decode
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import uvicorn
@@ -41,6 +45,12 @@ def serve() -> Iterator[Serve]:
     for server, thread in running:
         server.should_exit = True
         thread.join()
+
+
+def unpacked(script: Path) -> Any:
+    """The value in a script of an export."""
+    data = script.read_text(encoding="utf-8").partition('"')[2].partition('"')[0]
+    return json.loads(zlib.decompress(b64decode(data)))
 
 
 class Scripted:

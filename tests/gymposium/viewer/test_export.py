@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -16,13 +17,14 @@ from gymposium.records import Record, read_records
 from gymposium.viewer.app import export
 from gymposium.viewer.replays import export_matches
 
+from .conftest import unpacked, write
+
 
 def test_every_page_is_there_and_leads_to_pages_that_are(look: Any, runs: Path, tmp_path: Path) -> None:
     out = tmp_path / "site"
     export(runs, out)
-    pages = sorted(out.rglob("*.html"))
-    assert len([page for page in pages if page.parent.parent != out]) >= 15
-    for page in (out / "index.html", out / "matches.html", pages[0], pages[-1]):
+    assert {page.name for page in out.rglob("*.html")} >= {"index.html", "matches.html", "match.html"}
+    for page in sorted(out.rglob("*.html")):
         found = look.at(page.as_uri(), scripts=False)
         links = found.evaluate(
             "[...document.querySelectorAll('[href],[src],[action]')].map(e => e.href || e.src || e.action)"
@@ -31,13 +33,28 @@ def test_every_page_is_there_and_leads_to_pages_that_are(look: Any, runs: Path, 
             assert Path(unquote(urlsplit(link).path)).is_file(), link
 
 
+def test_matches_are_one_page_and_data(runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gymposium.viewer.replays.pages.A_FILE", 60_000)
+    out = tmp_path / "site"
+    export(runs, out)
+    assert len(list(out.rglob("*.html"))) == 3
+    listed = unpacked(out / "matches" / "list.js")
+    assert len(listed["rows"]) == 15
+    assert {*listed["orders"]} == {"longest", "shortest", "tokens", "failures", "newest"}
+    number = len(list((out / "matches").iterdir())) - 1
+    parts = [unpacked(out / "matches" / f"{place}.js") for place in range(number)]
+    assert 1 < len(parts) < 15
+    for row, match in zip(listed["rows"], chain(*parts), strict=True):
+        assert f'path">{row["id"]} · ' in match
+
+
 def test_a_match_is_stepped_through_and_the_list_filtered_from_a_disk(look: Any, runs: Path, tmp_path: Path) -> None:
     out = tmp_path / "site"
     export(runs, out)
     page = look.at(f"{(out / 'matches.html').as_uri()}?failed=illegal")
     rows = page.locator("tbody tr")
-    expect(rows).to_have_count(15)
-    expect(rows.locator("td.id:visible")).to_have_text(["illegal-0", "retried-0", "goof-0"])
+    expect(rows).to_have_count(3)
+    expect(rows.locator("td.id")).to_have_text(["illegal-0", "retried-0", "goof-0"])
     page.locator("select[name=player]").select_option("lm:repeats")
     page.locator("select[name=ended]").select_option("lost")
     expect(page.locator(".found .shown")).to_have_text("1")
@@ -59,25 +76,40 @@ def test_what_a_server_alone_can_do_is_not_offered(look: Any, runs: Path, tmp_pa
     assert "compare.html" not in "".join(page.read_text(encoding="utf-8") for page in out.rglob("*.html"))
 
 
-def test_a_long_list_has_several_pages(
-    serve: Any, look: Any, runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("gymposium.viewer.replays.pages.A_FILE", 6)
+def test_a_long_list_has_several_pages(serve: Any, look: Any, runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gymposium.viewer.replays.pages.A_PAGE", 6)
-    export(runs, tmp_path / "site")
-    for first in (f"{serve(runs)}matches.html", (tmp_path / "site" / "matches.html").as_uri()):
-        page = look.at(first)
-        seen = page.locator("td.id").all_inner_texts()
-        for number in (2, 3):
-            page.get_by_role("link", name="Next").click()
-            expect(page.locator(".pager")).to_contain_text(f"Page {number} of 3")
-            seen += page.locator("td.id").all_inner_texts()
-        expect(page.get_by_role("link", name="Next")).to_have_count(0)
-        assert len(seen) == 15
-        assert len(set(seen)) == 15
-        page.locator("tbody tr").last.click()
-        page.get_by_role("link", name="All matches").click()
-        expect(page.locator("td.id").first).to_be_visible()
+    page = look.at(f"{serve(runs)}matches.html")
+    seen = page.locator("td.id").all_inner_texts()
+    for number in (2, 3):
+        page.get_by_role("link", name="Next").click()
+        expect(page.locator(".pager")).to_contain_text(f"Page {number} of 3")
+        seen += page.locator("td.id").all_inner_texts()
+    expect(page.get_by_role("link", name="Next")).to_have_count(0)
+    assert len(seen) == len(set(seen)) == 15
+    page.locator("tbody tr").last.click()
+    page.get_by_role("link", name="All matches").click()
+    expect(page.locator("td.id").first).to_be_visible()
+
+
+def test_a_long_exported_list_is_turned_and_ordered(look: Any, tmp_path: Path) -> None:
+    write(tmp_path / "runs" / "many.jsonl", "tic_tac_toe", ["random", "random"], seeds=range(130))
+    export(tmp_path / "runs", tmp_path / "site")
+    page = look.at((tmp_path / "site" / "matches.html").as_uri())
+    pager = page.locator(".pager")
+    expect(pager).to_contain_text("Page 1 of 2")
+    expect(page.locator("tbody tr")).to_have_count(100)
+    pager.get_by_role("button", name="Next").click()
+    expect(page.locator("tbody tr")).to_have_count(30)
+    expect(page.locator("td.id").last).to_have_text("m-129")
+    page.get_by_label("Order").select_option("longest")
+    replies = page.locator("tbody td.number:not(.tokens)")
+    expect(replies.first).to_have_text("9")
+    lengths = [int(text) for text in replies.all_inner_texts()]
+    assert lengths == sorted(lengths, reverse=True)
+    page.locator("tbody tr").last.click()
+    page.locator(".play.stepping").wait_for()
+    page.get_by_role("link", name="Next").click()
+    page.locator(".play.stepping").wait_for()
 
 
 def test_it_writes_over_nothing(runs: Path, tmp_path: Path) -> None:

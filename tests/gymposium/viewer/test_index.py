@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from gymposium import load_game, make_player
 from gymposium.driver import MatchJob, play
@@ -135,6 +136,52 @@ def test_filters(runs: Path) -> None:
     assert longest == sorted(longest, reverse=True)
     with pytest.raises(BadOption, match="ended=never: write won, lost"):
         selected(index, ended="never")
+
+
+def test_search_in_replies(runs: Path) -> None:
+    index = index_of(runs)
+    assert [row.id for row in selected(index, said="i LIKE b2")] == ["unparsable-0"]
+    assert [row.id for row in selected(index, said="<think>hm")] == ["cut-0"]
+    assert {row.id for row in selected(index, said="b2", failed="illegal")} == {"illegal-0", "retried-0"}
+    assert [row.id for row in selected(index, said="well", failed="failed", game="tic_tac_toe")] == ["retried-0"]
+    assert selected(index, said="well", failed="illegal") == []
+    for nowhere in ("lm:talks", "reading", "connect_four", "seat", 'b2"'):
+        assert selected(index, said=nowhere) == [], nowhere
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@given(
+    st.lists(
+        st.lists(st.text(alphabet='aB\\"\né😀,:{text}', max_size=6), min_size=1, max_size=3), min_size=1, max_size=4
+    ),
+    st.text(alphabet='abB\\"\né,:{tx', min_size=1, max_size=2),
+    st.booleans(),
+)
+def test_search_finds_what_stands_in_replies(tmp_path: Path, said: list[list[str]], text: str, spaced: bool) -> None:
+    record, lines = a_record(), []
+    for replies in said:
+        turns = [{"seat": 0, "reading": "move", "text": reply} for reply in replies]
+        line = replace(record, turns=turns).line()
+        lines.append(json.dumps(json.loads(line)) if spaced else line.strip())
+    (tmp_path / "m.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    def low(one: str) -> str:
+        return "".join(letter.lower() if letter.isascii() else letter for letter in one)
+
+    wanted = [number for number, replies in enumerate(said, 1) if any(low(text) in low(reply) for reply in replies)]
+    assert [row.line for row in selected(index_of(tmp_path), said=text)] == wanted
+
+
+def test_orders_by_tokens_and_date(tmp_path: Path) -> None:
+    record = a_record()
+    for number, (name, written) in enumerate((("old", 5), ("new", 900), ("none", None))):
+        turns = [{"seat": 0, "reading": "move", "text": "a1", "tokens": [7, written]}] * (written is not None)
+        file = tmp_path / f"{name}.jsonl"
+        file.write_text(replace(record, id=name, turns=turns).line() + "\n", encoding="utf-8")
+        os.utime(file, (0, 86_400 * (number + 1)))
+    index = index_of(tmp_path)
+    assert [(row.id, row.tokens) for row in selected(index, sort="tokens")] == [("new", 900), ("old", 5), ("none", 0)]
+    assert [row.date for row in selected(index, sort="newest")] == ["1970-01-04", "1970-01-03", "1970-01-02"]
 
 
 def test_every_way_to_end_is_a_fact(tmp_path: Path) -> None:

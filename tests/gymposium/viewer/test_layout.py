@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from gymposium.viewer.pages import is_prose
 
-if TYPE_CHECKING:
-    from playwright.sync_api import Page
+from ..seen import size
 
 DESK, PHONE = 1440, 390
 
@@ -35,15 +34,6 @@ WRAPPED = """
 }
 """
 """Script that returns the lines of shown boards, programs and rules that take more than one row."""
-
-
-def size(page: Page) -> tuple[int, int, float]:
-    """The scrollable width and height of a page, and the end of its content."""
-    width, height, end = page.evaluate(
-        "() => { const all = document.documentElement, main = document.querySelector('main');"
-        " return [all.scrollWidth, all.scrollHeight, main.getBoundingClientRect().bottom + scrollY]; }"
-    )
-    return width, height, end
 
 
 @pytest.mark.parametrize("width", [DESK, PHONE])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import json
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -16,7 +17,7 @@ from gymposium.viewer.playing.choice import Choice
 from gymposium.viewer.playing.forms import Form
 from gymposium.viewer.playing.store import MatchStore
 
-from .conftest import write
+from .conftest import unpacked, write
 from .served import Served
 
 SECRET = "nobody-may-read-this"
@@ -33,7 +34,8 @@ def ask(address: str, path: str) -> tuple[int, str]:
 def exported(directory: Path, out: Path) -> str:
     """The text of all exported files."""
     export(directory, out)
-    return "".join(file.read_text(encoding="utf-8") for file in out.rglob("*") if file.is_file())
+    data = [json.dumps(unpacked(file)) for file in (out / "matches").glob("*.js")]
+    return "".join([*data, *(file.read_text(encoding="utf-8") for file in out.rglob("*") if file.is_file())])
 
 
 @pytest.fixture

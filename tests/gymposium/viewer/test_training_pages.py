@@ -11,6 +11,8 @@ from playwright.sync_api import expect
 
 from gymposium.viewer.app import export
 
+from .conftest import unpacked
+
 HOSTILE = "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">\x1b[31m\u202e"
 
 
@@ -37,6 +39,7 @@ def expect_metrics(page: Any, names: set[str]) -> None:
 def test_curves_are_drawn_and_grow_as_the_run_goes(serve: Any, look: Any, run: Any, tmp_path: Path) -> None:
     page = look.at(serve(tmp_path) + "runs/training/first/index.html")
     card = page.locator('[data-metric="rollout/reward"]')
+    card.scroll_into_view_if_needed()
     card.locator("canvas").wait_for()
     assert "the reward that is learned from" in card.inner_text()
     assert "the reward that is learned from" in card.get_attribute("title")
@@ -131,14 +134,17 @@ def test_it_all_works_from_a_disk_and_is_read_without_scripts(look: Any, run: An
     page.get_by_label("Overlay first").check()
     page.locator('[data-metric="rollout/reward"] canvas').wait_for()
     page.get_by_role("link", name="first").click()
+    page.locator('[data-metric="rollout/reward"]').scroll_into_view_if_needed()
     page.locator('[data-metric="rollout/reward"] canvas').wait_for()
     expect(page.locator(".standing .link")).to_have_text("")
     page.get_by_role("link", name="Rollouts").click()
     page.locator("svg.spread a").first.click()
     page.get_by_role("link", name="The match").first.click()
-    expect(page).to_have_url(re.compile(r"train\.jsonl/1\.html$"))
+    expect(page).to_have_url(re.compile(r"match\.html\?match=0$"))
+    page.locator(".play.stepping").wait_for()
     # only the matches of the run whose tokens were kept
-    assert {page.stem for page in (tmp_path / "site" / "matches").rglob("*.html")} == {"1", "3", "4", "6"}
+    listed = "".join(row["html"] for row in unpacked(tmp_path / "site" / "matches" / "list.js")["rows"])
+    assert listed.count("<tr") == 4
     plain = look.at(f"{home}/runs/first/index.html", scripts=False)
     expect(plain.locator("tr", has_text="rollout/reward")).to_contain_text("0.4")
     plain = look.at(f"{home}/runs/first/rollouts/1-0.html", scripts=False)

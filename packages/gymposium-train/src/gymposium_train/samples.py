@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -101,24 +101,3 @@ def rows_to_learn(samples: Sequence[Sample], aggregate: Aggregation, longest: in
     for (_, span), weight in zip(turns, weights, strict=True):
         span.weight = weight
     return [row for _, row in kept], sum(len(sample.rows) for sample in samples) - len(kept)
-
-
-def spread(rewards: Sequence[float], most: int) -> list[int]:
-    """The indices of at most `most` rewards: the greatest, the least, and others evenly between them, in this order."""
-    order = sorted(range(len(rewards)), key=lambda n: rewards[n], reverse=True)
-    if len(order) <= most:
-        return order
-    return [order[round(k * (len(order) - 1) / max(1, most - 1))] for k in range(most)]
-
-
-def first_replies(data: Mapping[str, Any], most: int = 3) -> list[tuple[str, float]]:
-    """The first replies of trajectories of a line of `samples.jsonl`, each with the trajectory's reward: those with the
-    greatest and the least reward and others evenly between them, at most `most`. Only trajectories that are kept with
-    their tokens count."""
-    kept = [trajectory for trajectory in data["trajectories"] if trajectory.get("rows")]
-    replies = []
-    for n in spread([trajectory["reward"] for trajectory in kept], most):
-        row = kept[n]["rows"][0]
-        turn = row["turns"][0]
-        replies.append(("".join(row["pieces"][turn["start"] : turn["stop"]]), kept[n]["reward"]))
-    return replies

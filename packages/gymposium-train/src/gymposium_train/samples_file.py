@@ -14,11 +14,12 @@ from typing import Any
 from gymposium.cli.text import finite
 from gymposium.lines import LineWriter
 from gymposium.rewards.protocol import turn_rewards
+from gymposium.runs.samples import first_replies, spread
 from gymposium_agents.tokens import TurnTokens
 from gymposium_train.config import Samples
 from gymposium_train.rollout.protocol import Group
 from gymposium_train.rows import Row
-from gymposium_train.samples import Sample, first_replies, spread
+from gymposium_train.samples import Sample
 
 FORMAT = "gymposium-samples-1"
 DIGITS = 6

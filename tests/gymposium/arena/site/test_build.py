@@ -69,6 +69,25 @@ def test_results_of_other_matches_are_refused(board: Board, tmp_path: Path) -> N
     assert not (tmp_path / "out").exists()
 
 
+def test_earlier_results_stand_beside_the_present_ones(board: Board, tmp_path: Path) -> None:
+    earlier = json.loads(results_file(board).read_text())
+    for row in earlier["joint"]["standings"]:
+        row |= {"bound": "interval", "rating": 77.0, "low": 70.0, "high": 80.0}
+    file = tmp_path / "2026-10.json"
+    file.write_text(json.dumps(earlier))
+    build(board, tmp_path / "out", replays=0, earlier=[file])
+    for page in ("index.html", "players/greedy.html"):
+        shown = (tmp_path / "out" / page).read_text()
+        table = shown[shown.index('<h2 id="history">') :].partition("</table>")[0]
+        assert ">2026-10<" in table
+        assert '<span title="77 [70, 80]">77</span>' in table
+    with pytest.raises(BadOption, match="each must have a name of its own"):
+        build(board, tmp_path / "out", replays=0, earlier=[file, file])
+    file.write_text(json.dumps(earlier | {"suite": earlier["suite"] | {"name": "other"}}))
+    with pytest.raises(BadOption, match="it is of the suite other, not of small"):
+        build(board, tmp_path / "out", replays=0, earlier=[file])
+
+
 def test_an_entry_cannot_publish_what_lies_elsewhere(board: Board, tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("secret")
     (board.path / "entries" / "mcts-5" / "notes.txt").write_text("secret")

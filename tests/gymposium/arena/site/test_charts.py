@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from hypothesis import given, strategies as st
 
-from gymposium.arena.results.model import Interval, Mean, Place, Standing
+from gymposium.arena.results.model import Interval, Place, Standing
 from gymposium.arena.site.charts import means_chart, ratings_chart
 
 FIGURES = st.lists(st.floats(-5000, 5000), min_size=3, max_size=3).map(sorted)
 
 
-def mean(player: str, low: float, value: float, high: float) -> Mean:
-    returned = Interval(value=value, low=low, high=high)
-    return Mean(player=player, matches=1, returned=returned, over_anchor=None, place=None)
-
-
 @given(st.lists(FIGURES, min_size=1, max_size=6))
 def test_marks_stand_in_the_order_of_their_figures(rows: list[list[float]]) -> None:
-    chart = means_chart([mean(str(number), *row) for number, row in enumerate(rows)])
+    figures = {str(number): Interval(low=low, value=value, high=high) for number, (low, value, high) in enumerate(rows)}
+    chart = means_chart(figures)
     marks = []
     for number, (low, value, high) in enumerate(rows):
         bar = chart.bars[str(number)]

@@ -17,6 +17,7 @@ from gymposium.arena.results.file import read_results
 from gymposium.arena.results.model import Results
 from gymposium.arena.site.build import build
 from gymposium.arena.slugs import slug
+from gymposium.records import Record
 
 from .hostile_players import HOSTILE
 
@@ -91,16 +92,20 @@ def test_every_link_leads_somewhere_inside(site: Path, pages: dict[Path, Seen]) 
     assert {path.parent.name for path in pages} == {site.name, "games", "players", "pairings", "matches"}
 
 
-def test_no_page_runs_anything_but_the_script_that_steps(site: Path, pages: dict[Path, Seen]) -> None:
+def test_pages_run_only_the_scripts_that_step_and_sort(site: Path, pages: dict[Path, Seen]) -> None:
     for file, seen in pages.items():
-        of_a_match = file.parent.name == "matches"
+        raw = file.read_text(encoding="utf-8")
         scripts = [script.get("src") for script in seen.scripts if script.get("type") != "application/json"]
-        assert scripts == (["../static/steps.js"] if of_a_match else []), file
+        if file.parent.name == "matches":
+            assert scripts == ["../static/steps.js"], file
+        elif "script-src 'none'" in raw:
+            assert scripts == [], file
+        else:
+            assert [Path(str(script)).name for script in scripts] == ["board.js"], file
+            assert "script-src 'self'; object-src 'none'" in raw, file
         assert not seen.handlers, file
         assert "owned" not in seen.title.replace("document.title='owned'", ""), file
-        raw = file.read_text(encoding="utf-8")
         assert not {"\x1b", "\u202e"} & set(raw), file
-        assert of_a_match or "script-src 'none'" in raw, file
 
 
 def test_hostile_names_are_shown_as_they_are_written(site: Path) -> None:
@@ -119,7 +124,8 @@ def test_the_board_says_what_the_results_say(site: Path, results: Results) -> No
     for row in results.joint.standings:
         assert words.rating(row) in shown
         assert words.rank(row.place) in shown
-    assert "Not on the joint board: Searcher <i>Ten</i> mcts-10 , which has not played Texas hold'em ." in shown
+    assert "Not on the joint board: 1 player" in shown
+    assert "Player Not played Searcher <i>Ten</i> Texas hold'em" in shown
     for game in results.games:
         page = plain(see(site / "games" / f"{slug(game.game)}.html").text)
         for mean in game.means or ():
@@ -128,6 +134,46 @@ def test_the_board_says_what_the_results_say(site: Path, results: Results) -> No
         for row in game.board.standings if game.board else ():
             assert words.rating(row) in page
         assert words.counts(game) in page
+
+
+def test_the_first_table_says_who_leads_with_the_best_language_model(site: Path, results: Results) -> None:
+    shown = plain(see(site / "index.html").text)
+    assert "1 player is a language model; the others" in shown  # the one that reports tokens
+    for board, title in ((results.joint, "All games between rivals"), (results.games[0].board, "Tic-tac-toe")):
+        assert board is not None
+        first = board.standings[0]
+        label = next(one.label for one in results.players if one.player == first.player)
+        model = next(row for row in board.standings if row.player == HOSTILE)
+        row = shown[shown.index(f"{title} {label} {words.rating(first)}") :]
+        assert row.index(words.rating(model)) < row.index(
+            f"rank {words.rank(model.place)} of {len(board.standings)} rating"
+        )
+    assert shown.index("Language models hostile:") < shown.index("Anchors: search and other programs")
+
+
+def test_poker_is_ordered_by_what_is_won(site: Path, results: Results) -> None:
+    poker = next(game for game in results.games if game.game.startswith("universal_poker"))
+    assert poker.by_return
+    assert poker.board is not None
+    won = [row.returned.value for row in poker.board.standings if row.returned is not None]
+    assert len(won) == 4
+    assert won == sorted(won, reverse=True)
+    shown = plain(see(site / "index.html").text)
+    table = shown[shown.index("Texas hold'em : what is won") :]
+    places = [table.index(words.mean(row.returned)) for row in poker.board.standings]
+    assert places == sorted(places)
+
+
+def test_a_player_s_page_has_its_results_by_opponent_and_seat(site: Path, rated: Path) -> None:
+    shown = plain(see(site / "players" / "greedy.html").text)
+    won = [
+        record.results[0]
+        for _, record in Board(rated).records()
+        if isinstance(record, Record) and (record.game, *record.players) == ("tic_tac_toe", "greedy", "random")
+    ]
+    assert len(won) == 2
+    how = f"{won.count('win')} {won.count('draw')} {won.count('loss')}"
+    assert f"random Tic-tac-toe 0 (x) 2 {how} {(won.count('win') - won.count('loss')) / 2:.2f}" in shown
 
 
 def test_a_game_s_page_has_its_rules_and_its_yardsticks(site: Path, rated: Path) -> None:

@@ -11,9 +11,11 @@ import torch
 from transformers.utils import logging as transformers_logging
 
 from gymposium.cli.resume import command_line
+from gymposium.durable import replace_text
 from gymposium.games.registry import load_game
 from gymposium.loggers.make import close_loggers, make_loggers
 from gymposium.loggers.protocol import LoggerStart
+from gymposium.viewer.training.run_page import report_page
 from gymposium_agents.sources import title_of
 from gymposium_train.backends.models import chat_of, player_from, untaught
 from gymposium_train.callbacks import Callback
@@ -26,7 +28,6 @@ from gymposium_train.config.writing import as_data
 from gymposium_train.directory import RunDirectory
 from gymposium_train.live import view
 from gymposium_train.progress import interruption, say
-from gymposium_train.report import write_report
 from gymposium_train.run.beside import control_beside
 from gymposium_train.run.cold_start import start
 from gymposium_train.run.control import control
@@ -96,7 +97,7 @@ def _execute(
             games = tuple(load_game(name) for name in config.games)
             run = UnderWay(directory, config, shown, stop, watchers, games, world)
             _stages(run)
-            write_report(directory, config)
+            replace_text(directory.report, report_page(directory.path))
             watchers.finished()
     except BaseException as error:
         close_loggers(loggers, error)

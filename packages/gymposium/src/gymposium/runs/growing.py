@@ -57,6 +57,13 @@ class Growing:
         self.offset, self.number, self.rest = 0, 0, None
         return True
 
+    def changed(self) -> float:
+        """The time of the last change of the file, in seconds; 0 if there is no file."""
+        try:
+            return self.path.stat().st_mtime
+        except FileNotFoundError:
+            return 0.0
+
     def lines(self) -> Iterator[GrowingLine]:
         """The lines added since the last call, without empty ones; none if there is no file."""
         try:

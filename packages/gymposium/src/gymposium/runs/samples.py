@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -145,6 +145,27 @@ class SamplesIndex(GrowingIndex):
         """The group of this step and number, or None. Raises `BadRecord` if its line cannot be read."""
         line = self.line(step, number)
         return None if line is None else parse(line)
+
+
+def spread(rewards: Sequence[float], most: int) -> list[int]:
+    """The indices of at most `most` rewards: the greatest, the least, and others evenly between them, in this order."""
+    order = sorted(range(len(rewards)), key=lambda n: rewards[n], reverse=True)
+    if len(order) <= most:
+        return order
+    return [order[round(k * (len(order) - 1) / max(1, most - 1))] for k in range(most)]
+
+
+def first_replies(data: Mapping[str, Any], most: int = 3) -> list[tuple[str, float]]:
+    """The first replies of trajectories of a line of `samples.jsonl`, each with the trajectory's reward: those with the
+    greatest and the least reward and others evenly between them, at most `most`. Only trajectories that are kept with
+    their tokens count."""
+    kept = [trajectory for trajectory in data["trajectories"] if trajectory.get("rows")]
+    replies = []
+    for n in spread([trajectory["reward"] for trajectory in kept], most):
+        row = kept[n]["rows"][0]
+        turn = row["turns"][0]
+        replies.append(("".join(row["pieces"][turn["start"] : turn["stop"]]), kept[n]["reward"]))
+    return replies
 
 
 def _group(data: dict[str, Any]) -> KeptGroup:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import zlib
+from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from gymposium.viewer.titles import game_title, seat_class, seat_title
 from gymposium.visible import visible
@@ -57,6 +60,35 @@ def render(
     root, policy = "../" * path.count("/"), None if live else CONTENT_POLICY
     page = _environment(package).get_template(template)
     return page.render(path=path, root=root, tabs=tabs, live=live, policy=policy, **values)
+
+
+def main_of(html: str) -> str:
+    """The content of a rendered page, without its head and the links of all pages."""
+    return html.partition("<main")[2].partition(">")[2].rpartition("</main>")[0].strip()
+
+
+def packed(value: Any) -> str:
+    """A script that holds a value, compressed, for `exported.js` to unpack: from a disk, browsers load scripts but no
+    other files."""
+    compressed = zlib.compress(json.dumps(value, separators=(",", ":"), allow_nan=False).encode(), 9)
+    return f'var gymposiumPacked = "{b64encode(compressed).decode("ascii")}";\n'
+
+
+def self_contained(html: str) -> str:
+    """A page at the root of a site with its styles, scripts and icon inside, which needs no other file. Its policy
+    allows these scripts alone."""
+    styles = re.compile(r'<link rel="stylesheet" href="static/([^"]+)">')
+    scripts = re.compile(r'<script src="static/([^"]+)" defer></script>\n?')
+    programs = [(STATIC / name).read_text(encoding="utf-8") for name in scripts.findall(html)]
+    allowed = " ".join(f"'sha256-{b64encode(sha256(one.encode()).digest()).decode()}'" for one in programs)
+    html = html.replace(
+        str(escape(CONTENT_POLICY)), CONTENT_POLICY.replace("script-src 'self'", f"script-src {allowed}")
+    )
+    html = styles.sub(lambda found: f"<style>\n{(STATIC / found[1]).read_text(encoding='utf-8')}</style>", html)
+    icon = f"data:image/svg+xml,{quote((STATIC / 'icon.svg').read_text(encoding='utf-8'))}"
+    html = scripts.sub("", html).replace('"static/icon.svg"', f'"{icon}"')
+    inside = "".join(f"<script>{one}</script>\n" for one in programs)  # as deferred ones do, they run at the end
+    return html.replace("</body>", f"{inside}</body>")
 
 
 @lru_cache

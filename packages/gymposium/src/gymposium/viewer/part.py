@@ -59,6 +59,8 @@ class Viewer:
     parts: list[Part] = field(default_factory=list)
     link_to_match: Callable[[str], str | None] = lambda match_id: None
     """Function from a match id to the path of its page, quoted for a link, or None if the match has no page."""
+    link_to_line: Callable[[str, int], str | None] = lambda file, line: None
+    """The same from the path of a record file and a line of it."""
     exports: Callable[[str, str], bool] = lambda file, match_id: True
     """Function from the path of a record file and a match id to whether an export has a page for the match."""
     link_to_tokens: Callable[[str, str], str | None] = lambda file, match_id: None

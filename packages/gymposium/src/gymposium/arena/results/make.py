@@ -134,10 +134,7 @@ def make_results(
         joint=_joint_board(complete, rivals) if rivals and len(complete) > 1 and not _one_of_amounts(games) else None,
         joint_games=[game.game.name for game in rivals],
         joint_lacks=lacks,
-        games=[
-            game.result(players, yardsticks[game.game.name], lost[game.game.name], by_return=_one_of_amounts(games))
-            for game in games
-        ],
+        games=[game.result(players, yardsticks[game.game.name], lost[game.game.name]) for game in games],
         unreadable=unreadable,
     )
 
@@ -216,10 +213,13 @@ class _PlayedGame:
         """The weights of the deals in each bootstrap sample, shape (samples, deals)."""
         return deal_weights(generator(SEED, "deals", self.game.name), self.samples, len(deals))
 
-    def result(
-        self, everybody: Sequence[str], yardsticks: Yardsticks, lost: LostResult | None, *, by_return: bool
-    ) -> GameResult:
-        """The results of the game. `by_return`: rivals are ordered by mean return, and not by rating."""
+    @property
+    def by_return(self) -> bool:
+        """Whether its rivals are ordered by mean return, and not by rating."""
+        return self.kind == "versus" and pays_amounts(self.game)
+
+    def result(self, everybody: Sequence[str], yardsticks: Yardsticks, lost: LostResult | None) -> GameResult:
+        """The results of the game."""
         game, versus = self.game, self.kind == "versus"
         players = [player for player in everybody if self.matches[player]]
         returns = returns_of(self.outcomes, players)
@@ -230,7 +230,7 @@ class _PlayedGame:
             comparisons, weights, payoff = self.among(players)
             ratings = rate(of_one_game(comparisons, weights), generator(SEED, "prior", game.name))
             several, deals = len(comparisons.sets) > 0, len(comparisons.deals)
-            by = (corrected or means) if by_return else None
+            by = (corrected or means) if self.by_return else None
             evidence = partial(of_one_game, comparisons)
             board = board_of(ratings, payoff, self.matches, deals, evidence, means, corrected, by)
         return GameResult(
@@ -246,6 +246,7 @@ class _PlayedGame:
             errors=len(self.tally.broken - self.tally.finished),
             forfeits=sum(outcome.forfeit is not None for outcome in self.outcomes),
             board=board,
+            by_return=self.by_return,
             means=None
             if versus or means is None
             else means_of_players(returns, means, self.matches, anchor_of(everybody)),
@@ -285,7 +286,7 @@ class _PlayedGame:
 
 def _one_of_amounts(games: Sequence[_PlayedGame]) -> bool:
     """Whether the board is of a single game that pays amounts, whose own board then says who is ahead."""
-    return len(games) == 1 and games[0].kind == "versus" and pays_amounts(games[0].game)
+    return len(games) == 1 and games[0].by_return
 
 
 def _joint_board(players: Sequence[str], games: Sequence[_PlayedGame]) -> RatedBoard:

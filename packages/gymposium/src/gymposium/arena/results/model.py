@@ -86,8 +86,7 @@ class Standing(FileModel):
     low: float | None
     high: float | None
     place: Place | None
-    """By rating; in the only game of a board, if it is a game of chance that pays amounts such as poker, by mean
-    return."""
+    """By rating; in a game of chance that pays amounts, such as poker, by mean return."""
     returned: Interval | None
     """Mean return; null on the joint board."""
     corrected: Interval | None
@@ -290,6 +289,9 @@ class GameResult(FileModel):
     forfeits: int
     board: RatedBoard | None
     """The ratings in a game between rivals."""
+    by_return: bool
+    """True if the players of `board` are ordered by mean return, corrected for luck where that is known, since the game
+    pays amounts; false if they are ordered by rating."""
     means: list[Mean] | None
     """The mean returns in any other game, from best to worst."""
     returns: list[list[float | None]] | None

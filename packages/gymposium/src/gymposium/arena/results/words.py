@@ -156,6 +156,18 @@ def _exploitability(figures: Measured) -> str:
     return ""
 
 
+def exploitable(yardsticks: Yardsticks) -> dict[str, str]:
+    """The exploitability of each player for which it is known: `0.0469`, or `0.4504*`, that of its legal
+    moves alone."""
+    known = {}
+    for figures in yardsticks.players:
+        if figures.exploitability is not None:
+            known[figures.player] = f"{figures.exploitability:.4f}"
+        elif figures.restricted_exploitability is not None:
+            known[figures.player] = f"{figures.restricted_exploitability:.4f}*"
+    return known
+
+
 def counts(game: GameResult) -> str:
     """The number of matches of a game, and how they ended, in words."""
     parts = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from gymposium.arena.board import Board
 from gymposium.arena.results.file import read_results, results_file
 from gymposium.arena.site.choice import Expected, choose
 from gymposium.arena.site.downloads import ARCHIVE, FORMAT, INDEX, copy_board, write_index
+from gymposium.arena.site.history import read_history
 from gymposium.arena.site.pages import all_pages
 from gymposium.arena.site.played import read_played
 from gymposium.arena.site.site import TABS, Site
@@ -27,18 +28,20 @@ REPLAYS = 6
 _STATIC = Path(__file__).parent / "static"
 
 
-def build(board: Board, out: Path, *, replays: int = REPLAYS) -> Site:
+def build(board: Board, out: Path, *, replays: int = REPLAYS, earlier: Sequence[Path] = ()) -> Site:
     """Write the site of a board to the directory `out`, atomically; a site that is there is replaced. `replays` matches
-    of each lineup get a page.
+    of each lineup get a page. `earlier` are files of earlier results, the oldest first.
 
     Raises `BadOption` if `out` is anything else, and `BadRecord` if results are missing or are of other matches."""
     if out.exists() and not _is_site(out):
         raise BadOption(f"--out {out}: it exists and is not a site. Give a folder that is empty or new.")
     results, played = read_results(results_file(board)), read_played(board)
     played.check(results)
+    versions = read_history(earlier, results)
     expected, entries = Expected(results), {entry.player: entry for entry in board.entries()}
     chosen = choose([*entries], played.lineups, expected, replays)
-    site = Site(board, results, entries, played, expected, {match: path_of(match) for match in chosen})
+    pages = {match: path_of(match) for match in chosen}
+    site = Site(board, results, entries, played, expected, pages, versions)
     part = out.with_name(f".{out.name}.part")
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)

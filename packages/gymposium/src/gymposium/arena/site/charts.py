@@ -7,11 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from gymposium.arena.results.model import Mean, Pairing, Standing
+from gymposium.arena.results.model import Interval, Pairing, Standing
 
 _STEPS = (1.0, 2.0, 5.0, 10.0)
 _MARGIN = 3.0
 """Margin at both ends in per cent of the width, since marks are wider than a point."""
+
+
+_LINE = 7.0
+"""Height of a line of text in a plot, in per cent of the plot's height."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +59,9 @@ def ratings_chart(rows: Mapping[str, Standing]) -> Chart:
     return Chart(axis.ticks(), {name: _rating_bar(axis, row) for name, row in known.items()})
 
 
-def means_chart(rows: Sequence[Mean]) -> Chart:
-    """The chart of mean returns."""
-    known = {row.player: row.returned for row in rows if row.returned is not None}
+def means_chart(means: Mapping[str, Interval | None]) -> Chart:
+    """The chart of mean returns. Players without one have no bar."""
+    known = {name: one for name, one in means.items() if one is not None}
     axis = _Axis.around([end for one in known.values() for end in (one.low, one.high, one.value)] or [0.0])
     return Chart(axis.ticks(), {name: axis.bar(one.low, one.value, one.high) for name, one in known.items()})
 
@@ -68,6 +72,68 @@ def shares_chart(rows: Mapping[str, Pairing]) -> Chart:
     axis = _Axis(0.0, 1.0)
     bars = {name: axis.bar(one.low, one.share, one.high) for name, one in rows.items()}
     return Chart([Tick(axis.at(value), text, value == 0.5) for value, text in ticks], bars)
+
+
+@dataclass(frozen=True, slots=True)
+class CostPoint:
+    """A player's mark in a plot of strength against cost; positions in per cent of the width and of the height."""
+
+    player: str
+    x: str
+    y: str
+    left: bool
+    """True if its name stands on the left of the mark, for lack of room on the right."""
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """The line of a player without a place on the axis of costs."""
+
+    player: str
+    y: str
+    named: bool
+    """False if there is no room for its name, since a line with one is close."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """Strength, upwards, against tokens written per reply, to the right on a logarithmic axis."""
+
+    across: Sequence[Tick]
+    up: Sequence[Tick]
+    points: Sequence[CostPoint]
+    levels: Sequence[Level]
+    """The lines of the players that write no tokens."""
+
+
+def cost_plot(strengths: Mapping[str, float], tokens: Mapping[str, float]) -> Plot:
+    """The plot of the players with these strengths. `tokens` holds the number per reply of those who write any."""
+    up = _Axis.around([*strengths.values()])
+    powers = [math.log10(tokens[player]) for player in strengths if player in tokens]
+    across = _Axis(math.floor(min(powers)), max(math.ceil(max(powers)), math.floor(min(powers)) + 1))
+    decades = range(int(across.low), int(across.high) + 1)
+    points = []
+    for player, strength in strengths.items():
+        if player in tokens:
+            x = across.at(math.log10(tokens[player]))
+            points.append(CostPoint(player, x, _down(up.at(strength)), float(x) > 50))
+    levels, before = list[Level](), -_LINE
+    for player, strength in sorted(strengths.items(), key=lambda one: -one[1]):
+        if player not in tokens:
+            y = _down(up.at(strength))
+            levels.append(Level(player, y, named=float(y) - before >= _LINE))
+            before = float(y) if levels[-1].named else before
+    return Plot(
+        [Tick(across.at(power), f"{10.0**power:g}", main=False) for power in decades],
+        [Tick(_down(tick.at), tick.text, tick.main) for tick in up.ticks()],
+        points,
+        levels,
+    )
+
+
+def _down(at: str) -> str:
+    """A height as the distance from the top, which SVG counts from."""
+    return f"{100.0 - float(at):.2f}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 from gymposium.arena.entries import Entry
-from gymposium.arena.results.model import GameResult, Pairing, RatedBoard, Standing
+from gymposium.arena.results import words
+from gymposium.arena.results.model import GameResult, Mean, Pairing, PlayerLost, RatedBoard, Standing
 from gymposium.arena.site.charts import Chart, means_chart, ratings_chart, shares_chart
 from gymposium.arena.site.choice import LOSSES, worst_losses
+from gymposium.arena.site.costs import Costs, costs_of
+from gymposium.arena.site.figures import Lead, by_rating, figures_of, in_order, measure_of, won_by
 from gymposium.arena.site.played import PlayedLineup, PlayedMatch
+from gymposium.arena.site.seats import seat_lines
 from gymposium.arena.site.site import Site
 
 MOVES: Mapping[str | None, str] = {
@@ -40,22 +44,34 @@ def all_pages(site: Site) -> Iterator[tuple[str, str]]:
 
 
 def _index_page(site: Site) -> str:
-    """The board: ranks with their uncertainty, and how the board was made."""
+    """The board: who leads, every player's figures, what they cost, and how the board was made."""
     results = site.results
-    # a single game of amounts has no joint board: its own one, ordered by return, stands in its place
-    only = results.games[0].board if len(results.games) == 1 and results.joint is None else None
-    shown = results.joint or only
-    first = [] if shown is None else [row.player for row in shown.standings]
+    joint = [] if results.joint is None else by_rating(results.joint)
+    figures = {game.game: figures_of(game) for game in results.games}
+    leads = [Lead.of_figures(None, "rating", joint, site.models)]
+    leads += [Lead.of_figures(game, measure_of(game), figures[game.game], site.models) for game in results.games]
+    kinds = [player for player in site.entries if player in site.models], [*site.entries.keys() - site.models]
     return site.render(
         "index.html",
         "index.html",
         joint=None if results.joint is None else Rated.of(results.joint),
-        only=None if only is None else Rated.of(only),
-        order=[*first, *(player for player in site.entries if player not in first)],
-        standings={game.game: _rows(game.board) for game in results.games if game.board is not None},
-        others=[(game, means_chart(game.means)) for game in results.games if game.means],
+        joint_figures={figure.player: figure for figure in joint},
+        leads=[lead for lead in leads if lead is not None],
+        figures={name: {figure.player: figure for figure in found} for name, found in figures.items()},
+        kinds=[in_order(sorted(players, key=[*site.entries].index), joint, figures) for players in kinds],
+        amounts=[(game, Rated.of_game(game)) for game in results.games if game.by_return],
+        costs=[costs for game in results.games if (costs := _costs(site, game)) is not None],
+        others=[(game, _chart_of_means(game.means)) for game in results.games if game.means],
         matches=sum(game.matches for game in results.games),
     )
+
+
+def _costs(site: Site, game: GameResult) -> Costs | None:
+    return costs_of(game, site.played.conduct[game.game], site.played.spent_in[game.game])
+
+
+def _chart_of_means(means: Sequence[Mean]) -> Chart:
+    return means_chart({row.player: row.returned for row in means})
 
 
 def _game_page(site: Site, game: GameResult) -> str:
@@ -69,8 +85,9 @@ def _game_page(site: Site, game: GameResult) -> str:
         spec=loaded.spec,
         loaded=loaded,
         rules=rules[:1] if len(set(rules)) == 1 else rules,
-        rated=None if game.board is None else Rated.of(game.board),
-        means=means_chart(game.means) if game.means else None,
+        rated=None if game.board is None else Rated.of_game(game),
+        means=_chart_of_means(game.means) if game.means else None,
+        costs=_costs(site, game),
     )
 
 
@@ -100,6 +117,7 @@ def _player_page(site: Site, player: str) -> str:
         shares=shares_chart(against),
         losses=losses[:LOSSES],
         lost=len(losses),
+        seats=list(seat_lines(player, site.played.lineups)),
         alone=[(lineup, Pages.of(site, [lineup])) for lineup in alone],
         measured=[(game, one) for game in results.games for one in game.yardsticks.players if one.player == player],
     )
@@ -136,12 +154,34 @@ class Rated:
     """The players from best to worst; players without a rating are last."""
     payoff: Mapping[str, Mapping[str, Pairing]]
     """The pay-off matrix by player and opponent."""
+    by_return: bool
+    """True if the players are ordered by mean return; the chart is then one of mean returns."""
+    exploitable: Mapping[str, str]
+    """The exploitability of each player for which it is known, in words."""
+    lost: Mapping[str, PlayerLost]
+    """What the moves of each player gave away, as far as matches were reviewed."""
 
     @classmethod
     def of(cls, board: RatedBoard) -> Rated:
-        """Make the charts of a board."""
+        """Make the chart of a board that is ordered by rating."""
         order = [row.player for row in board.standings]
-        return cls(board, ratings_chart(_rows(board)), order, {player: _against(board, player) for player in order})
+        payoff = {player: _against(board, player) for player in order}
+        return cls(board, ratings_chart(_rows(board)), order, payoff, by_return=False, exploitable={}, lost={})
+
+    @classmethod
+    def of_game(cls, game: GameResult) -> Rated:
+        """Make the chart of a game between rivals."""
+        assert game.board is not None, "they are rivals"
+        rated = cls.of(game.board)
+        if not game.by_return:
+            return rated
+        return replace(
+            rated,
+            chart=means_chart({row.player: won_by(row) for row in game.board.standings}),
+            by_return=True,
+            exploitable=words.exploitable(game.yardsticks),
+            lost={one.player: one for one in game.lost.players} if game.lost else {},
+        )
 
     @property
     def unrated(self) -> Sequence[str]:

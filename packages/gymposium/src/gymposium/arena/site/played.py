@@ -85,6 +85,8 @@ class Played:
     """Conduct in all games, by player."""
     spent: Mapping[str, Spent]
     """Time and cost by player."""
+    spent_in: Mapping[str, Mapping[str, Spent]]
+    """Time and cost by game and player."""
     versions: Mapping[str, tuple[str, ...]]
     """Versions of the software that played, by name. There are several if matches were added later."""
 
@@ -106,6 +108,7 @@ def read_played(board: Board) -> Played:
     matches: defaultdict[Path, list[PlayedMatch]] = defaultdict(list)
     lineup_of: dict[Path, tuple[str, frozenset[str]]] = {}
     spent: defaultdict[str, Spent] = defaultdict(Spent)
+    spent_in: defaultdict[str, defaultdict[str, Spent]] = defaultdict(lambda: defaultdict(Spent))
     versions: defaultdict[str, set[str]] = defaultdict(set)
     seen: set[tuple[str, tuple[str, ...], str]] = set()
     for file, record in board.records():
@@ -117,7 +120,9 @@ def read_played(board: Board) -> Played:
         if record.ending.broke_off:
             continue
         for turn in record.turns:
-            spent[record.players[turn["seat"]]].add(turn)
+            player = record.players[turn["seat"]]
+            spent[player].add(turn)
+            spent_in[record.game][player].add(turn)
         outcome = tally.games[record.game].outcomes[-1]
         key = (outcome.game, outcome.players, outcome.digest)
         match = PlayedMatch(
@@ -143,6 +148,7 @@ def read_played(board: Board) -> Played:
         {game: {player: one.conduct() for player, one in tally.games[game].players.items()} for game in games},
         {player: tally.players[player].conduct() for player in players},
         {player: spent[player] for player in players},
+        {game: dict(spent_in[game]) for game in games},
         {name: tuple(sorted(versions[name])) for name in sorted(versions)},
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,9 +13,11 @@ from gymposium.arena.entries import Entry
 from gymposium.arena.results import words
 from gymposium.arena.results.model import GameResult, Results
 from gymposium.arena.site.choice import Expected
+from gymposium.arena.site.history import BoardVersion
 from gymposium.arena.site.played import Played, PlayedLineup
 from gymposium.arena.slugs import joint_slug, slug
 from gymposium.viewer.pages import Tab, render
+from gymposium.viewer.titles import game_title
 
 TABS = (
     Tab("Board", "index.html"),
@@ -37,15 +40,39 @@ class Site:
     expected: Expected
     pages: Mapping[str, str]
     """The paths of the pages of single matches, by match id."""
+    versions: Sequence[BoardVersion]
+    """The results by version, the oldest first; the last one is the present."""
 
     @cached_property
     def games(self) -> Mapping[str, GameResult]:
         """The results of games, by full name."""
         return {game.game: game for game in self.results.games}
 
+    @cached_property
+    def names(self) -> Mapping[str, str]:
+        """The display name of each player; no two are the same."""
+        return words.names({player: entry.label for player, entry in self.entries.items()})
+
+    @cached_property
+    def titles(self) -> Mapping[str, str]:
+        """The title of each game by full name, with its parameters if another game has the same title."""
+        shared = Counter(game.title for game in self.results.games)
+        return {
+            game.game: game.title if shared[game.title] == 1 else game_title(game.game) for game in self.results.games
+        }
+
+    @cached_property
+    def models(self) -> frozenset[str]:
+        """The players that are language models: those whose replies are counted in tokens."""
+        return frozenset(one.player for one in self.results.players if one.conduct.completion_tokens)
+
     def render(self, template: str, path: str, **values: Any) -> str:
         """Render the page of this path."""
         return render(f"board/{template}", path, TABS, __package__, site=self, words=words, **values)
+
+    def has_figure(self, player: str, game: str | None) -> bool:
+        """Whether a version has a figure of a player in a game, or (None) on the joint board."""
+        return any(version.of_player(player, game) for version in self.versions)
 
     def game_path(self, game: str) -> str:
         """The path of a game's page."""

@@ -27,13 +27,22 @@ def build_site(
             "turn. 6 by default. The records have all matches.",
         ),
     ] = None,
+    earlier: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--earlier",
+            metavar="FILE",
+            help="An earlier results.json of the board, to show how figures changed; may be repeated, the oldest "
+            "first. The file's name is that of the version.",
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Build a website of a board: static pages for any web server, or to open from disk.
 
     The site has the ratings with their intervals, a page for each game, player and pairing, matches to step through,
-    and the board itself to download and verify. Only the pages of matches use a script, and they can be read without
-    it. Everything is made from the board's directory and its results.json, so rate the board first. Equal boards give
+    and the board itself to download and verify. Scripts sort tables and step through matches; all can be read without
+    them. Everything is made from the board's directory and its results.json, so rate the board first. Equal boards give
     equal bytes. An existing site is replaced.
 
     Examples:
@@ -47,7 +56,7 @@ def build_site(
         from gymposium.arena.site.build import REPLAYS, build
 
     out = check_writable("--out", site or board / "site")
-    built = build(Board(board), out, replays=REPLAYS if replays is None else replays)
+    built = build(Board(board), out, replays=REPLAYS if replays is None else replays, earlier=earlier or ())
     if as_json:
         print_json({"index": str(out / "index.html"), "matches": len(built.pages)})
         return

@@ -124,6 +124,8 @@ def _print(console: Console, results: Results, payoff: bool) -> None:
     for game in results.games:
         line(f"\n{game.title} ({game.game}): {words.counts(game)}")
         if game.board is not None:
+            if game.by_return:
+                line("Ordered by mean return: this game pays amounts, and ratings only count wins.")
             _print_board(line, console, game.board, labels, payoff)
         else:
             console.print(_means_table(game, labels))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
@@ -14,6 +15,7 @@ from gymposium.runs.growing import Growing, GrowingLine
 from gymposium.runs.links import leads_out
 from gymposium.viewer.replays.match_filter import MatchFilter
 from gymposium.viewer.replays.rows import Row, RowReader
+from gymposium.viewer.replays.said import rows_that_say
 
 _SNIFF = 20
 """Number of lines after which a file without any match is taken for a file of another kind, and read no further."""
@@ -122,9 +124,22 @@ class Index:
         asks for the same one."""
         rows = self._selected.get(match_filter)
         if rows is None:
-            rows = match_filter.select(self.rows, self.long)
+            rows = match_filter.select(self.rows, self.long, self.said)
             self._selected = dict([*self._selected.items()][-7:]) | {match_filter: rows}
         return rows
+
+    def said(self, rows: list[Row], text: str, readings: Sequence[str]) -> list[Row]:
+        """Those of these rows with a reply that contains a text, in their order; of the replies with these readings, or
+        of all if there are none. Raises `BadRecord` if a file cannot be read any more."""
+        by_file: defaultdict[str, list[Row]] = defaultdict(list)
+        for row in rows:
+            by_file[row.file].append(row)
+        found = {
+            id(row)
+            for name, of_file in by_file.items()
+            for row in rows_that_say(of_file, self._files[name].lines.path, text, readings)
+        }
+        return [row for row in rows if id(row) in found]
 
     def counts(self) -> tuple[Counter[str], Counter[str]]:
         """The number of matches of each game, and of each player."""
@@ -166,6 +181,7 @@ def _read_on(file: _File) -> bool:
     elif file.foreign is not None and lines.number >= _SNIFF:
         return False
     before = lines.number, lines.rest
+    file.reader.changed = lines.changed()
     for line in lines.lines():
         item = _item(file.reader, line)
         if isinstance(item, Row):

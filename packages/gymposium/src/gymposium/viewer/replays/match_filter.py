@@ -6,7 +6,7 @@ script of an exported list compare the same facts, so both select the same match
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
@@ -14,6 +14,7 @@ from urllib.parse import urlencode
 
 from gymposium.ending import FAILURES
 from gymposium.errors import BadOption
+from gymposium.reading import KINDS
 from gymposium.viewer.replays.rows import Row, RowLineup, RowResult
 from gymposium.visible import visible
 
@@ -34,7 +35,9 @@ SORTED: dict[str, tuple[str, Callable[[Row], Any] | None]] = {
     "recorded": ("as recorded", None),
     "longest": ("longest first", lambda row: -row.replies),
     "shortest": ("shortest first", lambda row: row.replies),
+    "tokens": ("most tokens first", lambda row: -row.tokens),
     "failures": ("most failed replies first", lambda row: -row.failures),
+    "newest": ("newest files first", lambda row: (-row.changed, row.file, -row.line)),
 }
 """Orders of the list, each in words and with its sort key; None for the order of the files."""
 
@@ -53,6 +56,8 @@ class MatchFilter:
     """`yes` for the longest tenth of each game's matches only."""
     text: str = ""
     """A part of the match id."""
+    said: str = ""
+    """A part of a reply; if `failed` is given, of a reply of that kind."""
     sort: str = "recorded"
 
     @classmethod
@@ -77,13 +82,26 @@ class MatchFilter:
         facts = {f"game {self.game}" * bool(self.game), f"player {self.player}" * bool(self.player)}
         return frozenset((facts | {ended, self.failed, "long" * bool(self.long)}) - {""})
 
-    def select(self, rows: list[Row], long: Callable[[str], int]) -> list[Row]:
-        """The rows that pass the filter, in its order; `long` as in `Index`."""
+    @property
+    def readings(self) -> Sequence[str]:
+        """The readings of the replies in which `said` is searched; none for all replies."""
+        kinds = [kind for kind in FAILED.values() if kind in KINDS]
+        return kinds if self.failed == "failed" else [FAILED[self.failed]] if self.failed else []
+
+    def select(
+        self,
+        rows: list[Row],
+        long: Callable[[str], int],
+        said: Callable[[list[Row], str, Sequence[str]], list[Row]],
+    ) -> list[Row]:
+        """The rows that pass the filter, in its order; `long` and `said` as in `Index`."""
         facts, text = self.facts, self.text
         if facts:
             rows = [row for row in rows if facts <= facts_of(row, long)]
         if text:
             rows = [row for row in rows if text in row.id]
+        if self.said:
+            rows = said(rows, self.said, self.readings)
         key = SORTED[self.sort][1]
         return rows if key is None else sorted(rows, key=key)
 

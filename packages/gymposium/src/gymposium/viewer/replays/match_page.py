@@ -21,6 +21,7 @@ _ALONE: dict[str, Any] = {
     "after": None,
     "where": "",
     "same_deal": (),
+    "link": None,
     "compare": None,
     "raw": None,
     "tokens": None,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -12,7 +13,7 @@ from starlette.routing import BaseRoute, Route
 
 from gymposium.errors import BadOption, BadRecord
 from gymposium.viewer.numbers import DIGITS, number
-from gymposium.viewer.pages import Tab, in_url, write_page
+from gymposium.viewer.pages import Tab, in_url, main_of, packed, write_page
 from gymposium.viewer.part import Card, Viewer
 from gymposium.viewer.replays.curve import curve_of
 from gymposium.viewer.replays.index import Index
@@ -20,9 +21,14 @@ from gymposium.viewer.replays.match_filter import ENDED, FAILED, SORTED, MatchFi
 from gymposium.viewer.replays.match_page import match_page
 from gymposium.viewer.replays.rows import Row
 from gymposium.viewer.replays.story import Story, build_story
+from gymposium.visible import visible
 
-A_PAGE, A_FILE = 100, 5000
-"""Number of matches on one page of the list: as served, and as a file, whose own script filters it."""
+A_PAGE = 100
+"""Number of matches on one page of the list."""
+
+A_FILE = 1_000_000
+"""Number of characters of pages in a file of an export, before they are compressed to less than a tenth; the last page
+in it may have more."""
 
 
 class Replays:
@@ -33,7 +39,9 @@ class Replays:
     def __init__(self, viewer: Viewer) -> None:
         self._viewer = viewer
         self._index = Index(viewer.directory)
+        self._numbers: dict[int, int] = {}
         viewer.link_to_match = self._link
+        viewer.link_to_line = self._link_to_line
 
     def cards(self) -> Sequence[Card]:
         self._index.refresh()
@@ -62,12 +70,38 @@ class Replays:
         ]
 
     def export(self, out: Path) -> None:
+        """Writes the list, one page that shows any match, and the data of both."""
         self._index.refresh()
         rows = [row for row in self._index.rows if self._viewer.exports(row.file, row.id)]
-        for page in range(1, _pages(rows, A_FILE) + 1):
-            write_page(out, _file_of(page), self._list_page(_file_of(page), MatchFilter(), rows, page, A_FILE))
-        for at, row in enumerate(rows):
-            write_page(out, row.path, self._match_page(rows, at, ""))
+        self._numbers = {id(row): number for number, row in enumerate(rows)}
+        write_page(out, "matches.html", self._list_page(MatchFilter(), rows, 1))
+        if not rows:
+            return
+        write_page(out, "matches/list.js", packed(self._list_data(rows)))
+        starts, pages, size = [0], list[str](), 0
+        for at in range(len(rows)):
+            pages.append(main_of(self._match_page(rows, at, "")))
+            size += len(pages[-1])
+            if size >= A_FILE or at == len(rows) - 1:
+                write_page(out, f"matches/{len(starts) - 1}.js", packed(pages))
+                starts.append(at + 1)
+                pages, size = [], 0
+        write_page(out, "match.html", self._viewer.page("replays/exported.html", "match.html", starts=starts))
+
+    def _list_data(self, rows: list[Row]) -> Mapping[str, Any]:
+        """The data of an exported list: each row with what filters compare, and the rows in each order."""
+        shown = self._viewer.page("replays/rows.html", "matches.html", rows=rows, link=self._link_to_row)
+        return {
+            "rows": [
+                {
+                    "html": f"{html.strip()}</tr>",
+                    "id": visible(row.id),
+                    "facts": sorted(facts_of(row, self._index.long)),
+                }
+                for row, html in zip(rows, shown.split("</tr>")[:-1], strict=True)
+            ],
+            "orders": {name: _in_order(rows, key) for name, (_, key) in SORTED.items() if key is not None},
+        }
 
     # -- the list
 
@@ -78,23 +112,23 @@ class Replays:
         if (page := number(request.query_params.get("page", "1"))) < 0:
             raise BadOption(f"page: write a number of at most {DIGITS} digits.")
         page = min(max(page, 1), _pages(rows, A_PAGE))
-        return HTMLResponse(self._list_page("matches.html", match_filter, rows, page, A_PAGE))
+        return HTMLResponse(self._list_page(match_filter, rows, page))
 
-    def _list_page(self, path: str, match_filter: MatchFilter, rows: list[Row], page: int, size: int) -> str:
-        """One page of the list of `rows`, which holds `size` of them."""
-        index, live = self._index, self._viewer.live
+    def _list_page(self, match_filter: MatchFilter, rows: list[Row], page: int) -> str:
+        """One page of the list of `rows`."""
+        index, query = self._index, match_filter.query()
         games, players = index.counts()
         return self._viewer.page(
             "replays/list.html",
-            path,
+            "matches.html",
             match_filter=match_filter,
-            query=match_filter.query(),
-            rows=rows[(page - 1) * size : page * size],
+            link=lambda row: self._link_to_row(row) + query,
+            rows=rows[(page - 1) * A_PAGE : page * A_PAGE],
             found=len(rows),
             all=len(index.rows),
             page=page,
-            pages=_pages(rows, size),
-            page_path=lambda number: f"matches.html{match_filter.query(page=number)}" if live else _file_of(number),
+            pages=_pages(rows, A_PAGE),
+            page_path=lambda number: f"matches.html{match_filter.query(page=number)}",
             games=dict(sorted(games.items())),
             players=dict(sorted(players.items())),
             endings=ENDED,
@@ -102,7 +136,6 @@ class Replays:
             orders=SORTED,
             problems=index.problems,
             foreign=index.foreign,
-            facts=lambda row: facts_of(row, index.long),
         )
 
     # -- a match
@@ -121,7 +154,7 @@ class Replays:
         """The page of the match `rows[at]`. `query` is the filter that selected the rows; empty for all rows."""
         row, live = rows[at], self._viewer.live
         before, after = (
-            in_url(rows[place].path) + query if 0 <= place < len(rows) else None for place in (at - 1, at + 1)
+            self._link_to_row(rows[place]) + query if 0 <= place < len(rows) else None for place in (at - 1, at + 1)
         )
         record = self._index.record(row)
         curve, unreadable = None, ""
@@ -131,17 +164,18 @@ class Replays:
             unreadable = str(error)
         return match_page(
             build_story(record),
-            row.path,
+            row.path if live else "match.html",
             curve=curve,
             unreadable=unreadable,
             tabs=[tab for part in self._viewer.parts for tab in part.tabs],
             live=live,
-            list=f"matches.html{query}" if live else _file_of(at // A_FILE + 1),
+            list=f"matches.html{query}",
             place=f"{at + 1:,} of {len(rows):,}{' that are listed' if query else ''}",
             before=before,
             after=after,
             where=_place_of(row),
-            same_deal=self._index.same_deal(row),
+            same_deal=[other for other in self._index.same_deal(row) if live or id(other) in self._numbers],
+            link=self._link_to_row,
             compare=lambda other: f"compare.html?match={in_url(_place_of(row))}&match={in_url(_place_of(other))}",
             tokens=self._viewer.link_to_tokens(row.file, row.id),
             raw=in_url(row.path.removesuffix("html") + "json") if live else None,
@@ -161,7 +195,18 @@ class Replays:
     def _link(self, match_id: str) -> str | None:
         self._index.refresh()
         row = self._index.by_id(match_id)
-        return None if row is None else in_url(row.path)
+        return None if row is None else self._path_of(row)
+
+    def _link_to_line(self, file: str, line: int) -> str | None:
+        row = self._index.row(file, line)
+        return None if row is None else self._path_of(row)
+
+    def _path_of(self, row: Row) -> str | None:
+        """The path of a match's page; None if an export leaves the match out."""
+        return self._link_to_row(row) if self._viewer.live or id(row) in self._numbers else None
+
+    def _link_to_row(self, row: Row) -> str:
+        return in_url(row.path) if self._viewer.live else f"match.html?match={self._numbers[id(row)]}"
 
     def _row(self, file: str, line: int) -> Row:
         self._index.refresh()
@@ -212,8 +257,9 @@ def _pages(rows: list[Row], size: int) -> int:
     return max(1, -(-len(rows) // size))
 
 
-def _file_of(page: int) -> str:
-    return "matches.html" if page == 1 else f"matches-{page}.html"
+def _in_order(rows: Sequence[Row], key: Callable[[Row], Any]) -> list[int]:
+    """The places of the rows in an order."""
+    return sorted(range(len(rows)), key=lambda at: key(rows[at]))
 
 
 def _place_of(row: Row) -> str:

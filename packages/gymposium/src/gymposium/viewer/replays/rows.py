@@ -9,8 +9,10 @@ mark in a text. Every other line is parsed in full.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 from gymposium.ending import Ending
@@ -19,6 +21,8 @@ from gymposium.records import FORMAT, Record
 
 _BEGIN, _END = b'{"id":"', f',"format":"{FORMAT}"}}'.encode()
 _READING = b'"reading":"'
+_TOKENS = b'"tokens":['
+_WRITTEN = re.compile(rb'"tokens":\[(?:\d+|null),(\d+)\]')
 _FAILED = (b'"reading":"illegal"', b'"reading":"unparsable"', b'"reading":"cut off"')
 
 
@@ -59,11 +63,20 @@ class Row:
     illegal: int = 0
     unparsable: int = 0
     cut_off: int = 0
+    tokens: int = 0
+    """Number of tokens written in all replies, as far as players report them."""
+    changed: float = 0.0
+    """Time when its file was last changed, in seconds, as of the reading of the line."""
 
     @property
     def failures(self) -> int:
         """Number of replies that were not legal moves."""
         return self.illegal + self.unparsable + self.cut_off
+
+    @property
+    def date(self) -> str:
+        """The day of the file's last change, in UTC: `2026-11-27`."""
+        return datetime.fromtimestamp(self.changed, UTC).date().isoformat()
 
     @property
     def path(self) -> str:
@@ -76,12 +89,16 @@ class RowReader:
     """Reads the rows of one file."""
 
     file: str
+    changed: float = 0.0
+    """Time when the file was last changed, in seconds."""
     _lineups: dict[bytes, RowLineup] = field(default_factory=dict)
     _results: dict[bytes, RowResult] = field(default_factory=dict)
 
     def row(self, line: bytes, number: int, offset: int) -> Row:
         """The row of a line. Raises `BadRecord` with what is wrong if the line is not a record."""
-        return self._by_parts(line, number, offset) or self._in_full(line, number, offset)
+        row = self._by_parts(line, number, offset) or self._in_full(line, number, offset)
+        row.changed = self.changed
+        return row
 
     def _by_parts(self, line: bytes, number: int, offset: int) -> Row | None:
         """The row of a line that is cut at its keys; None if the line is not spelled as our writer spells it."""
@@ -116,6 +133,8 @@ class RowReader:
             return None
         if line.count(b'"reading":"move"') != row.replies:
             row.illegal, row.unparsable, row.cut_off = map(line.count, _FAILED)
+        if _TOKENS in line:
+            row.tokens = sum(int(written[1]) for written in _WRITTEN.finditer(line, after, returns))
         return row
 
     def _in_full(self, line: bytes, number: int, offset: int) -> Row:
@@ -134,6 +153,7 @@ class RowReader:
             readings["illegal"],
             readings["unparsable"],
             readings["cut off"],
+            sum(turn.get("tokens", (0, 0))[1] or 0 for turn in record.turns),
         )
 
 

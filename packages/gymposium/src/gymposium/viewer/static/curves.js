@@ -78,7 +78,7 @@
       this.stale = true;
       this.seen = false;
       this.now = make("span", { className: "now" });
-      this.canvas = make("div", { className: "plot", role: "img" });
+      this.canvas = make("div", { className: "plot", role: "img", ariaLabel: `Curve of ${name}` });
       const title = make("h4", {}, make("span", { className: "theirs", textContent: name }), this.now);
       const says = this.about.unit ? `${this.about.what} (${this.about.unit})` : this.about.what;
       this.element = make("article", { className: "metric", title: says }, title, make("p", { className: "quiet what", textContent: says }), this.canvas);
@@ -222,8 +222,8 @@
     for (const curve of evaluation) {
       const name = `${curve.game} ${curve.opponent}`;
       if (!measured.has(name)) {
-        const canvas = make("div", { className: "plot", role: "img" });
         const what = curve.alone ? "mean score" : `wins against ${curve.opponent}`;
+        const canvas = make("div", { className: "plot", role: "img", ariaLabel: `Curve of ${curve.game}, ${what}` });
         const now = make("span", { className: "now" });
         const key = make("ul", { className: "legend" });
         const title = make("h4", {}, make("span", { className: "theirs", textContent: curve.game }), now);

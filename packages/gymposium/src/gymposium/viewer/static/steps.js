@@ -158,8 +158,8 @@
     const key = event.key.toLowerCase();
     if (keys[event.key]) go(ways[keys[event.key]]());
     else if (key === " " && !event.target.matches("button, a, summary")) toggle();
-    else if (key === "0") look("mover");
-    else if (/^[1-9]$/.test(key)) look(String(Number(key) - 1));
+    else if (key === "w") look("mover");
+    else if (/^[0-9]$/.test(key)) look(key);
     else if (key === "a") look("all");
     else if (key === "n" || key === "p") {
       document.querySelector(`.around a[rel=${key === "n" ? "next" : "prev"}]`)?.click();

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -14,20 +13,18 @@ from starlette.routing import BaseRoute, Route
 
 from gymposium.errors import BadRecord
 from gymposium.records import Problem
-from gymposium.runs.metric_docs import metrics
 from gymposium.runs.samples import KeptGroup
 from gymposium.viewer.pages import Tab, in_url, write_page
 from gymposium.viewer.part import Card, Viewer
 from gymposium.viewer.training.events import events, read_from
 from gymposium.viewer.training.library import Library, Opened, lines_of
-from gymposium.viewer.training.run_view import evaluation, summary, view_run
+from gymposium.viewer.training.run_page import WORDS, curves_data, run_values
+from gymposium.viewer.training.run_view import summary
 from gymposium.viewer.training.sessions_pages import SessionsPages, sessions_path
 from gymposium.viewer.training.spread import spread
 from gymposium.viewer.training.tokens import pieces
 
 LIST = "runs.html"
-WORDS = [(m.pattern, m.section, m.what, m.unit, m.apart) for m in metrics()]
-"""The descriptions of metrics for the pages' script."""
 
 
 class Training:
@@ -83,7 +80,7 @@ class Training:
             if places := opened.samples.places():
                 write_page(out, _rollouts(name), self._rollouts_page(opened))
                 groups = [group for place in places if isinstance(group := _group(opened, *place), KeptGroup)]
-                there = self._pages_of_matches(opened, groups, out)
+                there = self._pages_of_matches(opened, groups)
                 for place in places:
                     write_page(out, _group_path(name, *place), self._group_page(opened, *place, there))
 
@@ -99,11 +96,8 @@ class Training:
         return self._viewer.page(
             "training/run.html",
             f"runs/{name}/index.html",
-            name=name,
-            view=view_run(opened),
-            words=WORDS,
-            curves=curves_data(opened),
-            offset=opened.curves.offset,
+            **run_values(opened),
+            alone=False,
             rollouts=_rollouts(name) if opened.samples.places() else None,
             sessions=sessions_path(name) if opened.run.sessions.exists() else None,
             events=f"runs/{name}/events" if self._viewer.live and not opened.run.finished else None,
@@ -152,12 +146,13 @@ class Training:
             link=link,
         )
 
-    def _pages_of_matches(self, opened: Opened, groups: Sequence[KeptGroup], out: Path) -> dict[str, str]:
-        """The pages of the groups' matches that are below `out`, by match id."""
+    def _pages_of_matches(self, opened: Opened, groups: Sequence[KeptGroup]) -> dict[str, str]:
+        """The pages of the groups' matches in an export, by match id."""
         trajectories = (trajectory for group in groups for trajectory in group.trajectories)
         ids = {trajectory.match for trajectory in trajectories if trajectory.match is not None}
-        paths = {match: self._match_path(opened, line) for match, line in lines_of(opened.run.matches, ids).items()}
-        return {match: in_url(path) for match, path in paths.items() if (out / path).is_file()}
+        lines, file = lines_of(opened.run.matches, ids), self._below(opened.run.matches)
+        paths = {match: self._viewer.link_to_line(file, line) for match, line in lines.items()}
+        return {match: path for match, path in paths.items() if path is not None}
 
     def _exports(self, file: str, match: str) -> bool:
         """True if an export has a page for a match. Of a training run, only matches whose tokens were kept have one."""
@@ -249,21 +244,6 @@ class Training:
         if opened is None:
             raise HTTPException(404, f"There is no training run {name}.")
         return opened
-
-
-def make(viewer: Viewer) -> Training:
-    """The part of the viewer that shows training runs."""
-    return Training(viewer)
-
-
-def curves_data(opened: Opened) -> dict[str, Any]:
-    """The data of all curves of a run, for the pages' script."""
-    curves = opened.curves
-    return {
-        "run": opened.run.name,
-        "stages": {stage: curves.curve(stage).as_data() for stage in curves.stages()},
-        "evaluation": evaluation(opened),
-    }
 
 
 def curves_script(opened: Opened) -> str:

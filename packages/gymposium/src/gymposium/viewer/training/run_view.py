@@ -11,8 +11,12 @@ from typing import Any
 from gymposium.records import Problem
 from gymposium.runs.curves import TRAIN
 from gymposium.runs.metric_docs import about
-from gymposium.runs.results import LearningCurve, ResultRow, learning_curves, lines, spent
+from gymposium.runs.results import LearningCurve, ResultRow, learning_curves, lines, spent, verdict
+from gymposium.runs.samples import first_replies
 from gymposium.viewer.training.library import Opened
+
+FINISHED = "finished"
+"""The state of a run that has written its report."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +62,12 @@ class RunView:
     figures: Sequence[Figure]
     curves: Sequence[LearningCurve]
     lines: Sequence[ResultRow]
+    verdict: str
+    """What reinforcement learning achieved, in a sentence or two; empty if that is not measured."""
     spent: dict[str, float]
     """CPU time in seconds, by purpose."""
+    replies: dict[int, list[tuple[str, float]]]
+    """Some first replies of each kept step, with the rewards of their trajectories: those of the step's first group."""
     config: str
     """The settings as JSON; empty if they cannot be read."""
     versions: dict[str, str]
@@ -92,7 +100,7 @@ def summary(opened: Opened) -> Summary:
         what=" ".join(str(_at(settings, path)) for path in ("credit.kind", "objective.kind") if _at(settings, path)),
         steps=done,
         of=steps if isinstance(steps, int) else None,
-        state="finished" if opened.run.finished else "not finished",
+        state=FINISHED if opened.run.finished else "not finished",
         reward=last.get("rollout/reward"),
         worth="" if isinstance(measured, Problem) else "; ".join(_worth(curve, measured[0]) for curve in measured[0]),
         written=written,
@@ -106,11 +114,13 @@ def view_run(opened: Opened) -> RunView:
     unread = [part for part in (versions, measured) if isinstance(part, Problem)]
     return RunView(
         summary(opened),
-        facts={} if isinstance(config, Problem) else _facts(config),
+        facts={} if isinstance(config, Problem) else _facts(config, opened.run.results()),
         figures=_figures(opened),
         curves=curves,
         lines=rows,
+        verdict=_verdict(opened),
         spent=seconds,
+        replies=_replies(opened),
         config="" if isinstance(config, Problem) else json.dumps(config, indent=2),
         versions={} if isinstance(versions, Problem) else {name: str(version) for name, version in versions.items()},
         problems=[*opened.curves.problems, *opened.samples.problems, *unread],
@@ -130,6 +140,28 @@ def _measured(opened: Opened) -> tuple[list[LearningCurve], list[ResultRow], dic
     except (AttributeError, IndexError, KeyError, StopIteration, TypeError, ValueError) as error:
         where = str(opened.run.path / "results.json")
         return Problem(where, f"is not as this version writes it ({type(error).__name__}: {error})")
+
+
+def _verdict(opened: Opened) -> str:
+    results = opened.run.results()
+    try:
+        found = None if isinstance(results, Problem) else verdict(results)
+    except (AttributeError, KeyError, TypeError):  # `_measured` tells that the file is not as this version writes it
+        return ""
+    return "" if found is None else found.text
+
+
+def _replies(opened: Opened) -> dict[int, list[tuple[str, float]]]:
+    first = ((step, opened.samples.line(step, number)) for step, number in opened.samples.places() if number == 0)
+    replies = {}
+    for step, line in first:
+        try:
+            found = first_replies(json.loads(line or b""))
+        except (ValueError, LookupError, TypeError):  # the page of the group tells what is wrong with it
+            continue
+        if found:
+            replies[step] = found
+    return replies
 
 
 def _worth(curve: LearningCurve, curves: Sequence[LearningCurve]) -> str:
@@ -159,8 +191,8 @@ _FACTS = {
 """The settings among a run's main facts, by their titles."""
 
 
-def _facts(config: dict[str, Any]) -> dict[str, str]:
-    """The main settings of a run, in words."""
+def _facts(config: dict[str, Any], results: dict[str, Any] | Problem) -> dict[str, str]:
+    """The main settings of a run, and what it imitated first, in words."""
     facts = {name: str(value) for name, path in _FACTS.items() if (value := _at(config, path)) is not None}
     facts.setdefault("model", "a small one, made for this run")
     names = ("groups", "group_size", "decisions", "growth")
@@ -171,6 +203,9 @@ def _facts(config: dict[str, Any]) -> dict[str, str]:
         facts["a step"] = f"{many} of {size} matches{growing}"
     if isinstance(stages := config.get("stages"), list):
         facts["opponents"] = ", then ".join(", ".join(map(str, _at(stage, "opponents") or ())) for stage in stages)
+    if not isinstance(results, Problem) and (replies := _at(results, "cold_start.replies")):
+        longer = _at(results, "cold_start.too_long")
+        facts["cold start"] = f"on {replies} replies" + (f"; {longer} more were too long" if longer else "")
     return facts
 
 
