@@ -42,12 +42,13 @@ class Hexagons:
         self._labels = [f"{row[0]:{width}} " for row in self.rows]
 
     def full(self, state: pyspiel.State, seat: int) -> str:
-        rows = zip(self._heads, self._cells(state, seat), self._tails)
+        rows = zip(self._heads, self.cells(state, seat), self._tails)
         return "".join([head + " ".join(cells) + tail for head, cells, tail in rows])
 
     def compact(self, state: pyspiel.State, seat: int) -> str:
-        return "".join([f"{label}{cells}\n" for label, cells in zip(self._labels, self._cells(state, seat))])
+        return "".join([f"{label}{cells}\n" for label, cells in zip(self._labels, self.cells(state, seat))])
 
-    def _cells(self, state: pyspiel.State, seat: int) -> list[str]:
+    def cells(self, state: pyspiel.State, seat: int) -> list[str]:
+        """Return what stands on the cells of each row: x, o or a dot."""
         board: str = state.observation_string(seat).replace("O", "x").replace("@", "o")
         return [line[stones] for line, stones in zip(board.split("\n")[1:], self._stones)]
