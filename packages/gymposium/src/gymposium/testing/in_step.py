@@ -70,8 +70,9 @@ class InStep:
             view = hash((seats, one.view(seat)))
             self._require(self.views.fit((seat, view), (seat, hash((seats, other.view(seat))))), "views", other)
             for style in STYLES:
-                plain, text = hash((seats, _seen(one, seat, style))), hash((seats, _seen(other, seat, style)))
-                whole = self._told.setdefault((seat, style, text), plain) == plain
+                text = hash((seats, _seen(other, seat, style)))
+                told = hash((seats, _seen(one, seat, style)))
+                whole = self._told.setdefault((seat, style, text), told) == told
                 self._require(whole, f"the {style} text of seat {seat} leaves something out", other)
                 fair = self._shown.setdefault((seat, style, view), text) == text
                 self._require(fair, f"the {style} text of seat {seat} tells more than its view", other)

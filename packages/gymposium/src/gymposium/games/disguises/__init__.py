@@ -66,7 +66,7 @@ _SMALL: Mapping[str, Mapping[str, Any]] = {
     "lines_of_action": {"max_game_length": 40},
     "oware": {"num_seeds_per_house": 3},
     "pig": {"winscore": 20, "horizon": 30},
-    "y": {"board_size": 4},
+    "y": {"board_size": 5},
 }
 """Parameters beside the disguise in the example of a game, so that it is small."""
 

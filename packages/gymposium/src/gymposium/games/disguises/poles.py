@@ -21,7 +21,7 @@ class Poles(Disguise):
         self.move_pattern = re.compile("|".join(names))
         (one, other), token = self.sides, speech.token
         self.story = (
-            f"{plain.columns} poles stand in a row, in this order: {listed(self.told)}. Each carries up to "
+            f"{plain.columns} poles stand side by side, in this order: {listed(self.told)}. Each carries up to "
             f"{plain.rows} {token}s, one above the other. {one} and {other} take turns to put a {token} of their own "
             f"on a pole that is not full, above those that are there. Whoever first has {plain.x_in_row} of their own "
             f"{token}s in one of these ways wins: one directly above the other on one pole; at the same height on "
