@@ -25,7 +25,7 @@ SEARCH, TRAINED = "mcts-100", "trained on the plain game"
 SEARCHED = ("tic_tac_toe", "connect_four", "hex(board_size=5)", "kuhn_poker", "leduc_poker")
 READ = ("tic_tac_toe", "kuhn_poker", "connect_four")
 """Games of the language models."""
-AS_IT_COMES = "prompt=full&reply=move&max_tokens=24"
+AS_IT_COMES = "prompt=full&reply=move&max_tokens=12"
 VERSIONS = ("gymposium", "gymposium-agents", "gymposium-train", "open_spiel", "torch", "transformers")
 
 Row = dict[str, Any]
