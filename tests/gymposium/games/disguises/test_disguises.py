@@ -19,7 +19,7 @@ from gymposium.games.disguises import DISGUISES
 from gymposium.games.openspiel.lookup import game_of_engine
 from gymposium.games.protocol import Game, Match
 from gymposium.players.grammar import make_player
-from gymposium.plugins.host import host
+from gymposium.plugins.host import Host, host
 from gymposium.records import RecordWriter, verify_file
 from gymposium.streams import stream
 from gymposium.testing.in_step import InStep
@@ -98,7 +98,6 @@ def test_the_seed_decides_all_words(name: str) -> None:
     one, again, other = (load_game(name, disguise=seed) for seed in (5, "5", 6))
     assert one is again
     assert one.rules(0) != other.rules(0)
-    assert one.rules(0) in one.rules(0, "full") and one.rules(0, "compact")
     assert f"disguise={5}" in one.name
     assert load_game(name, disguise=0) is load_game(name)
     assert load_game(name).name == name
@@ -195,11 +194,11 @@ def test_a_disguise_is_a_seed_of_a_game_that_has_one() -> None:
 
 
 def test_oware_names_the_sheds_that_bring_back_a_position() -> None:
-    """Sowing single seeds round and round comes back to the first position."""
-    plain, other = load_game("oware"), load_game("oware", disguise=3)
+    small = {"num_houses_per_player": 2, "num_seeds_per_house": 1}
+    plain, other = load_game("oware", **small), load_game("oware", **small, disguise=3)
     found = 0
-    for seed in range(6):
-        one, two, rng = plain.new(seed), other.new(seed), stream(seed, "oware")
+    for seed in range(30):
+        one, two, rng = plain.new(0), other.new(0), stream(seed, "oware")
         while seats := one.to_move():
             (seat,) = seats
             told = [re.findall(r"end the game: (.*)\.", match.observe(seat).text) for match in (one, two)]
@@ -209,3 +208,25 @@ def test_oware_names_the_sheds_that_bring_back_a_position() -> None:
             number = rng.randrange(len(names))
             one.apply({seat: one.legal_moves(seat)[number]})
             two.apply({seat: two.legal_moves(seat)[number]})
+    assert found
+
+
+def test_oware_in_disguise_ends_at_the_same_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("gymposium.games.sowing.oware", "gymposium.games.disguises.sowing"):
+        monkeypatch.setattr(f"{module}.LIMIT", 9)
+    game = load_game("oware", disguise=3)
+    InStep(load_game("oware"), game).walk(100)
+    match = game.new(0)
+    while match.to_move():
+        match.apply({seat: match.legal_moves(seat)[0] for seat in match.to_move()})
+    assert len(match.events) == 9
+    assert match.observe(0).text.endswith("The match is over.\n")
+    assert match.observe(0, "compact").text.endswith("legal: none\n")
+
+
+def test_the_page_lists_every_game_with_a_disguise_or_with_a_reason() -> None:
+    page = (Path(__file__).parents[4] / "docs" / "how-to" / "disguise-a-game.md").read_text(encoding="utf-8")
+    listed, _, without = page.partition("## Which games have one\n")[2].partition("These have none:\n")
+    assert {*re.findall(r"`(\w+)`", listed)} == {*DISGUISES}
+    others = {name for name in Host(autoload=False).games if name not in DISGUISES} | {"2048", "trace"}
+    assert {*re.findall(r"`(\w+)`", without.partition("\nTasks")[0])} == others

@@ -16,7 +16,7 @@ DISGUISE = Parameter(
     name="disguise",
     default=0,
     low=0,
-    high=2**31 - 1,
+    high=999_999,
     help="Seed of other words, names and layout over the same game; 0 for the usual ones.",
 )
 
