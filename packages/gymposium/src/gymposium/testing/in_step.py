@@ -34,7 +34,10 @@ class InStep:
     def __init__(self, one: Game, other: Game, seed: int = 0) -> None:
         self.one, self.other, self.seed = one, other, seed
         self.positions, self.matches = 0, 0
-        self.moves, self.views = _Pairs(), _Pairs()
+        self.moves = _Pairs()
+        """The names of moves that were met, in both games."""
+        self.views = _Pairs()
+        """The views that were met, in both games, as hashes."""
         self._told: dict[Any, int] = {}
         """The text of the first game for each text of the second, as hashes."""
         self._shown: dict[Any, int] = {}

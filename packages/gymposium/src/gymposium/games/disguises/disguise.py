@@ -16,12 +16,10 @@ from gymposium.games.protocol import Style
 class Disguise:
     """Words of a disguised game, which are made of a story and of lines for the position.
 
-    Nobody knows a disguised game before, so both styles tell all rules; `full` adds an example and whose turn it is."""
+    Nobody has met a disguised game before, so both styles tell all rules. Only the ends of their positions differ."""
 
     story: str
     """The rules, in lines."""
-    example: str = ""
-    """A line that explains the rules by an example, for the full style."""
     names: Sequence[str] | None = None
     move_pattern: re.Pattern[str]
 
@@ -57,7 +55,7 @@ class Disguise:
         return f"The match is over. Results: {listed(results)}."
 
     def rules(self, seat: int, style: Style) -> str:
-        return f"{self.story}{self.example if style == 'full' else ''}{self.role(seat)}"
+        return f"{self.story}{self.role(seat)}"
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         lines, over = self.lines(state, seat), self.over(state)
