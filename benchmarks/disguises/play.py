@@ -11,21 +11,27 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from benchmarks.report import about, table, write
 from gymposium import load_game, make_player
 from gymposium.driver import play
 from gymposium.failures import FailurePolicy
-from gymposium.games.protocol import Game
+from gymposium.games.protocol import Game, Style
+from gymposium.players.protocol import Ask, Distributes, Reply
+from gymposium.reading import READERS, Reader
 from gymposium.scores import Estimate, Score, rate
 from gymposium_agents.evaluate import contest, seat_of
 
 SEEDS = (1, 2, 3, 4)
 """The disguises, which share the matches."""
 SEARCH, TRAINED = "mcts-100", "trained on the plain game"
+WRITES, CHOOSES = "SmolLM2 as it comes", "SmolLM2, its likeliest legal move"
 SEARCHED = ("tic_tac_toe", "connect_four", "hex(board_size=5)", "kuhn_poker", "leduc_poker")
-READ = ("tic_tac_toe", "kuhn_poker", "connect_four")
+READ = ("kuhn_poker", "tic_tac_toe", "connect_four")
 """Games of the language models."""
 AS_IT_COMES = "prompt=full&reply=move&max_tokens=12"
+CHOICES = "prompt=full&reply=move&temperature=1"
 VERSIONS = ("gymposium", "gymposium-agents", "gymposium-train", "open_spiel", "torch", "transformers")
 
 Row = dict[str, Any]
@@ -44,12 +50,29 @@ class Cell:
     matches: int
 
 
+class Likeliest:
+    """A language model that plays the legal move which it is likeliest to reply with."""
+
+    reader: Reader = READERS["move"]
+    style: Style = "full"
+
+    def __init__(self, name: str) -> None:
+        self.name = f"likeliest move of {name}"
+        player = make_player(name)
+        assert isinstance(player, Distributes), "language models know the probabilities of their moves"
+        self._player = player
+
+    def act(self, asks: Sequence[Ask]) -> list[Reply]:
+        found = self._player.distributions(asks)
+        return [Reply(max(zip(one.probabilities, one.moves, strict=True))[1]) for one in found]
+
+
 def measured(cell: Cell, words: str) -> Row:
     """Play the matches of a cell against random play. A failed reply is replaced by a random move, and counted."""
-    games: list[Game] = [load_game(cell.game)]
-    if words == "disguised":
-        games = [load_game(cell.game, disguise=seed) for seed in SEEDS]
-    player, opponent = make_player(cell.name), make_player("random")
+    # the seeds of matches are the same for both, so that a player that reads no words plays the same matches
+    games: list[Game] = [load_game(cell.game, disguise=seed * (words == "disguised")) for seed in SEEDS]
+    player = Likeliest(cell.name) if cell.player == CHOOSES else make_player(cell.name)
+    opponent = make_player("random")
     score = Score()
     clean = {"win": 0, "draw": 0, "loss": 0}
     for number, game in enumerate(games):
@@ -59,7 +82,7 @@ def measured(cell: Cell, words: str) -> Row:
             game,
             cell.matches // len(games),
             seed=number,
-            tag=f"{cell.player}-{game.name}",
+            tag=str(number),
             on_illegal=FailurePolicy("random"),
         )
         for played in play(jobs, at_once=32):
@@ -104,7 +127,7 @@ def train(game: str, budget: int, runs: Path) -> None:
 
 
 def text(rows: Sequence[Row]) -> str:
-    """The table, as Markdown."""
+    """The table and what it says, as Markdown."""
     head = [
         "player, game, words",
         "matches",
@@ -135,7 +158,7 @@ def text(rows: Sequence[Row]) -> str:
 _NOTE = (
     f"\nOpponent: random play, from both seats. A failed reply is replaced by a random legal move, so that wins are "
     f"those of the legal replies and of these. The last but one column counts only matches in which every reply was a "
-    f"legal move. Disguises {SEEDS[0]} to {SEEDS[-1]} share the matches.\n"
+    f"legal move. Disguises {SEEDS[0]} to {SEEDS[-1]} share the matches, and plain matches have the same seeds.\n"
 )
 
 
@@ -173,9 +196,11 @@ def run_play(out: Path, model: Path | None, matches: int, model_matches: int, bu
     """Play what is not there yet, and write the results after each row."""
     kept = out / "disguises-play.json"
     rows: list[Row] = json.loads(kept.read_text(encoding="utf-8"))["rows"] if kept.exists() else []
+    torch.set_num_threads(1)
     cells = [Cell(SEARCH, SEARCH, game, matches) for game in SEARCHED]
     if model is not None:
-        cells += [Cell("SmolLM2 as it comes", f"lm:{model}?{AS_IT_COMES}", game, model_matches) for game in READ]
+        cells += [Cell(WRITES, f"lm:{model}?{AS_IT_COMES}", game, model_matches) for game in READ]
+        cells += [Cell(CHOOSES, f"lm:{model}?{CHOICES}", game, model_matches) for game in READ]
     if budget:
         cells += [Cell(TRAINED, f"lm:{runs / game / 'model'}", game, matches) for game in READ]
     for cell in cells:
