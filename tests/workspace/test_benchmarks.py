@@ -284,6 +284,29 @@ def test_search_strength_plays_both_seats_and_says_how_it_went(tmp_path: Path) -
     assert -2 <= low <= kuhn["mean_return"][0] <= high <= 2
 
 
+def test_disguises_are_walked_once_and_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    walks = import_module("benchmarks.disguises.walks")
+    monkeypatch.setattr(walks, "DISGUISES", {"kuhn_poker": "", "pig": ""})
+    for done in ("kuhn_poker\npig\n", ""):
+        walks.run_walks(tmp_path, 40)
+        assert capsys.readouterr().out.startswith(f"{done}| game |")
+    kuhn, pig = json.loads((tmp_path / "disguises-walks.json").read_text(encoding="utf-8"))["rows"]
+    assert (kuhn["positions"], kuhn["optimum"], pig["positions"], pig["optimum"]) == (40, True, 40, None)
+
+
+def test_players_that_read_no_words_play_the_same_matches_in_disguise() -> None:
+    play = import_module("benchmarks.disguises.play")
+    cell = play.Cell(play.SEARCH, "mcts-5", "tic_tac_toe", 16)
+    plain, other = (play.measured(cell, words) for words in ("plain", "disguised"))
+    assert plain["results"] == other["results"]
+    assert (plain["matches"], plain["failed"]) == (16, 0)
+    assert "mcts-100, tic_tac_toe: wins not apart, failed replies not apart." in play.text([plain, other])
+    none = {**other, "failed": other["replies"], "results": {"win": 0, "draw": 0, "loss": 16}}
+    assert "fewer wins in disguise, more failed replies in disguise." in play.text([plain, none])
+
+
 def test_expectimax_says_how_often_the_tile_is_made(tmp_path: Path) -> None:
     """One move of look-ahead is not enough, and it says so."""
     run("expectimax", "1", "--matches", "2", "--out", str(tmp_path), status=1)

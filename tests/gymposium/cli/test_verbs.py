@@ -76,7 +76,7 @@ def test_info_shows_rules_parameters_and_a_turn_of_each_seat(gymposium: Run) -> 
     assert text.count("Legal moves: bid 1, bid 2, bid 3, bid 4") == 2
     data = as_json(gymposium("info", "kuhn_poker", "--style", "compact", "--reply", "tags", "--json"))
     assert data["utility_range"] == [-2.0, 2.0]
-    assert data["parameters"] == []
+    assert [parameter["name"] for parameter in data["parameters"]] == ["disguise"]
     assert ["act first" in data["prompts"][0], "act second" in data["prompts"][1]] == [True, True]
     assert all(prompt.endswith("<think>...</think><move>...</move>") for prompt in data["prompts"])
     [cards, *_] = as_json(gymposium("info", "goofspiel(num_cards=4)", "--json"))["parameters"]

@@ -15,9 +15,10 @@ from gymposium import load_game
 from gymposium.errors import BadParameter, IllegalMove
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch
 from gymposium.games.protocol import CHANCE, Event, Match
-from gymposium.plugins.host import host
 from gymposium.reading import READERS, read
 from gymposium.testing import assert_no_leaks
+
+from .matches import own_parameters, plain_examples
 
 YOUR_TURN = re.compile(r"^You are [xobw], to move\.|It is your turn;")
 Board = dict[str, str]
@@ -58,13 +59,13 @@ def squares(columns: int, rows: int) -> list[str]:
 
 def examples(name: str, *corners: str) -> list[OpenSpielGame]:
     """Return the examples of a game, and games with parameters at the ends of their ranges."""
-    games = [load_game(name, **example) for example in host().game(name).examples]
+    games = [load_game(name, **example) for example in plain_examples(name)]
     return [*games, *map(load_game, corners)]  # type: ignore[list-item]
 
 
 def check_ranges(name: str, ranges: dict[str, tuple[int | None, int | None]]) -> None:
     """Check the ranges of all parameters, and that values beyond them are refused."""
-    assert {p.name: (p.low, p.high) for p in host().game(name).parameters} == ranges
+    assert {p.name: (p.low, p.high) for p in own_parameters(name)} == ranges
     for parameter, (low, high) in ranges.items():
         for value in () if low is None else (low - 1, high + 1):  # type: ignore[operator]
             with pytest.raises(BadParameter, match=f"{parameter}={value}"):
@@ -144,7 +145,7 @@ def check_seats(name: str, marks: str) -> None:
 
 def check_leaks_of_example(name: str) -> None:
     """Check that each style tells all that a seat knows and no more, in the last example."""
-    example = host().game(name).examples[-1]
+    example = plain_examples(name)[-1]
     assert_no_leaks(load_game(name, **example), matches=2, tries=1)
 
 

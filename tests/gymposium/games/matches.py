@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from typing import Any
 
 import pyspiel
 import pytest
@@ -14,6 +15,7 @@ from gymposium.errors import BadParameter
 from gymposium.games.openspiel.adapter import OpenSpielMatch
 from gymposium.games.protocol import Game, Match
 from gymposium.plugins.host import host
+from gymposium.plugins.specs import Parameter
 from gymposium.reading import READERS, read
 
 seeds = st.integers(0, 2**31)
@@ -22,6 +24,16 @@ seeds = st.integers(0, 2**31)
 def engine(match: Match) -> pyspiel.State:
     assert isinstance(match, OpenSpielMatch)
     return match.state
+
+
+def plain_examples(name: str) -> list[dict[str, Any]]:
+    """Return the examples of a game without those in disguise."""
+    return [dict(example) for example in host().game(name).examples if "disguise" not in example]
+
+
+def own_parameters(name: str) -> list[Parameter]:
+    """Return the parameters of a game without its disguise."""
+    return [parameter for parameter in host().game(name).parameters if parameter.name != "disguise"]
 
 
 def lines_of(text: str) -> dict[str, str]:
@@ -62,7 +74,7 @@ def check_readings(name: str, illegal: list[str], unparsable: list[str]) -> None
 
 def check_ends_of_ranges(name: str, params: dict[str, tuple[int, int]]) -> None:
     """Check that both ends of every range can be played, and that values beyond them are refused."""
-    assert {p.name: (p.low, p.high) for p in host().game(name).parameters if p.low is not None} == params
+    assert {p.name: (p.low, p.high) for p in own_parameters(name) if p.low is not None} == params
     for key, (low, high) in params.items():
         for value in (low, high):
             for match in walk(load_game(name, **{key: value}), 7):

@@ -84,6 +84,6 @@ def check_hint_is_found(
 ) -> None:
     """Check that the leak check finds a hint in the prompts."""
     telling = load_game(name)  # one for everybody: a copy would be the same
-    monkeypatch.setattr(telling, "wording", Telling(telling.wording, hint))  # type: ignore[attr-defined]
+    monkeypatch.setattr(telling, "told", Telling(telling.told, hint))  # type: ignore[attr-defined]
     leaks = check_leaks(telling, matches=matches).leaks
     assert {leak.seat for leak in leaks if leak.fault == "leak" and "prompt" in leak.what} == set(range(telling.seats))

@@ -13,8 +13,9 @@ from gymposium import load_game
 from gymposium.errors import BadParameter, IllegalMove
 from gymposium.games.openspiel.adapter import OpenSpielMatch
 from gymposium.games.protocol import Event, Match
-from gymposium.plugins.host import host
 from gymposium.reading import READERS, read
+
+from ..matches import own_parameters
 
 LETTERS = "abcdefghijklmnopqrs"
 Cells = set[str]
@@ -198,7 +199,7 @@ def test_cells_are_the_engines() -> None:
 
 
 def test_the_corners_are_those_on_offer() -> None:
-    assert {p.name: (p.low, p.high) for p in host().game("havannah").parameters} == {
+    assert {p.name: (p.low, p.high) for p in own_parameters("havannah")} == {
         "board_size": (3, 10),
         "swap": (None, None),
     }

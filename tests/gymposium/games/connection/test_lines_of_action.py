@@ -11,8 +11,9 @@ from gymposium import load_game
 from gymposium.errors import BadParameter, IllegalMove
 from gymposium.games.openspiel.adapter import OpenSpielMatch
 from gymposium.games.protocol import Event, Match
-from gymposium.plugins.host import host
 from gymposium.reading import READERS, read
+
+from ..matches import own_parameters
 
 Board = dict[str, str]
 SQUARES = [f"{column}{row}" for row in range(1, 9) for column in "abcdefgh"]
@@ -229,9 +230,7 @@ def test_the_tensor_tells_which_side_is_the_seats_own() -> None:
 
 
 def test_the_corners_are_those_on_offer() -> None:
-    assert [(p.name, p.low, p.high) for p in host().game("lines_of_action").parameters] == [
-        ("max_game_length", 20, 1000)
-    ]
+    assert [(p.name, p.low, p.high) for p in own_parameters("lines_of_action")] == [("max_game_length", 20, 1000)]
     for most in (19, 1001):
         with pytest.raises(BadParameter, match=f"max_game_length={most}"):
             load_game("lines_of_action", max_game_length=most)

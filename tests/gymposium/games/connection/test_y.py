@@ -11,8 +11,9 @@ from gymposium import load_game
 from gymposium.errors import BadParameter, IllegalMove
 from gymposium.games.openspiel.adapter import OpenSpielMatch
 from gymposium.games.protocol import Event, Match
-from gymposium.plugins.host import host
 from gymposium.reading import READERS, read
+
+from ..matches import own_parameters
 
 LETTERS = "abcdefghijklmnopqrs"
 Board = dict[str, str]
@@ -113,7 +114,7 @@ def test_cells_are_the_engines() -> None:
 
 
 def test_the_corners_are_those_on_offer() -> None:
-    assert {p.name: (p.low, p.high) for p in host().game("y").parameters} == {"board_size": (3, 19)}
+    assert {p.name: (p.low, p.high) for p in own_parameters("y")} == {"board_size": (3, 19)}
     for size in (2, 20):
         with pytest.raises(BadParameter, match=f"board_size={size}"):
             load_game("y", board_size=size)

@@ -9,13 +9,14 @@ from hypothesis import assume, given, settings, strategies as st
 
 from gymposium import load_game
 from gymposium.errors import BadParameter
-from gymposium.plugins.host import host
+
+from ..matches import own_parameters
 
 boards = st.tuples(st.integers(4, 12), st.integers(4, 12), st.integers(3, 6))
 
 
 def test_the_ranges_of_connect_four_are_those_on_offer() -> None:
-    ranges = {p.name: (p.low, p.high) for p in host().game("connect_four").parameters}
+    ranges = {p.name: (p.low, p.high) for p in own_parameters("connect_four")}
     assert ranges == {"rows": (4, 12), "columns": (4, 12), "x_in_row": (3, 6)}  # as drawn below
 
 

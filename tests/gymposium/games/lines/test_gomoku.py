@@ -12,8 +12,9 @@ from gymposium import load_game
 from gymposium.errors import BadParameter, IllegalMove
 from gymposium.games.openspiel.adapter import OpenSpielMatch
 from gymposium.games.protocol import Event, Match
-from gymposium.plugins.host import host
 from gymposium.reading import READERS, read
+
+from ..matches import own_parameters, plain_examples
 
 COLUMNS = "abcdefghijklmnopqrs"
 Board = dict[tuple[int, int], str]
@@ -108,7 +109,7 @@ def test_a_full_board_is_a_draw(anti: bool, wrap: bool) -> None:
     assert ends == {(1.0, -1.0), (-1.0, 1.0), (0.0, 0.0)}
 
 
-@pytest.mark.parametrize("params", [dict(example) for example in host().game("gomoku").examples])
+@pytest.mark.parametrize("params", plain_examples("gomoku"))
 @pytest.mark.parametrize("seat", [0, 1])
 def test_the_rules_name_what_was_chosen(params: dict[str, int | bool], seat: int) -> None:
     game = load_game("gomoku", **params)
@@ -157,7 +158,7 @@ def test_on_a_torus_lines_go_on_over_the_edges(moves: str) -> None:
 
 
 def test_the_corners_are_those_on_offer() -> None:
-    ranges = {p.name: (p.low, p.high) for p in host().game("gomoku").parameters}
+    ranges = {p.name: (p.low, p.high) for p in own_parameters("gomoku")}
     assert ranges == {"size": (5, 19), "connect": (3, 7), "anti": (None, None), "wrap": (None, None)}
     for size, connect in itertools.product((5, 19), (3, 5)):
         match = load_game("gomoku", size=size, connect=connect).new(0)

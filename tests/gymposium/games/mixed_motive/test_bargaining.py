@@ -14,9 +14,10 @@ from hypothesis import given, settings, strategies as st
 
 from gymposium import load_game
 from gymposium.games.protocol import CHANCE, Event, Match
-from gymposium.plugins.host import host
 from gymposium.reading import READERS, read
 from gymposium.testing import assert_no_leaks
+
+from ..matches import own_parameters
 
 params_sets = st.fixed_dictionaries(
     {
@@ -182,7 +183,7 @@ def test_nothing_leaks(params: dict[str, Any]) -> None:
 
 
 def test_both_ends_of_every_range_can_be_played() -> None:
-    bounds = {p.name: (p.low, p.high) for p in host().game("bargaining").parameters}
+    bounds = {p.name: (p.low, p.high) for p in own_parameters("bargaining")}
     assert bounds == {"max_turns": (2, 30), "discount": (0.1, 1.0), "prob_end": (0.0, 0.9)}
     for key, span in bounds.items():
         for value in span:

@@ -12,8 +12,9 @@ from hypothesis import given, settings, strategies as st
 from gymposium import load_game
 from gymposium.errors import BadParameter, IllegalMove
 from gymposium.games.openspiel.adapter import OpenSpielMatch
-from gymposium.plugins.host import host
 from gymposium.reading import READERS, read
+
+from ..matches import own_parameters, plain_examples
 
 Board = dict[str, str]
 """What stands on each square, by name."""
@@ -172,7 +173,7 @@ def test_all_that_the_rules_speak_of_happens() -> None:
     assert noted == {"goes on", "stops, as a king", "draw", "blocked", "all taken"}
 
 
-@pytest.mark.parametrize("example", host().game("checkers").examples, ids=str)
+@pytest.mark.parametrize("example", plain_examples("checkers"), ids=str)
 def test_seats_are_told_who_they_are(example: dict[str, int]) -> None:
     game = load_game("checkers", **example)  # type: ignore[arg-type]
     last = "abcdefgh"[game.params["columns"] - 1]
@@ -203,7 +204,7 @@ def test_the_example_of_a_move_is_on_squares_that_are_played_on(rows: int, colum
 
 
 def test_the_ranges_are_those_on_offer() -> None:
-    low_high = {p.name: (p.low, p.high) for p in host().game("checkers").parameters}
+    low_high = {p.name: (p.low, p.high) for p in own_parameters("checkers")}
     assert low_high == {"rows": (8, 12), "columns": (4, 8)}
     for params in ({"rows": 7}, {"rows": 13}, {"columns": 3}, {"columns": 9}):
         with pytest.raises(BadParameter, match="must be"):

@@ -13,8 +13,9 @@ from gymposium import load_game
 from gymposium.errors import BadParameter, IllegalMove
 from gymposium.games.openspiel.adapter import OpenSpielMatch
 from gymposium.games.protocol import Event, Match
-from gymposium.plugins.host import host
 from gymposium.reading import READERS, read
+
+from ..matches import plain_examples
 
 Dot = tuple[int, int]
 """Column and row, counted from 0 at the top left."""
@@ -168,7 +169,7 @@ def test_the_tensor_is_the_board_and_the_seats_side(rows: int) -> None:
 
 def test_moves_are_the_engines() -> None:
     """The engine names lines by direction, row and column."""
-    for example in host().game("dots_and_boxes").examples:
+    for example in plain_examples("dots_and_boxes"):
         match = load_game("dots_and_boxes", **example).new(0)
         assert isinstance(match, OpenSpielMatch)
         for action, move in zip(match.legal_actions(0), match.legal_moves(0), strict=True):

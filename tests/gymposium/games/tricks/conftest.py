@@ -61,7 +61,7 @@ def seats_told_too_much(monkeypatch: pytest.MonkeyPatch) -> Callable[..., set[in
     """Return the seats for which the leak check finds a hint that was planted in their prompts."""
 
     def planted(game: OpenSpielGame, hint: Callable[[pyspiel.State, int], object], matches: int) -> set[int]:
-        monkeypatch.setattr(game, "wording", Telling(game.wording, hint))
+        monkeypatch.setattr(game, "told", Telling(game.told, hint))
         leaks = check_leaks(game, matches=matches, tries=1, events=60_000).leaks
         return {leak.seat for leak in leaks if leak.fault == "leak" and "prompt" in leak.what}
 

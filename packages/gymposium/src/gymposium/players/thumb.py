@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gymposium.errors import GymposiumError
+from gymposium.games.disguises import DISGUISE
 from gymposium.games.protocol import Style
 from gymposium.players.protocol import Ask, Repeats, Reply
 from gymposium.reading import READERS, Reader
@@ -31,7 +32,7 @@ class ThumbPlayer:
         return [Reply(self._choose(ask)) for ask in asks]
 
     def _choose(self, ask: Ask) -> str:
-        if ask.game.spec.name != self.game:
+        if ask.game.spec.name != self.game or ask.game.params.get(DISGUISE.name):
             raise GymposiumError(f"{self.name} plays only {self.game}, not {ask.game.name}.")
         numbers = re.findall(r"(?m)^([a-z ]+) (\d+)$", ask.observe("compact").text)
         move = self.rule({words: int(number) for words, number in numbers})

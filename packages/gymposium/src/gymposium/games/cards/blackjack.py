@@ -41,9 +41,9 @@ class Blackjack:
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         lines = state.observation_string(seat).splitlines()  # phase, player to move, then the cards of both
-        mine, dealers = _cards(lines[2]), _cards(lines[3])
+        mine, dealers = cards_of(lines[2]), cards_of(lines[3])
         over = state.is_terminal()
-        total = _total(mine)
+        total = total_of(mine)
         if style == "compact":
             end = f"result {int(state.player_return(seat)):+d}\nlegal none\n" if over else "legal hit stand\n"
             return f"cards {' '.join(mine)}\ntotal {total}\ndealer {' '.join(dealers)}\n{end}"
@@ -51,7 +51,7 @@ class Blackjack:
         if not over:
             return f"{own} The dealer shows {dealers[1]}; the dealer's other card is hidden.\n"
         end = _END[int(state.player_return(seat))]
-        return f"{own} The dealer's cards: {' '.join(dealers)} (total {_total(dealers)}). {end}.\n"
+        return f"{own} The dealer's cards: {' '.join(dealers)} (total {total_of(dealers)}). {end}.\n"
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         known = compact_facts(self, state, seat)
@@ -62,12 +62,12 @@ class Blackjack:
         )
 
 
-def _cards(line: str) -> list[str]:
+def cards_of(line: str) -> list[str]:
     """Return the cards of an engine line: `Dealer: Cards: ?? HA` → `?`, `Ah`."""
     return [card[1] + card[0].lower() if card != "??" else "?" for card in line.partition("Cards: ")[2].split()]
 
 
-def _total(cards: Sequence[str]) -> int:
+def total_of(cards: Sequence[str]) -> int:
     ranks = [card[0] for card in cards]
     total = sum([10 if rank in "TJQK" else 1 if rank == "A" else int(rank) for rank in ranks])
     return total + 10 if "A" in ranks and total <= 11 else total

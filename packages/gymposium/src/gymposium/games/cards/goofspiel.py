@@ -9,6 +9,7 @@ from typing import Any
 
 import pyspiel
 
+from gymposium.games.disguises import without_disguise
 from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
 from gymposium.games.openspiel.boards import legal_line
 from gymposium.games.openspiel.wording import compact_facts
@@ -16,16 +17,16 @@ from gymposium.games.pictures import Picture, hand, note, table, track
 from gymposium.games.protocol import Event, Style
 from gymposium.plugins.specs import GameSpec
 
-_VIEW = re.compile(
+VIEW = re.compile(
     r"P\d hand: (.*)\nP\d action sequence: (.*)\nPoint card sequence: (.*)\nWin sequence: (.*)\nPoints: (.*)\n"
 )
-_OPEN_VIEW = re.compile(r"Point card sequence: (.*)\nP0 hand: (.*)\nP1 hand: (.*)\nWin sequence: (.*)\nPoints: (.*)\n")
+OPEN_VIEW = re.compile(r"Point card sequence: (.*)\nP0 hand: (.*)\nP1 hand: (.*)\nWin sequence: (.*)\nPoints: (.*)\n")
 _ORDER = {
     "random": "The prizes come up in random order.",
     "ascending": "The prizes come up in ascending order.",
     "descending": "The prizes come up in descending order.",
 }
-_RESULTS = ({"0": "won", "1": "lost", "-3": "tied"}, {"0": "lost", "1": "won", "-3": "tied"})
+RESULTS = ({"0": "won", "1": "lost", "-3": "tied"}, {"0": "lost", "1": "won", "-3": "tied"})
 """Winners of a round in words, for each seat; -3 is the engine's invalid player."""
 
 
@@ -59,12 +60,12 @@ class Goofspiel:
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
-        view = _VIEW.match(state.information_state_string(seat))
+        view = VIEW.match(state.information_state_string(seat))
         assert view is not None, "the engine's goofspiel view has changed"
         hand = view[1].rstrip()
         bids, prizes, winners, points = view[2].split(), view[3].split(), view[4].split(), view[5].split()
         mine, theirs = points[seat], points[1 - seat]
-        names, results = self._bids, _RESULTS[seat]
+        names, results = self._bids, RESULTS[seat]
         rounds = [*zip(prizes, bids, winners)]  # the rounds that are over
         now = prizes[len(rounds)] if len(prizes) > len(rounds) else None  # None only after the end
         if style == "compact":
@@ -116,7 +117,7 @@ class OpenGoofspiel(Goofspiel):
     compact = "bids shown, moves bid N\npoints and hands are yours and theirs; left are the prizes to come"
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
-        view = _OPEN_VIEW.match(state.information_state_string(seat))
+        view = OPEN_VIEW.match(state.information_state_string(seat))
         assert view is not None, "the engine's goofspiel view has changed"
         prizes, rounds, points = view[1].split(), len(view[4].split()), view[5].split()
         hands = [view[2].rstrip(), view[3].rstrip()]
@@ -140,8 +141,8 @@ class OpenGoofspiel(Goofspiel):
 
 
 def game(spec: GameSpec, params: Mapping[str, Any]) -> OpenSpielGame:
-    engine = engine_game("goofspiel", {**params, "players": 2})
+    engine = engine_game("goofspiel", {**without_disguise(params), "players": 2})
     how = params["num_cards"], params["points_order"]
     if params["imp_info"]:
-        return OpenSpielGame(spec, params, engine, Goofspiel(*how))
-    return OpenSpielGame(replace(spec, information="perfect"), params, engine, OpenGoofspiel(*how))
+        return OpenSpielGame(spec, params, engine, Goofspiel(*how)).disguised()
+    return OpenSpielGame(replace(spec, information="perfect"), params, engine, OpenGoofspiel(*how)).disguised()

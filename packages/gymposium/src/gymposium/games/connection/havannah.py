@@ -21,9 +21,9 @@ class Havannah:
 
     def __init__(self, engine: pyspiel.Game, board_size: int, swap: bool) -> None:
         self.board_size, self.swap = board_size, swap
-        self._board = Hexagons(engine)
-        self.names = self._board.names
-        self.move_pattern = re.compile(self._board.pattern)
+        self.board = Hexagons(engine)
+        self.names = self.board.names
+        self.move_pattern = re.compile(self.board.pattern)
 
     def rules(self, seat: int, style: Style) -> str:
         mark = _MARKS[seat]
@@ -33,7 +33,7 @@ class Havannah:
                 f"havannah, a ring, 2 corners joined or 3 sides joined win, a move is an empty cell{swap}, a row "
                 f"begins with the name of its first cell, b2 touches a1 b1 a2 c2 b3 c3, you are {mark}\n"
             )
-        size, rows = self.board_size, self._board.rows
+        size, rows = self.board_size, self.board.rows
         top, middle, bottom = rows[0], rows[size - 1], rows[-1]
         swap = (
             "Instead of that, o may on its first turn play the cell of the one stone that x has put: the stone becomes "
@@ -51,7 +51,7 @@ class Havannah:
             f"{middle[-1]}, {bottom[0]} and {bottom[-1]};\n"
             f"- a fork: a chain that joins three of the six sides. A corner cell belongs to no side.\n"
             f"A full board without any of these is a draw.\n"
-            f"{self._board.naming}\n"
+            f"{self.board.naming}\n"
             f"A cell touches up to six others: those beside it in its row; in the row above, those of its own letter "
             f"and of the letter before; in the row below, those of its own letter and of the letter after. So b2 "
             f"touches a2 and c2, a1 and b1, b3 and c3.\n"
@@ -59,7 +59,7 @@ class Havannah:
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
-        board, swap = self._board, ""
+        board, swap = self.board, ""
         if style == "compact":
             return board.compact(state, seat) + legal_line(state, seat, self.names)
         if self.swap and state.current_player() == seat == len(state.history()) == 1:

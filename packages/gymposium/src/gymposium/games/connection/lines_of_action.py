@@ -24,9 +24,9 @@ from gymposium.games.protocol import Event, Style
 
 _MARKS = "xo"
 _STARTS = ("the top and the bottom row", "the leftmost and the rightmost column")
-_BOARD = 90
+BOARD = 90
 """Length of the board in the engine's view: eight rows and a line of columns."""
-_PLACES = [10 * (7 - row) + 1 + column for row in range(8) for column in range(8)]
+PLACES = [10 * (7 - row) + 1 + column for row in range(8) for column in range(8)]
 """Index in the view of each square, from a1 to h1 up to h8."""
 
 
@@ -43,10 +43,10 @@ class LinesOfAction:
         self.max_game_length = max_game_length
         # The engine has two actions for each step, a plain one and a capture: b1-b3 and b1xb3. The piece on the target
         # square decides which of them is legal, so both have the same name.
-        self._names = [name[:2] + name[3:] for name in action_names(engine)]
+        self.steps = [name[:2] + name[3:] for name in action_names(engine)]
 
     def moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
-        return [self._names[action] for action in actions]
+        return [self.steps[action] for action in actions]
 
     def rules(self, seat: int, style: Style) -> str:
         mark, last = _MARKS[seat], self.max_game_length
@@ -76,13 +76,13 @@ class LinesOfAction:
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
-        board = state.observation_string(seat)[:_BOARD]
+        board = state.observation_string(seat)[:BOARD]
         moves, player = state.move_number(), state.current_player()
-        drawing = [self._names[action] for action in _repeating(state, board)] if player == seat else []
+        drawing = [self.steps[action] for action in repeating(state, board)] if player == seat else []
         if style == "compact":
             draws = f"draws {' '.join(drawing)}\n" if drawing else ""
             count = f"over after {moves}" if player < 0 else f"move {moves + 1}"
-            return f"{board}{count}\n{draws}{legal_line(state, seat, self._names)}"
+            return f"{board}{count}\n{draws}{legal_line(state, seat, self.steps)}"
         if player < 0:
             head = f"You are {_MARKS[seat]}. The game is over after {moves} moves."
         else:
@@ -114,7 +114,7 @@ def _steps(state: pyspiel.State) -> list[int]:
     return steps
 
 
-def _repeating(state: pyspiel.State, board: str) -> list[int]:
+def repeating(state: pyspiel.State, board: str) -> list[int]:
     """Return the legal actions that bring back an earlier board."""
     mover = state.current_player()
     mine = _MARKS[mover]
@@ -123,7 +123,7 @@ def _repeating(state: pyspiel.State, board: str) -> list[int]:
     for action in _steps(state):  # go back in time, and keep how each position differs from the present one
         mover = 1 - mover
         for square, piece in ((action >> 7, _MARKS[mover]), (action >> 1 & 63, ".")):
-            if board[_PLACES[square]] == piece:
+            if board[PLACES[square]] == piece:
                 changed.pop(square, None)
             else:
                 changed[square] = piece

@@ -12,7 +12,7 @@ from gymposium.games.openspiel.boards import ORDER, legal_line
 from gymposium.games.pictures import Picture, dice, track
 from gymposium.games.protocol import Event, Style
 
-_VIEW = re.compile(r"Scores: (\d+) (\d+), Turn total: (\d+)\nCurrent player: (\d)")
+VIEW = re.compile(r"Scores: (\d+) (\d+), Turn total: (\d+)\nCurrent player: (\d)")
 _MOVES = ("roll", "stop")
 
 
@@ -55,7 +55,7 @@ class Pig:
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
-        view = _VIEW.match(state.observation_string(seat))
+        view = VIEW.match(state.observation_string(seat))
         assert view is not None, "the engine's view of pig has changed"
         mine, theirs, total = view[1 + seat], view[2 - seat], view[3]
         past, player = decisions(state), state.current_player()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from gymposium.games.disguises import with_disguises
 from gymposium.plugins.specs import GameSpec, Parameter
 
-GAMES = (
+GAMES = with_disguises(
     GameSpec(
         name="phantom_ttt",
         title="Phantom tic-tac-toe",

@@ -163,7 +163,7 @@ class DarkHexGame(OpenSpielGame):
     def _play(self, state: pyspiel.State, events: list[Event], seat: int, cells: Sequence[int]) -> bool:
         """Apply these tries, and return whether the match goes on."""
         for cell in cells:
-            events.append(Event(seat, self.wording.names[cell]))
+            events.append(Event(seat, self._name(state, seat, cell)))
             state.apply_action(cell)
         return not state.is_terminal()
 

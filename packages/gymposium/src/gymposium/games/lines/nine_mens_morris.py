@@ -19,14 +19,14 @@ from gymposium.games.protocol import Event, Style
 
 _COLOURS = ("White", "Black")
 _MARKS = "WB"
-_MEN, _FLYING, _TURNS = 9, 3, 200
+MEN, FLYING, TURNS = 9, 3, 200
 """Men of each player, number of men with which a player may fly, and turns that make a draw (nine_mens_morris.h)."""
 _COLUMNS = "a b c  d  e f g"
 """Line of column names below the engine's board, which has points on every second line."""
 _LINES = 13
 
 
-class _View(NamedTuple):
+class MorrisView(NamedTuple):
     """Parts of the engine's view."""
 
     lines: list[str]
@@ -41,9 +41,9 @@ class _View(NamedTuple):
     """True if a mill was closed, so the player must remove a man."""
 
 
-def _read(view: str) -> _View:
+def read(view: str) -> MorrisView:
     *lines, _, _, turns, hand, men, removing = view.split("\n")
-    return _View(lines, int(turns.partition(": ")[2]), _pair(hand), _pair(men), bool(removing))
+    return MorrisView(lines, int(turns.partition(": ")[2]), _pair(hand), _pair(men), bool(removing))
 
 
 def _pair(line: str) -> tuple[int, int]:
@@ -63,9 +63,9 @@ class NineMensMorris:
     """Words for `nine_mens_morris`."""
 
     def __init__(self, engine: pyspiel.Game) -> None:
-        picture = _read(str(engine.new_initial_state())).lines
-        self._places = [(y, x) for y, line in enumerate(picture) for x, mark in enumerate(line) if mark == "."]
-        self.points = [f"{_COLUMNS[x]}{(_LINES + 1 - y) // 2}" for y, x in self._places]
+        picture = read(str(engine.new_initial_state())).lines
+        self.places = [(y, x) for y, line in enumerate(picture) for x, mark in enumerate(line) if mark == "."]
+        self.points = [f"{_COLUMNS[x]}{(_LINES + 1 - y) // 2}" for y, x in self.places]
         self.names = self.points + [start + end for start in self.points for end in self.points]
         self._labels = [f"{(_LINES + 1 - y) // 2} " if y % 2 == 0 else "  " for y in range(_LINES)]
         point = "|".join(self.points)
@@ -76,14 +76,14 @@ class NineMensMorris:
         if style == "compact":
             return (
                 f"nine men's morris, points a1 bottom left to g7, a move is a point (to place a man, or to remove the "
-                f"opponent's) or from and to; with three men fly; draw after {_TURNS} turns of both players; "
+                f"opponent's) or from and to; with three men fly; draw after {TURNS} turns of both players; "
                 f"you are {colour}\n"
             )
         return (
             f"Nine men's morris. The board has 24 points on three squares, one within another, whose sides are joined "
             f"at their middles; the lines of the picture tell which points are next to each other. White (W) and Black "
-            f"(B) have {_MEN} men each and take turns; White moves first.\n"
-            f"First each player places all {_MEN} men, one a turn, on empty points. After that a turn moves one of "
+            f"(B) have {MEN} men each and take turns; White moves first.\n"
+            f"First each player places all {MEN} men, one a turn, on empty points. After that a turn moves one of "
             f"your men along a line to an empty point next to it; with only three men left you may move to any empty "
             f"point.\n"
             f"Three men of one colour on one straight line, next to each other, are a mill: a1 d1 g1, or d7 d6 d5. "
@@ -91,7 +91,7 @@ class NineMensMorris:
             f"board, as a second decision of the same turn: one that stands in no mill, or any if all stand in mills. "
             f"Two mills closed at once remove one man only. A mill may be opened and closed again.\n"
             f"Whoever has only two men left, counting those still to be placed, loses; so does whoever is to move and "
-            f"cannot. After {_TURNS} turns, counting both players', the game is a draw, unless the last one decides "
+            f"cannot. After {TURNS} turns, counting both players', the game is a draw, unless the last one decides "
             f"it.\n"
             f"A point is named by its column (a to g, from the left) and its row (1 to 7, from the bottom): a1 is "
             f"bottom left. An empty point is shown as a dot. To place or to remove a man is written as its point: d2. "
@@ -100,10 +100,10 @@ class NineMensMorris:
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
-        view, player = _read(state.observation_string(seat)), state.current_player()
+        view, player = read(state.observation_string(seat)), state.current_player()
         lines, hand = view.lines, view.hand
         if style == "compact":
-            on = {mark: [p for p, (y, x) in zip(self.points, self._places) if lines[y][x] == mark] for mark in _MARKS}
+            on = {mark: [p for p, (y, x) in zip(self.points, self.places) if lines[y][x] == mark] for mark in _MARKS}
             return (
                 f"turns {view.turns}\nW {' '.join(on['W']) or 'none'} hand {hand[0]}\n"
                 f"B {' '.join(on['B']) or 'none'} hand {hand[1]}\n{'remove' if view.removing else 'move'}\n"
@@ -127,12 +127,12 @@ class NineMensMorris:
         return Picture.of(points(at, joined, men, last=last_turn(events)), told=f"Men on the board: {told or 'none'}")
 
 
-def _task(view: _View, seat: int) -> str:
+def _task(view: MorrisView, seat: int) -> str:
     if view.removing:
         return f"remove one of {_COLOURS[1 - seat]}'s men"
     if view.hand[seat]:
         return "place a man"
-    return "move a man" if view.men[seat] > _FLYING else "move a man to any empty point"
+    return "move a man" if view.men[seat] > FLYING else "move a man to any empty point"
 
 
 class NineMensMorrisGame(OpenBoardGame):
@@ -148,9 +148,9 @@ class NineMensMorrisGame(OpenBoardGame):
         return str(state.observation_string(seat))
 
     def facts(self, state: pyspiel.State, seat: int) -> Sequence[float]:
-        view = _read(state.observation_string(seat))
+        view = read(state.observation_string(seat))
         white, black = view.hand
-        return seat, view.removing, white / _MEN, black / _MEN, view.turns / _TURNS
+        return seat, view.removing, white / MEN, black / MEN, view.turns / TURNS
 
 
 game = openspiel_game("nine_mens_morris", NineMensMorris, NineMensMorrisGame)

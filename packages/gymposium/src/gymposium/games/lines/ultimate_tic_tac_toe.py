@@ -86,8 +86,8 @@ class UltimateTicTacToe:
         # three bands of three lines such as `x.. .o. ...`, then two lines with the player to move and the board
         view: str = state.observation_string(seat)
         rows = view.split()
-        boards = [rows[i] + rows[i + 3] + rows[i + 6] for i in _BOARDS]
-        won = _won("".join(map(_winner, boards)), style)
+        boards = boards_of(view)
+        won = _won("".join(map(winner, boards)), style)
         if style == "compact":
             drawn = "".join([f"{i} {b[:3]}/{b[3:6]}/{b[6:]}\n" for i, b in enumerate(boards, start=1)])
             legal = ", ".join(self.moves(state, seat, state.legal_actions(seat)))
@@ -118,8 +118,14 @@ class UltimateTicTacToe:
         return Picture.of(*parts, told=f"The nine boards, row by row from the top: {' '.join(rows)}")
 
 
+def boards_of(view: str) -> list[str]:
+    """Return the nine cells of each board in an engine view, which begins with three bands of three lines."""
+    rows = view.split()
+    return [rows[i] + rows[i + 3] + rows[i + 6] for i in _BOARDS]
+
+
 @cache  # at most 19,683 boards
-def _winner(board: str) -> str:
+def winner(board: str) -> str:
     """Return the mark that has won a board such as `x...o....`, `=` for a drawn board, or `.` for an open one."""
     for a, b, c in _LINES:
         if board[a] == board[b] == board[c] != ".":

@@ -24,23 +24,23 @@ class Bargaining:
     def __init__(self, engine: pyspiel.Game, max_turns: int, discount: float, prob_end: float) -> None:
         self.max_turns, self.discount, self.prob_end = max_turns, discount, prob_end
         offers = [offer.quantities for offer in engine.all_offers()]
-        self._taken = [" ".join(map(str, quantities)) for quantities in offers]
-        self.names = [*(f"take {quantities}" for quantities in self._taken), AGREE]
-        self._agree = len(offers)  # the engine's action after the offers; chance outcomes are counted separately
+        self.taken = [" ".join(map(str, quantities)) for quantities in offers]
+        self.names = [*(f"take {quantities}" for quantities in self.taken), AGREE]
+        self.agree = len(offers)  # the engine's action after the offers; chance outcomes are counted separately
         self.move_pattern = re.compile(rf"{AGREE}|take \d \d \d")
         first = engine.new_initial_state()
         first.apply_action(0)
-        self._items = [item.lower() for item in re.findall(r"(\w+): \d", first.action_to_string(0, 0))]
+        self.items = [item.lower() for item in re.findall(r"(\w+): \d", first.action_to_string(0, 0))]
         """Items of the pool in the order of its numbers: book, hat, basketball."""
         deals = engine.all_instances()
         self.pools = [tuple(deal.pool) for deal in deals]
         self.values = [[tuple(deal.values[seat]) for deal in deals] for seat in (0, 1)]
         totals = [sum(pool) for pool in self.pools]
-        self._least, self._most = min(totals), max(totals)
-        self._worth = int(engine.max_utility())
+        self.least, self.most = min(totals), max(totals)
+        self.worth = int(engine.max_utility())
 
     def rules(self, seat: int, style: Style) -> str:
-        items = " ".join(self._items)
+        items = " ".join(self.items)
         if style == "compact":
             notes = [f"no deal after {self.max_turns} offers: 0 each"]
             if self.discount < 1:
@@ -49,20 +49,20 @@ class Bargaining:
                 notes.append(f"ends without a deal with chance {self.prob_end:g} after each offer from the second on")
             return (
                 f"bargaining, numbers are {items}; moves: take N N N (what you keep, the other gets the rest of the "
-                f"pool) or agree to the other's last offer; pool is worth {self._worth} to each; you move "
+                f"pool) or agree to the other's last offer; pool is worth {self.worth} to each; you move "
                 f"{('first', 'second')[seat]}\n{'; '.join(notes)}\n"
             )
-        kinds = f"{', '.join([f'{item}s' for item in self._items[:-1]])} and {self._items[-1]}s"
+        kinds = f"{', '.join([f'{item}s' for item in self.items[:-1]])} and {self.items[-1]}s"
         ends = f"{('You make', 'The other player makes')[seat]} the first offer.\n"
         return (
-            f"Bargaining. Two players share out a pool of {kinds}: {self._least} to {self._most} things in all, at "
+            f"Bargaining. Two players share out a pool of {kinds}: {self.least} to {self.most} things in all, at "
             f"least one of each kind. You are told the pool and what one thing of each kind is worth to you. To the "
             f"other player they are worth something else, which you are not told, as the other is not told your "
-            f"values. The whole pool is worth {self._worth} to you and {self._worth} to the other; each kind is worth "
+            f"values. The whole pool is worth {self.worth} to you and {self.worth} to the other; each kind is worth "
             f"something to at least one of you, and at least one kind to both.\n"
             f"You take turns. A turn is an offer, or agrees to the offer that the other player made just before. An "
             f"offer says what you would take; the other would get all the rest of the pool. To offer, write take and "
-            f"how many of each kind you would take, in the order {', '.join(self._items)}: take 1 0 2. To accept the "
+            f"how many of each kind you would take, in the order {', '.join(self.items)}: take 1 0 2. To accept the "
             f"other's last offer, write {AGREE}.\n"
             f"Once an offer is agreed to, the match is over and each player gets the worth of what falls to them. "
             f"After {self.max_turns} offers without agreement it is over and both get 0, so the last of them cannot be "
@@ -87,13 +87,13 @@ class Bargaining:
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         deal, *actions = state.history()
-        offers = [action for action in actions if action < self._agree]
+        offers = [action for action in actions if action < self.agree]
         pool, values = self.pools[deal], self.values[seat][deal]
-        over, agreed = state.is_terminal(), self._agree in actions
+        over, agreed = state.is_terminal(), self.agree in actions
         result = f"{state.player_return(seat):g}"
         if style == "compact":
             past = ", ".join(
-                [f"{'you' if number % 2 == seat else 'they'} {self._taken[o]}" for number, o in enumerate(offers)]
+                [f"{'you' if number % 2 == seat else 'they'} {self.taken[o]}" for number, o in enumerate(offers)]
             )
             end = f"{'agreed' if agreed else 'no deal'}, result {result}\n" if over else ""
             return (
@@ -104,7 +104,7 @@ class Bargaining:
         past = "".join(
             [
                 f"Turn {number + 1}: {'you would' if number % 2 == seat else 'the other player would'} take "
-                f"{self._taken[offer]}.\n"
+                f"{self.taken[offer]}.\n"
                 for number, offer in enumerate(offers)
             ]
         )
@@ -117,7 +117,7 @@ class Bargaining:
             end = f"Turn {len(offers) + 1} of at most {self.max_turns}: {whose}.\n"
         listed = [
             f"{item}: {number}, worth {value} each to you"
-            for item, number, value in zip(self._items, pool, values, strict=True)
+            for item, number, value in zip(self.items, pool, values, strict=True)
         ]
         return f"The pool: {'; '.join(listed)}.\n{past}{end}"
 

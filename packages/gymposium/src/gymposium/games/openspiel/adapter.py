@@ -17,9 +17,12 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import pyspiel
 
 from gymposium.errors import BadParameter, BadRecord, IllegalMove, NoSampler, WrongSeat
+from gymposium.games.disguises import DISGUISE, DISGUISES, without_disguise
+from gymposium.games.disguises.speech import Speech
 from gymposium.games.openspiel.wording import Wording, WordingByPosition, WordingWithPictures
 from gymposium.games.protocol import CHANCE, Event, Observation, Style
 from gymposium.games.replay import CHANCE_NODE, replay
+from gymposium.plugins.specs import resolve
 from gymposium.streams import draw, stream
 
 if TYPE_CHECKING:
@@ -55,7 +58,6 @@ class OpenSpielGame:
         self.seats: int = engine.num_players()
         self.utility_range: tuple[float, float] = (engine.min_utility(), engine.max_utility())
         self.num_actions: int = engine.num_distinct_actions()
-        self.move_pattern: re.Pattern[str] | None = wording.move_pattern
         kind = engine.get_type()
         self.max_decisions: int = engine.max_game_length() * (
             self.seats if kind.dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS else 1
@@ -75,10 +77,27 @@ class OpenSpielGame:
             self.tensor_shape = tuple(engine.observation_tensor_shape())
         elif kind.provides_information_state_tensor:
             self.tensor_shape = tuple(engine.information_state_tensor_shape())
-        self.names: list[str] | None = None if wording.names is None else list(wording.names)
+        self._tell(wording)
+
+    def _tell(self, words: Wording) -> None:
+        """Take these words for what players read and reply."""
+        self.told = words
+        """The words that players read: `wording`, or its disguise."""
+        self.move_pattern: re.Pattern[str] | None = words.move_pattern
+        self.names: list[str] | None = None if words.names is None else list(words.names)
         self.actions: dict[str, int] = {name: i for i, name in enumerate(self.names or ())}
         if len(self.actions) != len(self.names or ()):
             raise ValueError(f"{self.name}: two actions share a name")
+
+    def disguised(self) -> Self:
+        """Return this game in the words that its parameter `disguise` asks for, or this game if it asks for none."""
+        seed = self.params.get(DISGUISE.name)
+        if not seed:
+            return self
+        game = self._with()
+        words = resolve(f"gymposium.games.disguises.{DISGUISES[self.spec.name]}")
+        game._tell(words(Speech(seed, self.spec.name), self.wording, self.engine))
+        return game
 
     def __deepcopy__(self, memo: dict[int, Any]) -> OpenSpielGame:
         return self  # it never changes; Gymnasium copies the keywords that an environment was made with
@@ -89,11 +108,11 @@ class OpenSpielGame:
         return (load_game, (self.name,)) if not self.dealt else (_dealt, (self.name, self.dealt))
 
     def rules(self, seat: int, style: Style = "full") -> str:
-        return self.wording.rules(seat, style)
+        return self.told.rules(seat, style)
 
     def name_moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
         """Return the names of legal actions of a seat, if they depend on the position (`names` is None)."""
-        return cast(WordingByPosition, self.wording).moves(state, seat, actions)
+        return cast(WordingByPosition, self.told).moves(state, seat, actions)
 
     def legal(self, state: pyspiel.State, seat: int) -> list[int]:
         """Return the legal actions of a seat: the engine's.
@@ -251,16 +270,16 @@ class OpenSpielMatch:
         return moves
 
     def observe(self, seat: int, style: Style = "full") -> Observation:
-        return Observation(seat, self.game.wording.position(self.state, seat, style), self.legal_moves(seat))
+        return Observation(seat, self.game.told.position(self.state, seat, style), self.legal_moves(seat))
 
     def view(self, seat: int) -> str:
         return self.game.view_of(self.state, seat)
 
     def picture(self, seat: int) -> Picture | None:
-        wording = self.game.wording
-        if not isinstance(wording, WordingWithPictures):
+        words = self.game.told
+        if not isinstance(words, WordingWithPictures):
             return None
-        return wording.picture(self.state, seat, () if self.game.hides else self.events)
+        return words.picture(self.state, seat, () if self.game.hides else self.events)
 
     def tensor(self, seat: int) -> np.ndarray:
         import numpy as np
@@ -400,10 +419,12 @@ def openspiel_game(
     """Return the entry point of an OpenSpiel game, made from its words and, if given, a subclass of `OpenSpielGame`.
 
     `name` is the engine's name of the game, which takes the parameters of the spec and those in `fixed`. `words` is
-    called with the engine's game and the parameters of the spec: `words(engine, **params)`."""
+    called with the engine's game and the parameters of the spec: `words(engine, **params)`. Neither gets the parameter
+    `disguise`, which changes the words of the game that they make."""
 
     def game(spec: GameSpec, params: Mapping[str, Any]) -> OpenSpielGame:
-        engine = engine_game(name, {**params, **fixed})
-        return kind(spec, params, engine, words(engine, **params))
+        own = without_disguise(params)
+        engine = engine_game(name, {**own, **fixed})
+        return kind(spec, params, engine, words(engine, **own)).disguised()
 
     return game

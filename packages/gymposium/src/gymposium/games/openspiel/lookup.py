@@ -10,6 +10,7 @@ from typing import Any, cast
 import pyspiel
 
 from gymposium.errors import BadParameter
+from gymposium.games.disguises import DISGUISE
 from gymposium.games.openspiel.adapter import OpenSpielGame
 from gymposium.games.registry import load_game, load_named_game
 from gymposium.plugins.host import host
@@ -39,7 +40,8 @@ _EMPTY = re.compile(r"(?<=[(,])[A-Za-z_]+=(?:,|(?=\)))")
 
 def _own_game(short: str, given: Mapping[str, str]) -> OpenSpielGame | None:
     spec = host().games.get(short)
-    if spec is None or not given.keys() <= {parameter.name for parameter in spec.parameters}:
+    # the engine has no disguises
+    if spec is None or not given.keys() <= {parameter.name for parameter in spec.parameters} - {DISGUISE.name}:
         return None
     with suppress(BadParameter):
         game = load_game(short, **given)

@@ -39,11 +39,11 @@ class Breakthrough:
         self.rows, self.columns = rows, columns
         # The engine has two actions for each step, and marks the capture with `*`. The piece on the target square
         # decides which of them is legal, and players often omit the mark, so both have the same name.
-        self._names = [name.removesuffix("*") for name in action_names(engine)]
+        self.steps = [name.removesuffix("*") for name in action_names(engine)]
         self.move_pattern = re.compile(f"[{letters(columns)}]{any_of(rows)}" * 2)
 
     def moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
-        return [self._names[action] for action in actions]
+        return [self.steps[action] for action in actions]
 
     def rules(self, seat: int, style: Style) -> str:
         goal = f"row {1 if seat == 0 else self.rows}"
@@ -69,7 +69,7 @@ class Breakthrough:
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
-        return position_of(state, seat, style, mark=_MARKS[seat], rows=self.rows, names=self._names)
+        return position_of(state, seat, style, mark=_MARKS[seat], rows=self.rows, names=self.steps)
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         rows = squares(state.observation_string(seat), self.rows)

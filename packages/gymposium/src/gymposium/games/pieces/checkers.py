@@ -34,7 +34,7 @@ from gymposium.plugins.specs import GameSpec
 _COLOURS = ("White", "Black")
 _PIECES = str.maketrans("o8+*", "wWbB")
 """Translation of the engine's men and kings into ours."""
-_FILLED, _QUIET = 3, 40
+_FILLED, QUIET = 3, 40
 """Rows filled by each player's men at the start, and moves without a capture that make a draw (checkers.cc)."""
 
 
@@ -54,7 +54,7 @@ class Checkers:
         start = str(engine.new_initial_state())
         self.men = start.count("o"), start.count("+")
         self.names = action_names(engine)
-        self._squares = [re.findall(r"[a-z]\d+", name) for name in self.names]
+        self.squares = [re.findall(r"[a-z]\d+", name) for name in self.names]
         self._label = len(str(rows))
         self.move_pattern = re.compile(f"[{letters(columns)}]{any_of(rows)}" * 2)
 
@@ -63,7 +63,7 @@ class Checkers:
         if style == "compact":
             return (
                 f"checkers, row 1 at the bottom, men w b, kings W B, a move is from and to, each jump a move of its "
-                f"own, captures compulsory, draw after {_QUIET} moves of both players without one, "
+                f"own, captures compulsory, draw after {QUIET} moves of both players without one, "
                 f"you are {colour}, men move {way}\n"
             )
         white, black = self.men
@@ -81,7 +81,7 @@ class Checkers:
             f"direction. Who can capture must, and may choose among captures. If the piece that has just jumped can "
             f"capture again, the same player moves again and must go on with it; each jump is a move of its own. A man "
             f"that becomes a king by a jump does not go on.\n"
-            f"Whoever is to move and cannot, because no piece is left or all are blocked, loses. After {_QUIET} moves "
+            f"Whoever is to move and cannot, because no piece is left or all are blocked, loses. After {QUIET} moves "
             f"in a row without a capture, counting both players', the game is a draw, even if the next player could "
             f"not move.\n"
             f"{naming(self.columns, self.rows)}: a1 is bottom left. A move is written as the square that the piece "
@@ -132,8 +132,8 @@ class Checkers:
         if quiet or not history or not (legal := state.legal_actions()):
             return quiet, ""
         # If a legal move starts on the square of the last jump, the same player continues.
-        square = self._squares[history[-1]][-1]
-        return quiet, square if self._squares[legal[0]][0] == square else ""
+        square = self.squares[history[-1]][-1]
+        return quiet, square if self.squares[legal[0]][0] == square else ""
 
 
 @lru_cache(maxsize=4096)
@@ -157,13 +157,13 @@ class CheckersGame(OpenBoardGame):
     def __init__(self, spec: GameSpec, params: Mapping[str, Any], engine: pyspiel.Game, words: Checkers) -> None:
         super().__init__(spec, params, engine, words)
         # Fewer quiet moves than make a draw come before each capture, and at least one piece is left at the end.
-        self.max_decisions = sum(words.men) * _QUIET
+        self.max_decisions = sum(words.men) * QUIET
 
     def view_of(self, state: pyspiel.State, seat: int) -> str:
         return f"{super().view_of(state, seat)} {self.wording.facts(state)}"
 
     def facts(self, state: pyspiel.State, seat: int) -> Sequence[float]:
-        return seat, self.wording.facts(state)[0] / _QUIET
+        return seat, self.wording.facts(state)[0] / QUIET
 
 
 game = openspiel_game("checkers", Checkers, CheckersGame)

@@ -16,8 +16,8 @@ from gymposium.games.protocol import Event, Style
 
 _CARDS = ("Js", "Jh", "Qs", "Qh", "Ks", "Kh")
 _MOVES = ("fold", "call", "raise")
-_FIELD = re.compile(r"\[([A-Za-z0-9]+):? ?([^\]]*)\]")
-_START = 100  # the engine's stack before the ante
+FIELD = re.compile(r"\[([A-Za-z0-9]+):? ?([^\]]*)\]")
+START = 100  # the engine's stack before the ante
 
 
 class LeducPoker:
@@ -75,12 +75,12 @@ def _in_words(view: str, seat: int, style: Style, legal: str) -> str:
     """Return words for an engine view such as `[Observer: 0][Private: 2]…[Money: 99 99][Round1: 1 2][Round2: ]`.
 
     The compact style names the legal moves too."""
-    fields = dict(_FIELD.findall(view))
+    fields = dict(FIELD.findall(view))
     private = _CARDS[int(fields["Private"])]
     public = _CARDS[int(fields["Public"])] if "Public" in fields else None
     rounds = [[_MOVES[int(m)] for m in fields[key].split()] for key in ("Round1", "Round2")]
     money = [int(m) for m in fields["Money"].split()]
-    mine, theirs = _START - money[seat], _START - money[1 - seat]
+    mine, theirs = START - money[seat], START - money[1 - seat]
     over = fields["Pot"] == "0"  # the engine has paid out the pot, so stacks show the result instead of the stakes
     if style == "compact":
         return (

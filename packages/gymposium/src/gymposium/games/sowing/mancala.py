@@ -33,7 +33,7 @@ class Mancala:
         """Moves after which the engine ends a match. The longest match found by search has 516."""
         # the engine counts round the board, starting at North's store
         self.names = ["North's store", *_SOUTH, "South's store", *_NORTH]
-        [each] = {seeds for row in _read(engine.new_initial_state().observation_string(0))[:2] for seeds in row}
+        [each] = {seeds for row in read_kalah(engine.new_initial_state().observation_string(0))[:2] for seeds in row}
         facing = ", ".join([f"{one} and {other}" for one, other in zip(_SOUTH, reversed(_NORTH))])
         self._rules = (
             f"Mancala, as kalah: {_HOUSES} houses and a store for each player, {each} seeds in every house and none in "
@@ -63,7 +63,7 @@ class Mancala:
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
-        north, south, stores = _read(state.observation_string(seat))
+        north, south, stores = read_kalah(state.observation_string(seat))
         moves = state.move_number()
         if style == "compact":
             return (
@@ -86,7 +86,7 @@ class Mancala:
         return Picture.of(drawn, note(f"You are {SEATS[seat]}, {_SIDES[seat]}."), told=told)
 
 
-def _read(board: str) -> tuple[list[str], list[str], tuple[str, str]]:
+def read_kalah(board: str) -> tuple[list[str], list[str], tuple[str, str]]:
     """Return the seeds in North's houses from the last on, in South's houses, and in the stores of South and North.
 
     The engine writes `-4-4-4-4-4-4-` for North's row, `0-----------0` for the stores of North and South, and a row for

@@ -192,16 +192,15 @@ class OwareMatch(OpenSpielMatch):
         sown = {event.move for event in self.events[1 - len(self._boards) :]}
         if len(sown) < houses - 1:
             return []
-        moves = self.legal_moves(seat)
-        return [move for move in moves if len(sown | {move}) == houses and self._repeats(seat, move)]
+        moves = zip(self.legal_actions(seat), self.legal_moves(seat))
+        return [move for action, move in moves if len(sown | {move}) == houses and self._repeats(seat, action)]
 
-    def _repeats(self, seat: int, move: str) -> bool:
+    def _repeats(self, seat: int, action: int) -> bool:
         now = read(self._boards[-1][4:])
-        house = "".join(house_names(self.game.num_actions)).index(move)
+        house = action + seat * self.game.num_actions
         after = Houses(now.stores, sow(now.seeds, house))
         if f"{1 - seat} | {after}" not in self._boards:
             return False
-        action = house - seat * self.game.num_actions
         end = read(self.state.child(action).observation_string(0)[4:])
         return end == after.collected()  # otherwise the move captures
 

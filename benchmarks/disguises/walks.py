@@ -1,0 +1,95 @@
+"""Random walks of plain and disguised games in step, and their optima."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.report import about, table, write
+from gymposium import load_game
+from gymposium.exact import optima_against_random
+from gymposium.exact.equilibrium import average_policy
+from gymposium.games.disguises import DISGUISES
+from gymposium.games.protocol import Game
+from gymposium.testing.in_step import InStep
+
+SEEDS = range(1, 11)
+"""The disguises of each game."""
+ITERATIONS = 20
+"""Iterations of CFR+ for the policies of games that hide something."""
+VERSIONS = ("gymposium", "open_spiel")
+
+SOLVED: Mapping[str, Mapping[str, Any]] = {
+    "clobber": {"rows": 3, "columns": 4},
+    "dark_hex": {"num_rows": 2, "num_cols": 3},
+    "dots_and_boxes": {"num_rows": 2, "num_cols": 2},
+    "goofspiel": {"num_cards": 4},
+    "hex": {"board_size": 3},
+    "kuhn_poker": {},
+    "leduc_poker": {},
+    "liars_dice": {},
+    "tic_tac_toe": {},
+    "y": {"board_size": 3},
+}
+"""Parameters of games that are small enough to be solved."""
+
+Row = dict[str, Any]
+
+
+def optimum(game: Game) -> Any:
+    """The best results against random play, or a policy near an equilibrium if the game hides something."""
+    if game.spec.information == "imperfect":
+        return average_policy(game, ITERATIONS)
+    return optima_against_random(game)
+
+
+def walked(name: str, positions: int) -> Row:
+    """The comparison of one game with its disguises. Raises `CheckFailed` at the first difference."""
+    each = [InStep(load_game(name), load_game(name, disguise=seed), seed) for seed in SEEDS]
+    for number, walks in enumerate(each):
+        walks.walk(positions // len(each) + (number < positions % len(each)))
+    solved = None
+    if name in SOLVED:
+        plain, *others = [optimum(load_game(name, **SOLVED[name], disguise=seed)) for seed in (0, 1, 2)]
+        solved = all(other == plain for other in others)
+    return {
+        "game": name,
+        "positions": sum(walks.positions for walks in each),
+        "matches": sum(walks.matches for walks in each),
+        "moves": sum(len(walks.moves.there) for walks in each),
+        "views": sum(len(walks.views.there) for walks in each),
+        "optimum": solved,
+        "about": about(*VERSIONS),
+    }
+
+
+def text(rows: Sequence[Row]) -> str:
+    """The table and its verdict, as Markdown."""
+    optima = {None: "–", True: "equal", False: "DIFFERENT"}
+    lines = [
+        [row["game"], *(f"{row[key]:,}" for key in ("positions", "matches", "moves", "views")), optima[row["optimum"]]]
+        for row in rows
+    ]
+    solved = [row["optimum"] for row in rows if row["optimum"] is not None]
+    return (
+        table(["game", "positions", "matches", "moves", "views", "optimum"], lines)
+        + f"\n{len(rows)} of {len(DISGUISES)} games; no difference at any position. Each game was compared with "
+        f"{len(SEEDS)} disguises, in its default size. The optimum of {sum(solved)} of {len(solved)} solved games is "
+        f"equal.\n\nmoves, views: different ones met, summed over the disguises.\n"
+    )
+
+
+def run_walks(out: Path, positions: int) -> None:
+    """Walk the games that are not there yet, and write the results after each."""
+    kept = out / "disguises-walks.json"
+    rows: list[Row] = json.loads(kept.read_text(encoding="utf-8"))["rows"] if kept.exists() else []
+    for name in DISGUISES:
+        if any(row["game"] == name and row["positions"] >= positions for row in rows):
+            continue
+        rows = [row for row in rows if row["game"] != name]
+        rows = sorted([*rows, walked(name, positions)], key=lambda row: str(row["game"]))
+        write(out, "disguises-walks", {"about": about(*VERSIONS), "rows": rows}, text(rows), quiet=True)
+        print(name, flush=True)
+    print(text(rows))
