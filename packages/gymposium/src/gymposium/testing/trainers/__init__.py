@@ -11,6 +11,7 @@ Install it with  pip install "gymposium[testing]".
 
 from gymposium.testing.trainers.protocol import (
     MovePolicy,
+    ReadingModel,
     RolledOut,
     RowTrainer,
     SampledReply,
@@ -28,6 +29,7 @@ from gymposium.testing.trainers.registry import TrainerCheck, TrainerOutcome, ou
 
 __all__ = [
     "MovePolicy",
+    "ReadingModel",
     "RolledOut",
     "RowTrainer",
     "SampledReply",

@@ -156,7 +156,7 @@ class TrainerEvidence:
     def exact_gradient(self) -> Vector:
         """The exact policy gradient at the first weights."""
         self.at_start()
-        factors = self.tree.coefficients(self.tree.probabilities())
+        factors = self.tree.coefficients(self.tree.probabilities(self.model))
         return np.asarray(np.array([*factors.values()]) @ np.array(self.gradients(factors)))
 
     @cached_property

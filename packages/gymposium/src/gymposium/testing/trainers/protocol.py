@@ -106,7 +106,21 @@ class RolledOut:
     rows: tuple[TrainedRow, ...]
 
 
-class TrainingModel(Protocol):
+class ReadingModel(Protocol):
+    """What a model reads and how it writes moves, which no step changes."""
+
+    def read(self, match: Match, seat: int, before: TokenIds) -> TokenIds:
+        """Return the tokens that a seat reads before its reply. `before` are the prompts and replies of its earlier
+        turns; a conversation that grows begins with them."""
+        ...
+
+    def replies(self, move: str) -> Sequence[TokenIds]:
+        """Return every reply that plays this move and has a noteworthy probability, each with its end: one for each
+        way to write the move in tokens. `spellings` finds them."""
+        ...
+
+
+class TrainingModel(ReadingModel, Protocol):
     """Level (b): a model that learns `kuhn_poker`, with the trainer's own sampler, learner and optimizer."""
 
     def roll_out(self, matches: int, seed: int) -> RolledOut:
@@ -119,16 +133,6 @@ class TrainingModel(Protocol):
 
         Returns the direction in which the step went before an optimizer scales it: minus the gradient of the loss by
         all weights, flat and in the order of `gradient`. All zeros if there is nothing to learn."""
-        ...
-
-    def read(self, match: Match, seat: int, before: TokenIds) -> TokenIds:
-        """Return the tokens that a seat reads before its reply. `before` are the prompts and replies of its earlier
-        turns; a conversation that grows begins with them."""
-        ...
-
-    def replies(self, move: str) -> Sequence[TokenIds]:
-        """Return every reply that plays this move and has a noteworthy probability, each with its end: one for each
-        way to write the move in tokens. `spellings` finds them."""
         ...
 
     def log_probs(self, rows: Sequence[TokenIds]) -> Sequence[Sequence[float]]:

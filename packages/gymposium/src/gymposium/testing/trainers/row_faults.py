@@ -11,7 +11,7 @@ from typing import Literal
 from gymposium.failures import forfeit_returns
 from gymposium.games.protocol import Game
 from gymposium.testing.contract import CheckFailed, events_in_words
-from gymposium.testing.trainers.protocol import RolledOut, TokenIds, TrainedMatch, TrainedRow, TrainingModel
+from gymposium.testing.trainers.protocol import ReadingModel, RolledOut, TokenIds, TrainedMatch, TrainedRow
 
 RowFault = Literal["tokens", "mask", "cut replies", "retokenised turns", "last step"]
 
@@ -41,7 +41,7 @@ class Replayed:
     forfeit: int | None
 
 
-def replayed(game: Game, model: TrainingModel, played: TrainedMatch) -> Replayed:
+def replayed(game: Game, model: ReadingModel, played: TrainedMatch) -> Replayed:
     """Play a match again. Raises `CheckFailed` if its events and replies do not belong together."""
     turns: list[Turn] = []
     before: dict[int, TokenIds] = {}
@@ -70,7 +70,7 @@ def replayed(game: Game, model: TrainingModel, played: TrainedMatch) -> Replayed
 
 def _turn(
     game: Game,
-    model: TrainingModel,
+    model: ReadingModel,
     played: TrainedMatch,
     number: int,
     seat: int,
@@ -95,7 +95,7 @@ def _wrong_match(played: TrainedMatch, why: str) -> CheckFailed:
 
 
 def faults_of(
-    rolled: RolledOut, matches: Sequence[Replayed], model: TrainingModel
+    rolled: RolledOut, matches: Sequence[Replayed], model: ReadingModel
 ) -> dict[RowFault, tuple[str, str]]:
     """Return the first fault of each kind, as what is wrong and where."""
     rows: defaultdict[tuple[int, int], list[TrainedRow]] = defaultdict(list)
@@ -119,7 +119,7 @@ def faults_of(
     return found
 
 
-def _fault_of_reply(turn: Turn, model: TrainingModel) -> tuple[RowFault, str] | None:
+def _fault_of_reply(turn: Turn, model: ReadingModel) -> tuple[RowFault, str] | None:
     """Return what is wrong with a reply itself: it plays another move than it spells, or stops in the middle."""
     for move in turn.legal:
         for reply in model.replies(move):
@@ -131,7 +131,7 @@ def _fault_of_reply(turn: Turn, model: TrainingModel) -> tuple[RowFault, str] | 
 
 
 def _compare(
-    turns: Sequence[Turn], given: Sequence[TrainedRow], model: TrainingModel
+    turns: Sequence[Turn], given: Sequence[TrainedRow], model: ReadingModel
 ) -> Iterator[tuple[RowFault, str]]:
     """Yield what is wrong in the rows of one seat in a match."""
     started = 0
@@ -150,7 +150,7 @@ def _compare(
         yield "tokens", "The seat has more rows than its turns need"
 
 
-def _compare_row(turns: Sequence[Turn], row: TrainedRow, model: TrainingModel) -> Iterator[tuple[RowFault, str]]:
+def _compare_row(turns: Sequence[Turn], row: TrainedRow, model: ReadingModel) -> Iterator[tuple[RowFault, str]]:
     if not len(row.tokens) == len(row.mask) == len(row.log_probs):
         yield "tokens", f"A row has {len(row.tokens)} tokens, a mask of {len(row.mask)} and {len(row.log_probs)} log_probs"
         return
@@ -201,7 +201,7 @@ def _compare_mask(
         yield "mask", f"The mask does not cover the reply of turn {number + 1}: {_shown(row, place, turn)}"
 
 
-def _written(tokens: TokenIds, turn: Turn, after: TokenIds, model: TrainingModel) -> TokenIds | None:
+def _written(tokens: TokenIds, turn: Turn, after: TokenIds, model: ReadingModel) -> TokenIds | None:
     """Return the tokens that stand in a row for the reply of a turn, which `tokens` begin with; None if they are no
     form of the reply. `after` is what the seat read next."""
     if tokens[: len(turn.reply)] == turn.reply:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from gymposium.exact.graph import OVER, graph_of
 from gymposium.failures import forfeit_returns
 from gymposium.games.protocol import CHANCE
-from gymposium.testing.trainers.protocol import TokenIds, TrainerTask, TrainingModel
+from gymposium.testing.trainers.protocol import ReadingModel, TokenIds, TrainerTask, TrainingModel
 
 Answer = tuple[TokenIds, TokenIds]
 """A prompt and a reply."""
@@ -41,7 +41,7 @@ class _Node:
 class GameTree:
     """All positions that a model can come to, with its prompts and replies. The tree does not depend on weights."""
 
-    def __init__(self, task: TrainerTask, model: TrainingModel) -> None:
+    def __init__(self, task: TrainerTask, model: ReadingModel) -> None:
         self._graph, self._model = graph_of(task.game), model
         self._read: dict[tuple[int, str, TokenIds], TokenIds] = {}
         self._trees: list[list[_Node]] = []
@@ -77,10 +77,10 @@ class GameTree:
         node.children = [self._grow(nodes, child, before) for child in position.children]
         return number
 
-    def probabilities(self) -> dict[Answer, float]:
-        """Return the probability of every reply that plays a move, by the weights that learn now."""
+    def probabilities(self, model: TrainingModel) -> dict[Answer, float]:
+        """Return the probability of every reply that plays a move, by the weights of the model now."""
         answers = [(prompt, reply) for prompt, replies in self.answers.items() for reply in replies]
-        scored = self._model.log_probs([prompt + reply for prompt, reply in answers])
+        scored = model.log_probs([prompt + reply for prompt, reply in answers])
         return {
             (prompt, reply): math.exp(math.fsum(found[len(prompt) :]))
             for (prompt, reply), found in zip(answers, scored, strict=True)

@@ -137,7 +137,7 @@ def _surprise(evidence: TrainerEvidence) -> tuple[float, float]:
     most deviant share of a spelling is off."""
     evidence.model.restore(evidence.moved.states[-1])
     odds: defaultdict[TokenIds, dict[TokenIds, float]] = defaultdict(dict)
-    for (prompt, reply), p in evidence.tree.probabilities().items():
+    for (prompt, reply), p in evidence.tree.probabilities(evidence.model).items():
         odds[prompt][reply] = p
     seen: defaultdict[TokenIds, Counter[TokenIds]] = defaultdict(Counter)
     for match in evidence.counted.matches:

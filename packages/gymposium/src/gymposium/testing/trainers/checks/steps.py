@@ -142,9 +142,9 @@ def kl(evidence: TrainerEvidence) -> None:
     state = moved.states[-1]
     term = evidence.step_from(state, rows, KL_WEIGHT) - evidence.step_from(state, rows, 0.0)
     evidence.at_start()
-    reference = evidence.tree.probabilities()
+    reference = evidence.tree.probabilities(model)
     model.restore(state)
-    odds = evidence.tree.probabilities()
+    odds = evidence.tree.probabilities(model)
     reach = evidence.tree.reached(odds)
     growth = np.zeros_like(term)
     for (prompt, reply), p in odds.items():

@@ -1,0 +1,236 @@
+"""The adapter of this trainer for the conformance kit of trainers: its rollouts, credit, learner and publishing on a
+small model.
+
+    pytest --pyargs gymposium.testing.trainers --trainer gymposium_train.conformance:SelfPlayTrainer
+"""
+
+from __future__ import annotations
+
+import tempfile
+import weakref
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import chain, count, groupby
+from pathlib import Path
+from typing import Any
+
+from gymposium.driver import MatchResult
+from gymposium.players.protocol import Ask
+from gymposium.rewards.protocol import CheckedReward, Reward
+from gymposium.streams import derived_seed
+from gymposium.testing.trainers import (
+    MovePolicy,
+    RolledOut,
+    TokenIds,
+    TrainedRow,
+    TrainerTask,
+    TrainingBudget,
+    Vector,
+)
+from gymposium.trajectories import Trajectory
+from gymposium_agents.conformance import (
+    SETTINGS,
+    ModelReader,
+    flat_gradient,
+    reply_gradient,
+    small_player_model,
+    trained_match,
+)
+from gymposium_agents.loading import LoadedModel
+from gymposium_agents.tokens import BASE, Completion, TurnTokens
+from gymposium_train.backends.local_model import LocalModel
+from gymposium_train.config import Kl, Legality, Optimizer, Prompting, RolloutSettings, Stage, TrainConfig
+from gymposium_train.config.schedules import Pace
+from gymposium_train.credit.baseline import BaselineSettings
+from gymposium_train.credit.make import make_credit
+from gymposium_train.learner import LocalLearner, Loss
+from gymposium_train.loop import Training
+from gymposium_train.objective.pg import PgSettings
+from gymposium_train.rollout import MatchPlanner, MatchRollouts, StepRollout
+from gymposium_train.rollout.plan import MatchGroup
+from gymposium_train.samples import Sample
+from gymposium_train.trainee import make_trainee
+
+MATCHES_OF_A_STEP, LEARNING_RATE = 128, 1e-2
+
+
+class SelfPlayTrainer:
+    """The policy gradient with a baseline for each seat, as a `RowTrainer`."""
+
+    self_play = True
+    seat_baseline = True
+    kl = True
+
+    def train(self, task: TrainerTask, budget: TrainingBudget) -> MovePolicy:
+        model = LearningUnderTest(task, budget.seed, "state")
+        for step in range(budget.matches // MATCHES_OF_A_STEP):
+            model.step(model.roll_out(MATCHES_OF_A_STEP, derived_seed(budget.seed, step)).rows)
+        return model.policy
+
+    def begin(self, task: TrainerTask, seed: int) -> LearningUnderTest:
+        return LearningUnderTest(task, seed, "full")
+
+
+class LearningUnderTest:
+    """A `Training` of the loop as a `TrainingModel`."""
+
+    def __init__(self, task: TrainerTask, seed: int, context: str) -> None:
+        self._game = task.game
+        loaded = small_player_model(task, seed, context)
+        reader = ModelReader(task, loaded.chat, context)
+        self.read, self.replies = reader.read, reader.replies
+        self._loaded, self._config = loaded, config_for(task, seed, context)
+        self._learner = LocalLearner(loaded.model, loaded.pad, self._config.optimizer, loss=Loss.of(self._config))
+        self._parameters = [*self._learner.named.values()]
+        resources = ExitStack()
+        weakref.finalize(self, resources.close)
+        folder = Path(resources.enter_context(tempfile.TemporaryDirectory()))
+        self._states = (folder / f"state-{number}" for number in count())
+        self._training = self._make_training(loaded, folder, resources)
+        self._training.trainee.publish()
+
+    def _make_training(self, loaded: LoadedModel, folder: Path, resources: ExitStack) -> Training:
+        model = LocalModel(self._config, loaded, self._learner)
+        trainee = resources.enter_context(make_trainee(self._config, folder, model, [self._game]))
+        return Training(
+            config=self._config,
+            trainee=trainee,
+            source=MatchRollouts(MatchPlanner(self._config, [self._game], trainee.players)),
+            credit=make_credit(self._config.credit),
+            reward=CheckedReward("given", _given_rewards),
+            pace=Pace(self._config),
+        )
+
+    def roll_out(self, matches: int, seed: int) -> RolledOut:
+        rollout = RolloutSettings(groups=matches, group_size=1, growth=1.0)
+        config = self._config.model_copy(update={"seed": seed, "rollout": rollout})
+        played: list[MatchResult] = []
+        planner = MatchPlanner(config, [self._game], self._training.trainee.players)
+        found = MatchRollouts(planner, record=played.append).roll_out(0, lambda: None)
+        numbers = {one.job.id: number for number, one in enumerate(played)}
+        rows = [_rows(numbers[one.match], group, one) for group in found.groups for one in group.trajectories]
+        return RolledOut(tuple(map(trained_match, played)), tuple(chain.from_iterable(rows)))
+
+    def step(self, rows: Sequence[TrainedRow], kl_weight: float = 0.0) -> Vector:
+        kl = self._config.kl.model_copy(update={"weight": kl_weight})
+        self._training.config = self._config.model_copy(update={"kl": kl})
+        for parameter in self._parameters:
+            parameter.grad = None  # there is no update if nothing can be learned
+        by_seat = sorted(rows, key=lambda row: (row.match, row.seat))
+        groups = [
+            GivenGroup(f"seat {seat}", [GivenTrajectory.of([*of_seat])])
+            for (_, seat), of_seat in groupby(by_seat, key=lambda row: (row.match, row.seat))
+        ]
+        self._training.learn(0, StepRollout(groups))
+        direction = -flat_gradient(self._parameters, [parameter.grad for parameter in self._parameters])
+        self._training.trainee.publish()
+        return direction
+
+    def log_probs(self, rows: Sequence[TokenIds]) -> list[list[float]]:
+        return [[0.0, *found] for found in self._learner.score([(row[:1], row[1:]) for row in rows])]
+
+    def gradient(self, prompt: TokenIds, reply: TokenIds) -> Vector:
+        return reply_gradient(self._loaded.model, self._parameters, prompt, reply)
+
+    def policy(self, ask: Ask) -> list[float]:
+        """The probabilities of moves by the player of rollouts."""
+        (found,) = self._training.trainee.player.distributions([ask])
+        return [found.legal_mass * p for p in found.probabilities]
+
+    def save(self) -> Path:
+        state = next(self._states)
+        state.mkdir()
+        self._learner.save_state(state)
+        return state
+
+    def restore(self, state: Any) -> None:
+        self._learner.load_state(state)
+        self._training.trainee.publish()
+
+
+def config_for(task: TrainerTask, seed: int, context: str) -> TrainConfig:
+    """The config of a training whose steps are the plain policy gradient, with the KL term of its loss."""
+    return TrainConfig(
+        games=(task.game.name,),
+        seed=seed,
+        steps=1,
+        stages=(Stage(opponents={task.opponent: 1.0}),),
+        prompting=Prompting(
+            prompt=SETTINGS.style,
+            reply=SETTINGS.reply,
+            context=context,
+            max_tokens=SETTINGS.max_tokens,
+            temperature=SETTINGS.temperature,
+            on_illegal="forfeit",
+        ),
+        credit=BaselineSettings(normalise=False),
+        objective=PgSettings(aggregate=1.0),
+        kl=Kl(weight=1.0, final_share=1.0),
+        legality=Legality(weight=0.0),
+        optimizer=Optimizer(
+            learning_rate=LEARNING_RATE, warmup_steps=0, epochs=1, minibatches=1, max_grad_norm=1e9, target_kl=0.0
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class GivenTurn:
+    """A turn of a row (a `TracedTurn`)."""
+
+    trace: TurnTokens
+
+
+@dataclass(frozen=True, slots=True)
+class GivenTrajectory:
+    """The rows of one seat in one match (a `TokenTrajectory`), with their reward."""
+
+    turns: tuple[GivenTurn, ...]
+    reward: float
+    truncated: bool = False
+    unanswered: None = None
+
+    @classmethod
+    def of(cls, rows: Sequence[TrainedRow]) -> GivenTrajectory:
+        """The trajectory of some rows."""
+        turns = []
+        for row in rows:
+            places = [*chain([0], row.mask, [0])]
+            starts = [n for n in range(len(row.mask)) if places[n + 1] > places[n]]
+            stops = [n for n in range(1, len(row.mask) + 1) if places[n + 1] < places[n]]
+            for start, stop in zip(starts, stops, strict=True):
+                sampled = Completion(row.tokens[start:stop], row.log_probs[start:stop], "stop", BASE)
+                turns.append(GivenTurn(TurnTokens(row.tokens[:start], sampled)))
+        return cls(tuple(turns), rows[0].reward)
+
+
+@dataclass(frozen=True, slots=True)
+class GivenGroup:
+    """A group of trajectories (a `Group`)."""
+
+    role: str
+    trajectories: list[GivenTrajectory]
+
+    def facts(self) -> dict[str, Any]:
+        return {}
+
+    def trajectory_facts(self, number: int) -> dict[str, Any]:
+        return {}
+
+
+def _given_rewards(group: Sequence[Any]) -> list[Reward]:
+    return [Reward(one.reward) for one in group]
+
+
+def _rows(number: int, group: MatchGroup, trajectory: Trajectory) -> list[TrainedRow]:
+    """The rows of one seat in one match, as the learner gets them."""
+    (version,) = {turn.trace.completion.policy.version for turn in trajectory.turns}
+    reward = trajectory.returns[trajectory.seat]
+    found = []
+    for row in Sample.of(group.role, trajectory, Reward(reward)).rows:
+        mask, log_probs = [0] * len(row.ids), [0.0] * len(row.ids)
+        for span in row.spans:
+            mask[span.start : span.stop] = [1] * len(span)
+            log_probs[span.start : span.stop] = span.engine
+        found.append(TrainedRow(number, group.seat, None, row.ids, tuple(mask), tuple(log_probs), reward, version))
+    return found
