@@ -3,8 +3,9 @@ plays legal moves mostly, what it reads, and the gradients of its log-probabilit
 
 from __future__ import annotations
 
+import math
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 
@@ -12,12 +13,22 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gymposium.driver import MatchResult
+from gymposium.driver import Turn
 from gymposium.exact.graph import graph_of
-from gymposium.games.protocol import Match
+from gymposium.games.protocol import Event, Match
+from gymposium.players.protocol import Ask
 from gymposium.prompt import prompt_for
 from gymposium.reading import reader
-from gymposium.testing.trainers import SampledReply, TokenIds, TrainedMatch, TrainerTask, Vector, spellings
+from gymposium.testing.trainers import (
+    ReadingModel,
+    SampledReply,
+    TokenIds,
+    TrainedMatch,
+    TrainerTask,
+    TrainingModel,
+    Vector,
+    spellings,
+)
 from gymposium.testing.trainers.traversal import GameTree
 from gymposium_agents.chat import Chat
 from gymposium_agents.context import Exchange, context
@@ -32,7 +43,7 @@ SIZE = SmallModel(hidden=32, layers=1, heads=2, feed_forward=64, vocabulary=320,
 SETTINGS = PlayerSettings("compact", "move", max_tokens=8, context="full", temperature=1.0)
 """The settings of players of the model. With `context="state"` it does not remember earlier turns."""
 SHARES = (0.7, 0.3)
-"""How often the model is taught to write a move in its usual tokens, and in others."""
+"""How often the model is taught to write a move in its usual tokens, and in the next usual ones."""
 IMITATION_STEPS, IMITATION_RATE = 80, 1e-2
 
 
@@ -42,13 +53,15 @@ class ModelReader:
     def __init__(self, task: TrainerTask, chat: Chat, context_name: str = "full") -> None:
         self._chat, self._dialogue = chat, Dialogue(chat, context(context_name))
         self._prompt = prompt_for(task.game, SETTINGS.style, reader(SETTINGS.reply))
+        self.remembers = self._dialogue.context.remembers
+        """Whether a seat reads its earlier turns."""
         self._pieces = [chat.read((number,)) for number in range(len(chat.tokenizer))]
 
     def read(self, match: Match, seat: int, before: TokenIds) -> TokenIds:
         """What a seat reads before its reply."""
         now = Exchange.showing(match.observe(seat, SETTINGS.style), self._prompt)
         so_far = Conversation()
-        if before and self._dialogue.context.grows:
+        if before and self.remembers:
             so_far.past.append(Exchange("", "", reply=""))
             so_far.last = TurnTokens(before[:-1], Completion(before[-1:], (0.0,), "stop", BASE))
         return self._dialogue.prompt(so_far, now)
@@ -64,30 +77,56 @@ def small_player_model(task: TrainerTask, seed: int, context_name: str = "full")
     decisions = [position for position in graph_of(task.game).positions if position.seat >= 0]
     prompt = prompt_for(task.game, SETTINGS.style, reader(SETTINGS.reply))
     texts = [prompt(task.game.load(one.events).observe(one.seat, SETTINGS.style)) for one in decisions]
+    moves = [*chain.from_iterable(one.moves for one in decisions)]
     with tempfile.TemporaryDirectory() as scratch:
-        moves = chain.from_iterable(one.moves for one in decisions)
         make_small_model(Path(scratch), texts, seed=seed, size=SIZE, moves=moves)
         loaded = load_model(Path(scratch))
     loaded.model.requires_grad_(True)
-    imitated: dict[tuple[TokenIds, TokenIds], float] = {}
-    for prompt_ids, replies in GameTree(task, ModelReader(task, loaded.chat, context_name)).answers.items():
-        usual = min(map(len, replies))
-        unusual = sum(len(reply) > usual for reply in replies)
-        for reply in replies:
-            imitated[prompt_ids, reply] = SHARES[0] if len(reply) == usual else SHARES[1] / unusual
+    model = ModelReader(task, loaded.chat, context_name)
+    usual = {reply: share for move in {*moves} for reply, share in zip(model.replies(move), SHARES, strict=False)}
+    imitated = {
+        (prompt_ids, reply): usual[reply]
+        for prompt_ids, replies in _answers(task, model).items()
+        for reply in replies
+        if reply in usual
+    }
     _imitate(loaded, imitated)
     return loaded
 
 
-def trained_match(played: MatchResult) -> TrainedMatch:
-    """A finished match as the kit takes it, with the replies of the model."""
-    moves = {seat: iter([event.move for event in played.events if event.seat == seat]) for seat in (0, 1)}
+def trained_match(events: Sequence[Event], turns: Sequence[Turn]) -> TrainedMatch:
+    """A finished match as the kit takes it. `turns` are those of the match, or those of the model alone."""
+    moves = {seat: iter([event.move for event in events if event.seat == seat]) for seat in (0, 1)}
     replies = [
         SampledReply(turn.seat, turn.trace.completion.ids, next(moves[turn.seat]) if turn.reading == "move" else None)
-        for turn in played.turns
+        for turn in turns
         if isinstance(turn.trace, TurnTokens)
     ]
-    return TrainedMatch(tuple(played.events), tuple(replies))
+    return TrainedMatch(tuple(events), tuple(replies))
+
+
+class _UsualReplies:
+    """A `ReadingModel` that writes each move in its usual tokens alone."""
+
+    def __init__(self, model: ReadingModel) -> None:
+        self.read, self._replies = model.read, model.replies
+
+    def replies(self, move: str) -> Sequence[TokenIds]:
+        return self._replies(move)[:1]
+
+
+class MovesByContext:
+    """The probabilities of moves by a model that remembers its earlier turns (a `MovePolicy`), which are taken to be
+    written in the usual tokens."""
+
+    def __init__(self, task: TrainerTask, model: TrainingModel) -> None:
+        self._model, self._prompts = model, GameTree(task, _UsualReplies(model)).prompts
+
+    def __call__(self, ask: Ask) -> list[float]:
+        prompt = self._prompts[ask.seat, ask.view]
+        replies = [self._model.replies(move) for move in ask.legal_moves or ()]
+        scored = iter(self._model.log_probs([prompt + reply for of_move in replies for reply in of_move]))
+        return [sum(math.exp(math.fsum(next(scored)[len(prompt) :])) for _ in of_move) for of_move in replies]
 
 
 def log_probs_of(model: torch.nn.Module, row: TokenIds) -> Tensor:
@@ -112,6 +151,18 @@ def reply_gradient(
     """The gradient of the log-probability of a reply by these parameters."""
     total = log_probs_of(model, prompt + reply)[len(prompt) :].sum()
     return flat_gradient(parameters, torch.autograd.grad(total, parameters, allow_unused=True))
+
+
+def _answers(task: TrainerTask, model: ModelReader) -> Mapping[TokenIds, Sequence[TokenIds]]:
+    """All replies that play a move, by the prompts of all positions."""
+    if model.remembers:
+        return GameTree(task, model).answers
+    graph = graph_of(task.game)
+    return {
+        model.read(task.game.load(one.events), one.seat, ()): [*chain.from_iterable(map(model.replies, one.moves))]
+        for one in graph.positions
+        if one.seat >= 0
+    }
 
 
 def _imitate(loaded: LoadedModel, imitated: dict[tuple[TokenIds, TokenIds], float]) -> None:

@@ -18,7 +18,6 @@ from typing import Any
 from gymposium.driver import MatchResult
 from gymposium.players.protocol import Ask
 from gymposium.rewards.protocol import CheckedReward, Reward
-from gymposium.streams import derived_seed
 from gymposium.testing.trainers import (
     MovePolicy,
     RolledOut,
@@ -52,43 +51,46 @@ from gymposium_train.rollout.plan import MatchGroup
 from gymposium_train.samples import Sample
 from gymposium_train.trainee import make_trainee
 
-MATCHES_OF_A_STEP, LEARNING_RATE = 128, 1e-2
+LEARNING_RATE = 1e-2
+TRAINING_STEPS, GROUPS, GROUP_SIZE = 60, 32, 4
 
 
 class SelfPlayTrainer:
-    """The policy gradient with a baseline for each seat, as a `RowTrainer`."""
+    """This trainer as a `RowTrainer`: a training with its default settings, and single steps of the plain policy gradient
+    with a baseline for each seat."""
 
     self_play = True
     seat_baseline = True
     kl = True
 
     def train(self, task: TrainerTask, budget: TrainingBudget) -> MovePolicy:
-        model = LearningUnderTest(task, budget.seed, "state")
-        for step in range(budget.matches // MATCHES_OF_A_STEP):
-            model.step(model.roll_out(MATCHES_OF_A_STEP, derived_seed(budget.seed, step)).rows)
+        steps = min(TRAINING_STEPS, budget.matches // (GROUPS * GROUP_SIZE))
+        model = LearningUnderTest(task, budget.seed, training_config(task, budget.seed, steps))
+        for step in range(steps):
+            model.training.learn(step, model.training.play(step))
+            model.training.trainee.publish()
         return model.policy
 
     def begin(self, task: TrainerTask, seed: int) -> LearningUnderTest:
-        return LearningUnderTest(task, seed, "full")
+        return LearningUnderTest(task, seed, step_config(task, seed))
 
 
 class LearningUnderTest:
     """A `Training` of the loop as a `TrainingModel`."""
 
-    def __init__(self, task: TrainerTask, seed: int, context: str) -> None:
-        self._game = task.game
-        loaded = small_player_model(task, seed, context)
-        reader = ModelReader(task, loaded.chat, context)
+    def __init__(self, task: TrainerTask, seed: int, config: TrainConfig) -> None:
+        self._game, self._config = task.game, config
+        loaded = self._loaded = small_player_model(task, seed, config.prompting.context)
+        reader = ModelReader(task, loaded.chat, config.prompting.context)
         self.read, self.replies = reader.read, reader.replies
-        self._loaded, self._config = loaded, config_for(task, seed, context)
         self._learner = LocalLearner(loaded.model, loaded.pad, self._config.optimizer, loss=Loss.of(self._config))
         self._parameters = [*self._learner.named.values()]
         resources = ExitStack()
         weakref.finalize(self, resources.close)
         folder = Path(resources.enter_context(tempfile.TemporaryDirectory()))
         self._states = (folder / f"state-{number}" for number in count())
-        self._training = self._make_training(loaded, folder, resources)
-        self._training.trainee.publish()
+        self.training = self._make_training(loaded, folder, resources)
+        self.training.trainee.publish()
 
     def _make_training(self, loaded: LoadedModel, folder: Path, resources: ExitStack) -> Training:
         model = LocalModel(self._config, loaded, self._learner)
@@ -98,7 +100,7 @@ class LearningUnderTest:
             trainee=trainee,
             source=MatchRollouts(MatchPlanner(self._config, [self._game], trainee.players)),
             credit=make_credit(self._config.credit),
-            reward=CheckedReward("given", _given_rewards),
+            reward=CheckedReward("returns or given", _rewards),
             pace=Pace(self._config),
         )
 
@@ -106,15 +108,15 @@ class LearningUnderTest:
         rollout = RolloutSettings(groups=matches, group_size=1, growth=1.0)
         config = self._config.model_copy(update={"seed": seed, "rollout": rollout})
         played: list[MatchResult] = []
-        planner = MatchPlanner(config, [self._game], self._training.trainee.players)
+        planner = MatchPlanner(config, [self._game], self.training.trainee.players)
         found = MatchRollouts(planner, record=played.append).roll_out(0, lambda: None)
         numbers = {one.job.id: number for number, one in enumerate(played)}
         rows = [_rows(numbers[one.match], group, one) for group in found.groups for one in group.trajectories]
-        return RolledOut(tuple(map(trained_match, played)), tuple(chain.from_iterable(rows)))
+        return RolledOut(tuple(trained_match(one.events, one.turns) for one in played), tuple(chain.from_iterable(rows)))
 
     def step(self, rows: Sequence[TrainedRow], kl_weight: float = 0.0) -> Vector:
         kl = self._config.kl.model_copy(update={"weight": kl_weight})
-        self._training.config = self._config.model_copy(update={"kl": kl})
+        self.training.config = self._config.model_copy(update={"kl": kl})
         for parameter in self._parameters:
             parameter.grad = None  # there is no update if nothing can be learned
         by_seat = sorted(rows, key=lambda row: (row.match, row.seat))
@@ -122,9 +124,9 @@ class LearningUnderTest:
             GivenGroup(f"seat {seat}", [GivenTrajectory.of([*of_seat])])
             for (_, seat), of_seat in groupby(by_seat, key=lambda row: (row.match, row.seat))
         ]
-        self._training.learn(0, StepRollout(groups))
+        self.training.learn(0, StepRollout(groups))
         direction = -flat_gradient(self._parameters, [parameter.grad for parameter in self._parameters])
-        self._training.trainee.publish()
+        self.training.trainee.publish()
         return direction
 
     def log_probs(self, rows: Sequence[TokenIds]) -> list[list[float]]:
@@ -135,7 +137,7 @@ class LearningUnderTest:
 
     def policy(self, ask: Ask) -> list[float]:
         """The probabilities of moves by the player of rollouts."""
-        (found,) = self._training.trainee.player.distributions([ask])
+        (found,) = self.training.trainee.player.distributions([ask])
         return [found.legal_mass * p for p in found.probabilities]
 
     def save(self) -> Path:
@@ -146,24 +148,29 @@ class LearningUnderTest:
 
     def restore(self, state: Any) -> None:
         self._learner.load_state(state)
-        self._training.trainee.publish()
+        self.training.trainee.publish()
 
 
-def config_for(task: TrainerTask, seed: int, context: str) -> TrainConfig:
-    """The config of a training whose steps are the plain policy gradient, with the KL term of its loss."""
+def training_config(task: TrainerTask, seed: int, steps: int) -> TrainConfig:
+    """The config of a training with default settings."""
+    return TrainConfig(
+        games=(task.game.name,),
+        seed=seed,
+        steps=steps,
+        stages=(Stage(opponents={task.opponent: 1.0}),),
+        prompting=_prompting("state"),
+        rollout=RolloutSettings(groups=GROUPS, group_size=GROUP_SIZE, growth=1.0),
+    )
+
+
+def step_config(task: TrainerTask, seed: int) -> TrainConfig:
+    """The config of steps of the plain policy gradient, with the KL term of the loss."""
     return TrainConfig(
         games=(task.game.name,),
         seed=seed,
         steps=1,
         stages=(Stage(opponents={task.opponent: 1.0}),),
-        prompting=Prompting(
-            prompt=SETTINGS.style,
-            reply=SETTINGS.reply,
-            context=context,
-            max_tokens=SETTINGS.max_tokens,
-            temperature=SETTINGS.temperature,
-            on_illegal="forfeit",
-        ),
+        prompting=_prompting("full"),
         credit=BaselineSettings(normalise=False),
         objective=PgSettings(aggregate=1.0),
         kl=Kl(weight=1.0, final_share=1.0),
@@ -171,6 +178,17 @@ def config_for(task: TrainerTask, seed: int, context: str) -> TrainConfig:
         optimizer=Optimizer(
             learning_rate=LEARNING_RATE, warmup_steps=0, epochs=1, minibatches=1, max_grad_norm=1e9, target_kl=0.0
         ),
+    )
+
+
+def _prompting(context: str) -> Prompting:
+    return Prompting(
+        prompt=SETTINGS.style,
+        reply=SETTINGS.reply,
+        context=context,
+        max_tokens=SETTINGS.max_tokens,
+        temperature=SETTINGS.temperature,
+        on_illegal="forfeit",
     )
 
 
@@ -218,8 +236,9 @@ class GivenGroup:
         return {}
 
 
-def _given_rewards(group: Sequence[Any]) -> list[Reward]:
-    return [Reward(one.reward) for one in group]
+def _rewards(group: Sequence[Trajectory | GivenTrajectory]) -> list[Reward]:
+    """The rewards that were given, and the returns of trajectories that were played."""
+    return [Reward(one.reward if isinstance(one, GivenTrajectory) else one.returns[one.seat]) for one in group]
 
 
 def _rows(number: int, group: MatchGroup, trajectory: Trajectory) -> list[TrainedRow]:

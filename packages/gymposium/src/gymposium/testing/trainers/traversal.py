@@ -45,6 +45,8 @@ class GameTree:
         self._graph, self._model = graph_of(task.game), model
         self._read: dict[tuple[int, str, TokenIds], TokenIds] = {}
         self._trees: list[list[_Node]] = []
+        self.prompts: dict[tuple[int, str], TokenIds] = {}
+        """A prompt that the model reads in each information state: with the first of its replies before."""
         for seats in ((0, 1),) if task.opponent == "self" else ((0,), (1,)):
             nodes: list[_Node] = []
             self._grow(nodes, 0, {seat: () for seat in seats})
@@ -66,6 +68,7 @@ class GameTree:
             if key not in self._read:
                 self._read[key] = self._model.read(self._graph.game.load(position.events), seat, before[seat])
             prompt = node.prompt = self._read[key]
+            self.prompts.setdefault((seat, position.view), prompt)
             node.forfeit = forfeit_returns(self._graph.game, seat, position.returns)
             for move, child in zip(position.moves, position.children, strict=True):
                 for reply in self._model.replies(move):
