@@ -34,8 +34,8 @@ OURS, TRL = "gymposium_train.conformance:SelfPlayTrainer", "gymposium_trl.confor
 VERSIONS = ("gymposium", "gymposium-train", "gymposium-trl", "numpy", "torch", "transformers", "trl")
 
 Row = dict[str, Any]
-"""One run of the kit: `trainer` and `seed`; for a defect `defect` and `named_by`, the check that names it; `failed`, the
-checks that failed at each level; `cpu_seconds`."""
+"""One run of the kit: `trainer` and `seed`; for a defect `defect` and `named_by`, the check that names it; `failed`,
+the checks that failed at each level; `cpu_seconds`."""
 
 
 def measured(trainer: RowTrainer, seed: int) -> Row:

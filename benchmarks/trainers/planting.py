@@ -41,8 +41,8 @@ def defects(file: Path) -> list[Defect]:
 
 @contextmanager
 def loop_trainer(scratch: Path, defect: Defect | None = None) -> Iterator[RowTrainer]:
-    """The trainer written by hand, with a defect or without, for the duration of the block. `scratch` is an empty folder
-    for its files."""
+    """The trainer written by hand, with a defect or without, for the duration of the block. `scratch` is an empty
+    folder for its files."""
     source = (EXAMPLES / f"{LOOP}.py").read_text(encoding="utf-8")
     (scratch / f"{LOOP}.py").write_text(source if defect is None else defect.planted(source), encoding="utf-8")
     (scratch / f"{ADAPTER}.py").write_bytes((EXAMPLES / f"{ADAPTER}.py").read_bytes())

@@ -56,8 +56,8 @@ TRAINING_STEPS, GROUPS, GROUP_SIZE = 60, 32, 4
 
 
 class SelfPlayTrainer:
-    """This trainer as a `RowTrainer`: a training with its default settings, and single steps of the plain policy gradient
-    with a baseline for each seat."""
+    """This trainer as a `RowTrainer`: a training with its default settings, and single steps of the plain policy
+    gradient with a baseline for each seat."""
 
     self_play = True
     seat_baseline = True
@@ -112,7 +112,9 @@ class LearningUnderTest:
         found = MatchRollouts(planner, record=played.append).roll_out(0, lambda: None)
         numbers = {one.job.id: number for number, one in enumerate(played)}
         rows = [_rows(numbers[one.match], group, one) for group in found.groups for one in group.trajectories]
-        return RolledOut(tuple(trained_match(one.events, one.turns) for one in played), tuple(chain.from_iterable(rows)))
+        return RolledOut(
+            tuple(trained_match(one.events, one.turns) for one in played), tuple(chain.from_iterable(rows))
+        )
 
     def step(self, rows: Sequence[TrainedRow], kl_weight: float = 0.0) -> Vector:
         kl = self._config.kl.model_copy(update={"weight": kl_weight})

@@ -13,7 +13,6 @@ import warnings
 import weakref
 from collections.abc import Sequence
 from contextlib import ExitStack
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +32,8 @@ from gymposium.testing.trainers import (
 from gymposium.trajectories import Trajectory
 from gymposium_agents.conformance import (
     SETTINGS,
-    MovesByContext,
     ModelReader,
+    MovesByContext,
     flat_gradient,
     reply_gradient,
     small_player_model,

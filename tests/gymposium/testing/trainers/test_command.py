@@ -1,4 +1,5 @@
-"""`pytest --pyargs gymposium.testing.trainers --trainer MODULE:NAME`, as it is typed, and what it says of wrong names."""
+"""`pytest --pyargs gymposium.testing.trainers --trainer MODULE:NAME`, as it is typed, and what it says of
+wrong names."""
 
 from __future__ import annotations
 

@@ -198,7 +198,9 @@ def _rolled_out(evidence: TrainerEvidence, matches: int, *key: str | int) -> Rol
 
 def _for_rare_replies(rolled: RolledOut) -> list[TrainedRow]:
     """Return rows with a reward of 1 if their first reply plays the move that the matches have less often, else 0."""
-    moves = {(number, reply.seat): reply.move for number, match in enumerate(rolled.matches) for reply in match.replies[::-1]}
+    moves = {
+        (number, reply.seat): reply.move for number, match in enumerate(rolled.matches) for reply in match.replies[::-1]
+    }
     counts = [*moves.values()]
     rare = min({*counts} - {None}, key=lambda move: (counts.count(move), move), default=None)
     return [replace(row, reward=float(moves[row.match, row.seat] == rare)) for row in rolled.rows]

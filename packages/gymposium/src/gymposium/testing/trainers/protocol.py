@@ -91,7 +91,8 @@ class TrainedRow:
     mask: tuple[int, ...]
     """1 for each token that is learned from, else 0."""
     log_probs: tuple[float, ...]
-    """Log-probabilities of the tokens as the sampler reported them, at the sampling temperature; 0.0 where `mask` is 0."""
+    """Log-probabilities of the tokens as the sampler reported them, at the sampling temperature; 0.0 where `mask` is
+    0."""
     reward: float
     version: int
     """The policy version that sampled the row: the number of steps that made its weights."""

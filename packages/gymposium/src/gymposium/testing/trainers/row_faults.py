@@ -24,8 +24,8 @@ class Turn:
     prompt: TokenIds
     """What the model read."""
     reply: TokenIds
-    fresh: int
-    """Number of tokens at the end of the prompt that the seat had not read before."""
+    fresh: TokenIds
+    """The end of the prompt, which the seat had not read before."""
     begins: bool
     """Whether the turn begins a new row."""
     move: str | None
@@ -83,7 +83,8 @@ def _turn(
     prompt = model.read(position, seat, read)
     begins = not read or prompt[: len(read)] != read
     before[seat] = prompt + reply
-    return Turn(seat, prompt, reply, len(prompt) if begins else len(prompt) - len(read), begins, move, tuple(position.legal_moves(seat) or ()))
+    fresh = prompt if begins else prompt[len(read) :]
+    return Turn(seat, prompt, reply, fresh, begins, move, tuple(position.legal_moves(seat) or ()))
 
 
 def _wrong_match(played: TrainedMatch, why: str) -> CheckFailed:
@@ -94,9 +95,7 @@ def _wrong_match(played: TrainedMatch, why: str) -> CheckFailed:
     )
 
 
-def faults_of(
-    rolled: RolledOut, matches: Sequence[Replayed], model: ReadingModel
-) -> dict[RowFault, tuple[str, str]]:
+def faults_of(rolled: RolledOut, matches: Sequence[Replayed], model: ReadingModel) -> dict[RowFault, tuple[str, str]]:
     """Return the first fault of each kind, as what is wrong and where."""
     rows: defaultdict[tuple[int, int], list[TrainedRow]] = defaultdict(list)
     for row in rolled.rows:
@@ -130,9 +129,7 @@ def _fault_of_reply(turn: Turn, model: ReadingModel) -> tuple[RowFault, str] | N
     return None
 
 
-def _compare(
-    turns: Sequence[Turn], given: Sequence[TrainedRow], model: ReadingModel
-) -> Iterator[tuple[RowFault, str]]:
+def _compare(turns: Sequence[Turn], given: Sequence[TrainedRow], model: ReadingModel) -> Iterator[tuple[RowFault, str]]:
     """Yield what is wrong in the rows of one seat in a match."""
     started = 0
     wanted = []
@@ -151,54 +148,57 @@ def _compare(
 
 
 def _compare_row(turns: Sequence[Turn], row: TrainedRow, model: ReadingModel) -> Iterator[tuple[RowFault, str]]:
-    if not len(row.tokens) == len(row.mask) == len(row.log_probs):
-        yield "tokens", f"A row has {len(row.tokens)} tokens, a mask of {len(row.mask)} and {len(row.log_probs)} log_probs"
+    lengths = len(row.tokens), len(row.mask), len(row.log_probs)
+    if len({*lengths}) > 1:
+        yield "tokens", f"A row has {lengths[0]} tokens, a mask of {lengths[1]}, and {lengths[2]} log_probs"
         return
     place = 0
     for number, turn in enumerate(turns):
-        fresh = turn.prompt[len(turn.prompt) - turn.fresh :]
-        after = turns[number + 1].prompt[len(turns[number + 1].prompt) - turns[number + 1].fresh :] if turn is not turns[-1] else ()
+        last, name = number == len(turns) - 1, f"turn {number + 1} of {len(turns)}"
         if place == len(row.tokens):
-            yield "last step", f"Turn {number + 1} of {len(turns)} is not in the row"
+            yield "last step", f"The {name} is not in the row"
             return
-        if row.tokens[place : place + len(fresh)] != fresh:
-            yield "tokens", f"The prompt of turn {number + 1} is {row.tokens[place : place + len(fresh)]}, and the seat read {fresh}"
+        given = row.tokens[place : place + len(turn.fresh)]
+        if given != turn.fresh:
+            yield "tokens", f"The prompt of {name} is {given} in the row, and the seat read {turn.fresh}"
             return
-        if any(row.mask[place : place + len(fresh)]):
-            yield "mask", f"The mask of turn {number + 1} begins in the prompt: {_shown(row, place + len(fresh), turn)}"
-        place += len(fresh)
-        written = _written(row.tokens[place:], turn, after, model)
+        place += len(turn.fresh)
+        if any(row.mask[place - len(turn.fresh) : place]):
+            yield "mask", f"The mask of {name} begins in the prompt: {_shown(row, place, turn)}"
+        written = _written(row.tokens[place:], turn, () if last else turns[number + 1].fresh, model)
+        sampled = f"and {turn.reply} was sampled"
         if written is None:
-            yield "tokens", f"The reply of turn {number + 1} is {row.tokens[place : place + len(turn.reply)]}, and {turn.reply} was sampled"
+            yield (
+                "tokens",
+                f"The reply of {name} is {row.tokens[place : place + len(turn.reply)]} in the row, {sampled}",
+            )
             return
-        if written != turn.reply:
-            shorter = written == turn.reply[: len(written)]
-            if not written and turn is turns[-1]:
-                yield "last step", f"The reply of turn {number + 1}, the last one, is not in the row"
-            elif shorter:
-                yield "cut replies", f"The reply of turn {number + 1} is cut: the row has {written}, and {turn.reply} was sampled"
-            else:
-                yield "retokenised turns", f"The reply of turn {number + 1} is written in other tokens: the row has {written}, and {turn.reply} was sampled"
-        yield from _compare_mask(row.mask[place : place + len(written)], number, turn is turns[-1], row, place, turn)
+        if not written and last:
+            yield "last step", f"The reply of {name} is not in the row, {sampled}"
+        elif written != turn.reply and written == turn.reply[: len(written)]:
+            yield "cut replies", f"The reply of {name} is cut: the row has {written}, {sampled}"
+        elif written != turn.reply:
+            yield "retokenised turns", f"The reply of {name} is {written} in the row, {sampled}"
+        yield from _compare_mask(row, place, len(written), turn, name, last=last)
         place += len(written)
     if place < len(row.tokens):
         yield "tokens", f"Behind the last reply the row has {row.tokens[place:]}"
 
 
 def _compare_mask(
-    mask: tuple[int, ...], number: int, last: bool, row: TrainedRow, place: int, turn: Turn
+    row: TrainedRow, place: int, length: int, turn: Turn, name: str, *, last: bool
 ) -> Iterator[tuple[RowFault, str]]:
+    """Yield what is wrong with the mask of a reply, which begins at `place` of its row."""
+    mask = row.mask[place : place + length]
     ones = sum(mask)
-    if ones == len(mask):
+    if ones == length:
         return
     if not ones and last:
-        yield "last step", f"No token of turn {number + 1}, the last one, is learned from"
-    elif ones and mask == (1,) * ones + (0,) * (len(mask) - ones):
-        # a mask that begins too early ends too early as well: the prompt's own check names it
-        if not place or not row.mask[place - 1]:
-            yield "cut replies", f"The end of the reply of turn {number + 1} is not learned from: {_shown(row, place, turn)}"
-    else:
-        yield "mask", f"The mask does not cover the reply of turn {number + 1}: {_shown(row, place, turn)}"
+        yield "last step", f"No token of {name} is learned from"
+    elif not ones or mask != (1,) * ones + (0,) * (length - ones):
+        yield "mask", f"The mask does not cover the reply of {name}: {_shown(row, place, turn)}"
+    elif not row.mask[place - 1]:  # a mask that begins too early ends too early as well
+        yield "cut replies", f"The end of the reply of {name} is not learned from: {_shown(row, place, turn)}"
 
 
 def _written(tokens: TokenIds, turn: Turn, after: TokenIds, model: ReadingModel) -> TokenIds | None:
@@ -210,9 +210,9 @@ def _written(tokens: TokenIds, turn: Turn, after: TokenIds, model: ReadingModel)
         if tokens[: len(spelling)] == spelling:
             return spelling
     for length in reversed(range(len(turn.reply))):
-        if tokens[:length] == turn.reply[:length] and tokens[length : length + len(after)] == after:
-            if after or length == len(tokens):
-                return turn.reply[:length]
+        begun, rest = tokens[:length], tokens[length:]
+        if begun == turn.reply[:length] and (rest[: len(after)] == after if after else not rest):
+            return begun
     return None
 
 

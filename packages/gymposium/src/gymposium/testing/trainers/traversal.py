@@ -47,14 +47,12 @@ class GameTree:
         self._trees: list[list[_Node]] = []
         self.prompts: dict[tuple[int, str], TokenIds] = {}
         """A prompt that the model reads in each information state: with the first of its replies before."""
+        self.answers: dict[TokenIds, list[TokenIds]] = {}
+        """All replies that play a move, by prompt."""
         for seats in ((0, 1),) if task.opponent == "self" else ((0,), (1,)):
             nodes: list[_Node] = []
-            self._grow(nodes, 0, {seat: () for seat in seats})
+            self._grow(nodes, 0, dict.fromkeys(seats, ()))
             self._trees.append(nodes)
-        self.answers: dict[TokenIds, list[TokenIds]] = {
-            node.prompt: node.replies for nodes in self._trees for node in nodes if node.prompt is not None
-        }
-        """All replies that play a move, by prompt."""
 
     def _grow(self, nodes: list[_Node], position_number: int, before: dict[int, TokenIds]) -> int:
         position, number = self._graph.positions[position_number], len(nodes)
@@ -74,6 +72,7 @@ class GameTree:
                 for reply in self._model.replies(move):
                     node.replies.append(reply)
                     node.children.append(self._grow(nodes, child, {**before, seat: prompt + reply}))
+            self.answers[prompt] = node.replies
             return number
         count = len(position.moves)
         node.odds = [*position.odds] if position.seat == CHANCE else [1.0 / count] * count

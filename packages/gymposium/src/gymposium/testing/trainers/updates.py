@@ -59,9 +59,7 @@ def _sum(evidence: TrainerEvidence, row: TrainedRow, without: int) -> Vector:
     return np.asarray(sum(gradients, np.zeros_like(evidence.drawn[1])))
 
 
-def _cosines(
-    step: Vector, rows: Sequence[TrainedRow], rewards: Sequence[float], gradients: Vector
-) -> Iterator[float]:
+def _cosines(step: Vector, rows: Sequence[TrainedRow], rewards: Sequence[float], gradients: Vector) -> Iterator[float]:
     """Yield the cosine of the step and the nearest direction, for each way to make advantages of rewards."""
     seats = np.array([[row.seat == seat for row in rows] for seat in (0, 1)], dtype=float)
     for size in (np.ones(len(rows)), np.array([1.0 / max(1, sum(row.mask)) for row in rows])):

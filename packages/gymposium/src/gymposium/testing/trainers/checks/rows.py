@@ -30,7 +30,9 @@ def cut_replies(evidence: TrainerEvidence) -> None:
 
 def retokenised_turns(evidence: TrainerEvidence) -> None:
     """Replies stand in their rows as they were sampled. Text that is encoded anew may have other tokens."""
-    _refuse(evidence, "retokenised turns", "keep the token ids that the sampler gave, and encode no reply a second time.")
+    _refuse(
+        evidence, "retokenised turns", "keep the token ids that the sampler gave, and encode no reply a second time."
+    )
 
 
 def last_step(evidence: TrainerEvidence) -> None:
@@ -74,8 +76,8 @@ def baseline_of_each_seat(evidence: TrainerEvidence) -> None:
         size <= 0.05 * compared,
         f"Rewards of +1 for every row of seat 0 and -1 for every row of seat 1 make a step of {size / compared:.0%} of "
         f"the usual size, though no reply could have changed them",
-        do="subtract from each reward the mean of its own seat: with one baseline for both, a seat that wins more often "
-        "learns to repeat whatever it did.",
+        do="subtract from each reward the mean of its own seat: with one baseline for both, a seat that wins more "
+        "often learns to repeat whatever it did.",
     )
 
 

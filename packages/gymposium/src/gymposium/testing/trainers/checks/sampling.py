@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from gymposium.testing.contract import CheckFailed, require
+from gymposium.testing.contract import require
 from gymposium.testing.trainers.evidence import TrainerEvidence
 from gymposium.testing.trainers.protocol import RolledOut, TokenIds, TrainedRow
 from gymposium.testing.trainers.row_faults import replayed
@@ -124,11 +124,8 @@ def _farthest(rolled: RolledOut, computed: Sequence[Sequence[float]]) -> tuple[s
     for row, found in zip(rolled.rows, computed, strict=True):
         for place, (a, b, on) in enumerate(zip(row.log_probs, found, row.mask, strict=True)):
             if on and not abs(a - b) <= worst[1]:
-                worst = (
-                    f"match {row.match}, seat {row.seat}, token {row.tokens[place]} at place {place}: "
-                    f"{a:.3f} by the sampler, {b:.3f} by the learner",
-                    abs(a - b),
-                )
+                token = f"match {row.match}, seat {row.seat}, token {row.tokens[place]} at place {place}"
+                worst = f"{token}: {a:.3f} by the sampler, {b:.3f} by the learner", abs(a - b)
     return worst
 
 

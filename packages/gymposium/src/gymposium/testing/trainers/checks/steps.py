@@ -71,7 +71,10 @@ def weights_follow(evidence: TrainerEvidence) -> None:
     evidence.model.step(given)
     after = evidence.model.log_probs(rows)
     evidence.at_start()
-    changes = [math.fsum(np.subtract(b, a)[np.array(row.mask) == 1]) for row, a, b in zip(given, before, after)]
+    changes = [
+        math.fsum(b - a for a, b, on in zip(*both, row.mask, strict=True) if on)
+        for row, *both in zip(given, before, after, strict=True)
+    ]
     expected = [float(direction @ sum(evidence.gradients(evidence.answers_of(row)))) for row in given]
     follows = cosine(np.array(changes), np.array(expected))
     require(
@@ -88,7 +91,7 @@ def loss_of_sampled_tokens(evidence: TrainerEvidence) -> None:
     outside = outside_of(evidence.step(alike), _span(evidence, alike))
     require(
         outside <= OUTSIDE,
-        f"{outside:.0%} of a step on {len(alike)} rows of {len(alike[0].tokens)} tokens is explained by no sampled reply",
+        f"{outside:.0%} of a step on {len(alike)} rows of {len(alike[0].tokens)} tokens is explained by no reply",
         do="compare the loss with the mask: its log-probabilities may be those of other tokens (a shift by one), or at "
         "another temperature. Switch off what is no policy gradient, such as an entropy bonus.",
     )
@@ -117,17 +120,18 @@ def exact_gradient(evidence: TrainerEvidence) -> None:
     mean, error = float(along.mean()), float(along.std(ddof=1)) / math.sqrt(len(along))
     require(
         mean > ALONG * error,
-        f"The mean of {len(along)} steps does not go along the exact policy gradient: {mean:.3g}, with a standard error "
-        f"of {error:.3g} (cosine {cosine(steps.mean(axis=0), exact):.3f})",
+        f"The mean of {len(along)} steps does not go along the exact policy gradient: {mean:.3g}, with a standard "
+        f"error of {error:.3g} (cosine {cosine(steps.mean(axis=0), exact):.3f})",
         do="see which of the other checks fail; if none does, look at how rewards become advantages.",
     )
     beside = _unbiased_square(steps - np.outer(along, exact))
     without = np.array([_unbiased_square(rest - np.outer(rest @ exact, exact)) for rest in _without_each(steps)])
     doubt = float(np.sqrt((len(without) - 1) * without.var()))
+    sideways = math.sqrt(max(0.0, beside)) / mean
     require(
         beside <= (SIDEWAYS * mean) ** 2 + ALONG * doubt,
-        f"The mean of {len(along)} steps goes {math.sqrt(max(0.0, beside)) / mean:.2f} beside the exact policy gradient for "
-        f"each unit along it, beyond what noise explains",
+        f"The mean of {len(along)} steps goes {sideways:.2f} beside the exact policy gradient for each unit along it, "
+        f"beyond what noise explains",
         do="look at what weighs rows or turns differently: means over tokens, standard deviations of groups, clipping.",
     )
 
