@@ -1,8 +1,9 @@
 """The conformance kit of trainers (`gymposium.testing.trainers`), tried out: twelve defects planted in a trainer that
 was written by hand, and clean runs, which no check may refuse.
 
-    python -m benchmarks.trainers                # defects, clean runs of the loop, and runs of this trainer
-    python -m benchmarks.trainers trl            # clean runs of TRL's; in the environment of `tox run -e trl`
+    python -m benchmarks.trainers loop           # defects and clean runs of the loop that was written by hand
+    python -m benchmarks.trainers ours
+    python -m benchmarks.trainers trl            # in the environment of `tox run -e trl`
 
 Each row is one run of the kit at both levels, with the CPU seconds it took. Rows are kept as soon as they are there, so
 the same command goes on after Ctrl-C. `--defects FILE` tries other defects, which it adds to the table.
@@ -30,7 +31,7 @@ DEFECTS = Path(__file__).with_name("defects.toml")
 NAME = "trainers"
 CLEAN_LOOPS, CLEAN_OTHERS = 20, 3
 LEAST, MOST_SECONDS = 11, 600.0
-OURS, TRL = "gymposium_train.conformance:SelfPlayTrainer", "gymposium_trl.conformance:GrpoUnderTest"
+OTHERS = {"ours": "gymposium_train.conformance:SelfPlayTrainer", "trl": "gymposium_trl.conformance:GrpoUnderTest"}
 VERSIONS = ("gymposium", "gymposium-train", "gymposium-trl", "numpy", "torch", "transformers", "trl")
 
 Row = dict[str, Any]
@@ -62,14 +63,13 @@ def run_of(name: str, seed: int) -> Row:
 
 def planned(part: str, file: Path) -> list[tuple[Row, Callable[[], Row]]]:
     """What is to be run: the facts of each row, and its run."""
-    if part == "trl":
-        return [({"trainer": "TRL", "seed": seed}, partial(run_of, TRL, seed)) for seed in range(CLEAN_OTHERS)]
+    if part in OTHERS:
+        return [({"trainer": part, "seed": seed}, partial(run_of, OTHERS[part], seed)) for seed in range(CLEAN_OTHERS)]
     return [
         *(
             ({"trainer": "loop", "seed": 0, "defect": one.name, "named_by": one.check}, partial(run_of_loop, one, 0))
             for one in defects(file)
         ),
-        *(({"trainer": "ours", "seed": seed}, partial(run_of, OURS, seed)) for seed in range(CLEAN_OTHERS)),
         *(({"trainer": "loop", "seed": seed}, partial(run_of_loop, None, seed)) for seed in range(CLEAN_LOOPS)),
     ]
 
@@ -91,7 +91,7 @@ def text(rows: Sequence[Row]) -> str:
     named = sum(row["named_by"] in row["failed"]["b"] for row in planted)
     alone = [row["defect"] for row in planted if row["failed"]["a"]]
     clean = []
-    for trainer in ("loop", "ours", "TRL"):
+    for trainer in ("loop", *OTHERS):
         of_trainer = [row for row in rows if row["trainer"] == trainer and "defect" not in row]
         if of_trainer:
             refused = {name for row in of_trainer for names in row["failed"].values() for name in names}
@@ -116,7 +116,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.trainers", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("part", nargs="?", choices=("all", "trl"), default="all", help="what to run (default: all)")
+    parser.add_argument("part", choices=("loop", *OTHERS), help="the trainer to check")
     parser.add_argument("--defects", type=Path, default=DEFECTS, help="file of defects")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the results")
     given = parser.parse_args()

@@ -44,7 +44,10 @@ SETTINGS = PlayerSettings("compact", "move", max_tokens=8, context="full", tempe
 """The settings of players of the model. With `context="state"` it does not remember earlier turns."""
 SHARES = (0.7, 0.3)
 """How often the model is taught to write a move in its usual tokens, and in the next usual ones."""
-IMITATION_STEPS, IMITATION_RATE = 80, 1e-2
+IMITATION_RATE = 3e-3
+MUCH, LITTLE = 150, 40
+"""Steps of imitation: after much, nearly all replies are legal moves; after little, the model learns sooner from
+rewards."""
 
 
 class ModelReader:
@@ -71,7 +74,9 @@ class ModelReader:
         return spellings(move, self._pieces, self._chat.end)
 
 
-def small_player_model(task: TrainerTask, seed: int, context_name: str = "full") -> LoadedModel:
+def small_player_model(
+    task: TrainerTask, seed: int, context_name: str = "full", *, imitation: int = MUCH
+) -> LoadedModel:
     """A small model that imitates uniformly random play in a task, and writes some moves in unusual tokens. Its weights
     follow from the seed."""
     decisions = [position for position in graph_of(task.game).positions if position.seat >= 0]
@@ -90,7 +95,7 @@ def small_player_model(task: TrainerTask, seed: int, context_name: str = "full")
         for reply in replies
         if reply in usual
     }
-    _imitate(loaded, imitated)
+    _imitate(loaded, imitated, imitation)
     return loaded
 
 
@@ -165,7 +170,7 @@ def _answers(task: TrainerTask, model: ModelReader) -> Mapping[TokenIds, Sequenc
     }
 
 
-def _imitate(loaded: LoadedModel, imitated: dict[tuple[TokenIds, TokenIds], float]) -> None:
+def _imitate(loaded: LoadedModel, imitated: dict[tuple[TokenIds, TokenIds], float], steps: int) -> None:
     """Teach a model these replies, each with its weight."""
     rows = [prompt + reply for prompt, reply in imitated]
     longest = max(map(len, rows))
@@ -175,9 +180,9 @@ def _imitate(loaded: LoadedModel, imitated: dict[tuple[TokenIds, TokenIds], floa
     for number, ((prompt, reply), weight) in enumerate(imitated.items()):
         weights[number, len(prompt) : len(prompt) + len(reply)] = weight
     optimizer = torch.optim.AdamW(loaded.model.parameters(), lr=IMITATION_RATE, weight_decay=0.0)
-    for step in range(IMITATION_STEPS):
+    for step in range(steps):
         for group in optimizer.param_groups:
-            group["lr"] = IMITATION_RATE * (1.0 - step / IMITATION_STEPS)
+            group["lr"] = IMITATION_RATE * (1.0 - step / steps)
         optimizer.zero_grad()
         logits = loaded.model(input_ids=ids, attention_mask=attention).logits[:, :-1]
         losses = torch.nn.functional.cross_entropy(logits.transpose(1, 2), ids[:, 1:], reduction="none")

@@ -29,6 +29,8 @@ from gymposium.testing.trainers import (
 )
 from gymposium.trajectories import Trajectory
 from gymposium_agents.conformance import (
+    LITTLE,
+    MUCH,
     SETTINGS,
     ModelReader,
     flat_gradient,
@@ -39,7 +41,7 @@ from gymposium_agents.conformance import (
 from gymposium_agents.loading import LoadedModel
 from gymposium_agents.tokens import BASE, Completion, TurnTokens
 from gymposium_train.backends.local_model import LocalModel
-from gymposium_train.config import Kl, Legality, Optimizer, Prompting, RolloutSettings, Stage, TrainConfig
+from gymposium_train.config import Entropy, Kl, Legality, Optimizer, Prompting, RolloutSettings, Stage, TrainConfig
 from gymposium_train.config.schedules import Pace
 from gymposium_train.credit.baseline import BaselineSettings
 from gymposium_train.credit.make import make_credit
@@ -56,7 +58,7 @@ TRAINING_STEPS, GROUPS, GROUP_SIZE = 60, 32, 4
 
 
 class SelfPlayTrainer:
-    """This trainer as a `RowTrainer`: a training with its default settings, and single steps of the plain policy
+    """This trainer as a `RowTrainer`: a training with nearly its default settings, and single steps of the plain policy
     gradient with a baseline for each seat."""
 
     self_play = True
@@ -65,22 +67,22 @@ class SelfPlayTrainer:
 
     def train(self, task: TrainerTask, budget: TrainingBudget) -> MovePolicy:
         steps = min(TRAINING_STEPS, budget.matches // (GROUPS * GROUP_SIZE))
-        model = LearningUnderTest(task, budget.seed, training_config(task, budget.seed, steps))
+        model = LearningUnderTest(task, budget.seed, training_config(task, budget.seed, steps), LITTLE)
         for step in range(steps):
             model.training.learn(step, model.training.play(step))
             model.training.trainee.publish()
         return model.policy
 
     def begin(self, task: TrainerTask, seed: int) -> LearningUnderTest:
-        return LearningUnderTest(task, seed, step_config(task, seed))
+        return LearningUnderTest(task, seed, step_config(task, seed), MUCH)
 
 
 class LearningUnderTest:
     """A `Training` of the loop as a `TrainingModel`."""
 
-    def __init__(self, task: TrainerTask, seed: int, config: TrainConfig) -> None:
+    def __init__(self, task: TrainerTask, seed: int, config: TrainConfig, imitation: int) -> None:
         self._game, self._config = task.game, config
-        loaded = self._loaded = small_player_model(task, seed, config.prompting.context)
+        loaded = self._loaded = small_player_model(task, seed, config.prompting.context, imitation=imitation)
         reader = ModelReader(task, loaded.chat, config.prompting.context)
         self.read, self.replies = reader.read, reader.replies
         self._learner = LocalLearner(loaded.model, loaded.pad, self._config.optimizer, loss=Loss.of(self._config))
@@ -154,7 +156,7 @@ class LearningUnderTest:
 
 
 def training_config(task: TrainerTask, seed: int, steps: int) -> TrainConfig:
-    """The config of a training with default settings."""
+    """The config of a training with default settings, but for what so short a training on so small a model needs."""
     return TrainConfig(
         games=(task.game.name,),
         seed=seed,
@@ -162,6 +164,8 @@ def training_config(task: TrainerTask, seed: int, steps: int) -> TrainConfig:
         stages=(Stage(opponents={task.opponent: 1.0}),),
         prompting=_prompting("state"),
         rollout=RolloutSettings(groups=GROUPS, group_size=GROUP_SIZE, growth=1.0),
+        entropy=Entropy(weight=0.1),
+        optimizer=Optimizer(learning_rate=3e-3),
     )
 
 

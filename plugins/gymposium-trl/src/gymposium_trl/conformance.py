@@ -31,6 +31,8 @@ from gymposium.testing.trainers import (
 )
 from gymposium.trajectories import Trajectory
 from gymposium_agents.conformance import (
+    LITTLE,
+    MUCH,
     SETTINGS,
     ModelReader,
     MovesByContext,
@@ -55,23 +57,23 @@ class GrpoUnderTest:
     kl = True
 
     def train(self, task: TrainerTask, budget: TrainingBudget) -> MovePolicy:
-        model = GrpoModel(task, budget.seed)
+        model = GrpoModel(task, budget.seed, LITTLE)
         for step in range(min(MOST_STEPS, budget.matches // MATCHES_OF_A_STEP)):
             model.step(model.roll_out(MATCHES_OF_A_STEP, derived_seed(budget.seed, step)).rows)
         return MovesByContext(task, model)
 
     def begin(self, task: TrainerTask, seed: int) -> GrpoModel:
-        return GrpoModel(task, seed)
+        return GrpoModel(task, seed, MUCH)
 
 
 class GrpoModel:
     """A `GRPOTrainer` as a `TrainingModel`."""
 
-    def __init__(self, task: TrainerTask, seed: int) -> None:
+    def __init__(self, task: TrainerTask, seed: int, imitation: int) -> None:
         resources = ExitStack()
         weakref.finalize(self, resources.close)
         folder = Path(resources.enter_context(tempfile.TemporaryDirectory()))
-        small_player_model(task, seed).save(folder / "model")  # from where TRL loads its reference
+        small_player_model(task, seed, imitation=imitation).save(folder / "model")  # from where TRL loads its reference
         loaded = load_model(folder / "model")
         loaded.model.requires_grad_(True)
         reader = ModelReader(task, loaded.chat)
