@@ -26,7 +26,7 @@ from gymposium.testing.trainers import (
     spellings,
 )
 
-MATCHES_OF_A_STEP, MOST_STEPS = 128, 80
+MATCHES_OF_A_STEP = 128
 
 
 class LoopTrainer:
@@ -41,7 +41,7 @@ class LoopTrainer:
 
     def train(self, task: TrainerTask, budget: TrainingBudget) -> MovePolicy:
         loop = self._loop(task.game, self_play=task.opponent == "self", remembers=False, seed=budget.seed)
-        for step in range(min(MOST_STEPS, budget.matches // MATCHES_OF_A_STEP)):
+        for step in range(budget.matches // MATCHES_OF_A_STEP):
             loop.step(loop.rows(loop.play(MATCHES_OF_A_STEP, derived_seed(budget.seed, step))))
         model = LoopModel(loop)
 

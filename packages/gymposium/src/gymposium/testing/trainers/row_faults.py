@@ -17,7 +17,7 @@ RowFault = Literal["tokens", "mask", "cut replies", "retokenised turns", "last s
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class ReplayedTurn:
     """One decision of the model in a match."""
 
     seat: int
@@ -36,14 +36,14 @@ class Turn:
 class Replayed:
     """A match as it was: what the model read and replied, and the returns."""
 
-    turns: tuple[Turn, ...]
+    turns: tuple[ReplayedTurn, ...]
     returns: tuple[float, ...]
     forfeit: int | None
 
 
 def replayed(game: Game, model: ReadingModel, played: TrainedMatch) -> Replayed:
     """Play a match again. Raises `CheckFailed` if its events and replies do not belong together."""
-    turns: list[Turn] = []
+    turns: list[ReplayedTurn] = []
     before: dict[int, TokenIds] = {}
     replies = iter(played.replies)
     reply = next(replies, None)
@@ -77,14 +77,14 @@ def _turn(
     reply: TokenIds,
     move: str | None,
     before: dict[int, TokenIds],
-) -> Turn:
+) -> ReplayedTurn:
     read = before.get(seat, ())
     position = game.load(played.events[:number])
     prompt = model.read(position, seat, read)
     begins = not read or prompt[: len(read)] != read
     before[seat] = prompt + reply
     fresh = prompt if begins else prompt[len(read) :]
-    return Turn(seat, prompt, reply, fresh, begins, move, tuple(position.legal_moves(seat) or ()))
+    return ReplayedTurn(seat, prompt, reply, fresh, begins, move, tuple(position.legal_moves(seat) or ()))
 
 
 def _wrong_match(played: TrainedMatch, why: str) -> CheckFailed:
@@ -118,7 +118,7 @@ def faults_of(rolled: RolledOut, matches: Sequence[Replayed], model: ReadingMode
     return found
 
 
-def _fault_of_reply(turn: Turn, model: ReadingModel) -> tuple[RowFault, str] | None:
+def _fault_of_reply(turn: ReplayedTurn, model: ReadingModel) -> tuple[RowFault, str] | None:
     """Return what is wrong with a reply itself: it plays another move than it spells, or stops in the middle."""
     for move in turn.legal:
         for reply in model.replies(move):
@@ -129,7 +129,9 @@ def _fault_of_reply(turn: Turn, model: ReadingModel) -> tuple[RowFault, str] | N
     return None
 
 
-def _compare(turns: Sequence[Turn], given: Sequence[TrainedRow], model: ReadingModel) -> Iterator[tuple[RowFault, str]]:
+def _compare(
+    turns: Sequence[ReplayedTurn], given: Sequence[TrainedRow], model: ReadingModel
+) -> Iterator[tuple[RowFault, str]]:
     """Yield what is wrong in the rows of one seat in a match."""
     started = 0
     wanted = []
@@ -147,7 +149,7 @@ def _compare(turns: Sequence[Turn], given: Sequence[TrainedRow], model: ReadingM
         yield "tokens", "The seat has more rows than its turns need"
 
 
-def _compare_row(turns: Sequence[Turn], row: TrainedRow, model: ReadingModel) -> Iterator[tuple[RowFault, str]]:
+def _compare_row(turns: Sequence[ReplayedTurn], row: TrainedRow, model: ReadingModel) -> Iterator[tuple[RowFault, str]]:
     lengths = len(row.tokens), len(row.mask), len(row.log_probs)
     if len({*lengths}) > 1:
         yield "tokens", f"A row has {lengths[0]} tokens, a mask of {lengths[1]}, and {lengths[2]} log_probs"
@@ -186,7 +188,7 @@ def _compare_row(turns: Sequence[Turn], row: TrainedRow, model: ReadingModel) ->
 
 
 def _compare_mask(
-    row: TrainedRow, place: int, length: int, turn: Turn, name: str, *, last: bool
+    row: TrainedRow, place: int, length: int, turn: ReplayedTurn, name: str, *, last: bool
 ) -> Iterator[tuple[RowFault, str]]:
     """Yield what is wrong with the mask of a reply, which begins at `place` of its row."""
     mask = row.mask[place : place + length]
@@ -201,7 +203,7 @@ def _compare_mask(
         yield "cut replies", f"The end of the reply of {name} is not learned from: {_shown(row, place, turn)}"
 
 
-def _written(tokens: TokenIds, turn: Turn, after: TokenIds, model: ReadingModel) -> TokenIds | None:
+def _written(tokens: TokenIds, turn: ReplayedTurn, after: TokenIds, model: ReadingModel) -> TokenIds | None:
     """Return the tokens that stand in a row for the reply of a turn, which `tokens` begin with; None if they are no
     form of the reply. `after` is what the seat read next."""
     if tokens[: len(turn.reply)] == turn.reply:
@@ -216,6 +218,6 @@ def _written(tokens: TokenIds, turn: Turn, after: TokenIds, model: ReadingModel)
     return None
 
 
-def _shown(row: TrainedRow, place: int, turn: Turn) -> str:
+def _shown(row: TrainedRow, place: int, turn: ReplayedTurn) -> str:
     begin, stop = max(0, place - 2), place + len(turn.reply) + 2
     return f"tokens {row.tokens[begin:stop]} have the mask {row.mask[begin:stop]}, and {turn.reply} was sampled"
