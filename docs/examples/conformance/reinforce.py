@@ -25,7 +25,9 @@ from gymposium.streams import derived_seed
 PAD, END, ASK = 0, 1, 2
 TABLE = 4093
 TEMPERATURE = 0.8
-LEARNING_RATE = 12.0
+LEARNING_RATE = 0.05
+EPSILON = 1e-3
+"""Least size of gradients that Adam scales up, so that logits of moves that were never sampled stay small."""
 MOST_TOKENS = 4
 """Most tokens of a reply."""
 
@@ -139,7 +141,7 @@ class Loop:
         self.policy = TablePolicy(self.vocabulary.habits(), torch.Generator().manual_seed(seed))
         self.sampler = copy.deepcopy(self.policy)
         self.reference = copy.deepcopy(self.policy)
-        self.optimizer = torch.optim.SGD(self.policy.parameters(), lr=LEARNING_RATE)
+        self.optimizer = torch.optim.Adam(self.policy.parameters(), lr=LEARNING_RATE, eps=EPSILON)
         self.version = 0
 
     # play
