@@ -129,7 +129,7 @@ def main() -> None:
         rows.append({**facts, **run(), "about": about(*VERSIONS)})
         write(given.out, NAME, {"about": about(*VERSIONS), "rows": rows}, text(rows), quiet=True)
         print({name: value for name, value in rows[-1].items() if name != "about"}, flush=True)
-    print(text(rows))
+    write(given.out, NAME, {"about": about(*VERSIONS), "rows": rows}, text(rows))
 
 
 if __name__ == "__main__":

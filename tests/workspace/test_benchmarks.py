@@ -515,7 +515,7 @@ def test_trainers_keeps_its_rows_and_says_what_was_missed(tmp_path: Path, run_he
     defects.write_text('[[defect]]\nname = "wrong sign"\ncheck = "sign"\nold = "a"\nnew = "b"\n', encoding="utf-8")
     run_here("trainers", "loop", "--defects", str(defects), "--out", str(tmp_path))
     run_here("trainers", "ours", "--out", str(tmp_path))
-    text = import_module("benchmarks.trainers.__main__").text(rows)
+    text = (tmp_path / "trainers.md").read_text(encoding="utf-8")
     assert "1 of 2 defects are named" in text
     assert "| wrong sign | mask | NO | sign | – | 7 |" in text
     assert "| ours | 3 | 1 | learns kuhn_poker against random play | 9 |" in text
