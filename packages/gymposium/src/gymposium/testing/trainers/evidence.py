@@ -210,7 +210,7 @@ def _change(rows: Sequence[TrainedRow], one: Sequence[Sequence[float]], other: S
     """Return the largest change of a log-probability that is learned from."""
     return max(
         abs(a - b)
-        for row, *both in zip(rows, one, other, strict=True)
-        for a, b, on in zip(*both, row.mask, strict=True)
+        for row, before, after in zip(rows, one, other, strict=True)
+        for a, b, on in zip(before, after, row.mask, strict=True)
         if on
     )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gymposium.exact import Policy, best_response, tabulate, value
-from gymposium.games.protocol import Game
+from gymposium.games.protocol import Game, Style
 from gymposium.games.registry import load_game
 from gymposium.players.distribution import MoveDistribution
 from gymposium.players.protocol import Ask, Reply
@@ -84,7 +84,8 @@ def _regret(policy: Policy) -> float:
 class _AsPlayer:
     """A policy as a player that is asked for probabilities alone."""
 
-    name, style, reader = "trained", "compact", reader("move")
+    name, reader = "trained", reader("move")
+    style: Style = "compact"
 
     def __init__(self, policy: MovePolicy) -> None:
         self._policy = policy

@@ -142,9 +142,9 @@ def _surprise(evidence: TrainerEvidence) -> tuple[float, float]:
             seen[turn.prompt][turn.reply] += 1
     evidence.at_start()
     excess, variance = 0.0, 0.0
-    expected: Counter[TokenIds] = Counter()
+    expected: defaultdict[TokenIds, float] = defaultdict(float)
+    noise: defaultdict[TokenIds, float] = defaultdict(float)
     counted: Counter[TokenIds] = Counter()
-    noise: Counter[TokenIds] = Counter()
     for prompt, replies in seen.items():
         if prompt not in odds:
             continue  # behind a spelling that is not listed

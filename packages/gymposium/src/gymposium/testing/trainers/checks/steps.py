@@ -72,8 +72,8 @@ def weights_follow(evidence: TrainerEvidence) -> None:
     after = evidence.model.log_probs(rows)
     evidence.at_start()
     changes = [
-        math.fsum(b - a for a, b, on in zip(*both, row.mask, strict=True) if on)
-        for row, *both in zip(given, before, after, strict=True)
+        math.fsum(b - a for a, b, on in zip(of_row, now, row.mask, strict=True) if on)
+        for row, of_row, now in zip(given, before, after, strict=True)
     ]
     expected = [float(direction @ sum(evidence.gradients(evidence.answers_of(row)))) for row in given]
     follows = cosine(np.array(changes), np.array(expected))
