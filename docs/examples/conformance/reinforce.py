@@ -85,7 +85,8 @@ class TablePolicy(nn.Module):
             place = (place * 48_271 + column + 1) % 2_147_483_647
             beginnings.append(place % TABLE)
         habits: Any = self.habits
-        return self.table[torch.stack(beginnings, dim=1)] + habits[tokens]
+        logits: Tensor = self.table[torch.stack(beginnings, dim=1)] + habits[tokens]
+        return logits
 
 
 @dataclass(slots=True)
