@@ -521,3 +521,25 @@ def test_same_refuses_code_that_is_not_of_the_checkout(tmp_path: Path) -> None:
 def test_same_refuses_what_is_no_checkout(tmp_path: Path) -> None:
     done = python("-m", "benchmarks.same", "no-such-revision", ".", status=2)
     assert "no-such-revision is neither a folder nor a git revision" in done.stderr
+
+
+def test_trainers_keeps_its_rows_and_says_what_was_missed(tmp_path: Path, run_here: Callable[..., None]) -> None:
+    """All rows are there already, so nothing runs."""
+    failed = {"a": [], "b": ["sign"]}
+    planted = [{"trainer": "loop", "seed": 0, "defect": "wrong sign", "named_by": name} for name in ("sign", "mask")]
+    clean = [
+        {"trainer": trainer, "seed": seed} for trainer, runs in (("loop", 20), ("ours", 3)) for seed in range(runs)
+    ]
+    rows = [{**row, "failed": failed, "cpu_seconds": 7.0} for row in planted]
+    rows += [{**row, "failed": {"a": [], "b": []}, "cpu_seconds": 9.0} for row in clean]
+    rows[-1]["failed"] = {"a": ["learns kuhn_poker against random play"], "b": []}
+    (tmp_path / "trainers.json").write_text(json.dumps({"rows": rows}), encoding="utf-8")
+    defects = tmp_path / "defects.toml"
+    defects.write_text('[[defect]]\nname = "wrong sign"\ncheck = "sign"\nold = "a"\nnew = "b"\n', encoding="utf-8")
+    run_here("trainers", "loop", "--defects", str(defects), "--out", str(tmp_path))
+    run_here("trainers", "ours", "--out", str(tmp_path))
+    text = (tmp_path / "trainers.md").read_text(encoding="utf-8")
+    assert "1 of 2 defects are named" in text
+    assert "| wrong sign | mask | NO | sign | – | 7 |" in text
+    assert "| ours | 3 | 1 | learns kuhn_poker against random play | 9 |" in text
+    assert "| loop | 20 | 0 | – | 9 |" in text

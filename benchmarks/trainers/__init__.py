@@ -1,0 +1,1 @@
+"""The conformance kit of trainers, tried out with planted defects and clean trainers."""

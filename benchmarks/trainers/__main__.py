@@ -1,0 +1,136 @@
+"""The conformance kit of trainers (`gymposium.testing.trainers`), tried out: twelve defects planted in a trainer that
+was written by hand, and clean runs, which no check may refuse.
+
+    python -m benchmarks.trainers loop           # defects and clean runs of the loop that was written by hand
+    python -m benchmarks.trainers ours
+    python -m benchmarks.trainers trl            # in the environment of `tox run -e trl`
+
+Each row is one run of the kit at both levels, with the CPU seconds it took. Rows are kept as soon as they are there, so
+the same command goes on after Ctrl-C. `--defects FILE` tries other defects, which it adds to the table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from benchmarks.report import RESULTS, about, table, write
+from benchmarks.trainers.planting import Defect, defects, loop_trainer
+from gymposium.testing.trainers import RowTrainer, outcomes, trainer_checks
+
+DEFECTS = Path(__file__).with_name("defects.toml")
+NAME = "trainers"
+CLEAN_LOOPS, CLEAN_OTHERS = 20, 3
+LEAST, MOST_SECONDS = 11, 600.0
+OTHERS = {"ours": "gymposium_train.conformance:SelfPlayTrainer", "trl": "gymposium_trl.conformance:GrpoUnderTest"}
+VERSIONS = ("gymposium", "gymposium-train", "gymposium-trl", "numpy", "torch", "transformers", "trl")
+
+Row = dict[str, Any]
+"""One run of the kit: `trainer` and `seed`; for a defect `defect` and `named_by`, the check that names it; `failed`,
+the checks that failed at each level; `cpu_seconds`."""
+
+
+def measured(trainer: RowTrainer, seed: int) -> Row:
+    """One run of the kit."""
+    started = time.process_time()
+    failed: dict[str, list[str]] = {"a": [], "b": []}
+    for outcome in outcomes(trainer_checks(trainer, seed)):
+        if outcome.result == "failed":
+            failed[outcome.level].append(outcome.check)
+    return {"failed": failed, "cpu_seconds": round(time.process_time() - started, 1)}
+
+
+def run_of_loop(defect: Defect | None, seed: int) -> Row:
+    """One run on the trainer that was written by hand."""
+    with tempfile.TemporaryDirectory() as scratch, loop_trainer(Path(scratch), defect) as trainer:
+        return measured(trainer, seed)
+
+
+def run_of(name: str, seed: int) -> Row:
+    """One run on a trainer that a module holds."""
+    module, _, attribute = name.partition(":")
+    return measured(getattr(import_module(module), attribute)(), seed)
+
+
+def planned(part: str, file: Path) -> list[tuple[Row, Callable[[], Row]]]:
+    """What is to be run: the facts of each row, and its run."""
+    if part in OTHERS:
+        return [({"trainer": part, "seed": seed}, partial(run_of, OTHERS[part], seed)) for seed in range(CLEAN_OTHERS)]
+    return [
+        *(
+            ({"trainer": "loop", "seed": 0, "defect": one.name, "named_by": one.check}, partial(run_of_loop, one, 0))
+            for one in defects(file)
+        ),
+        *(({"trainer": "loop", "seed": seed}, partial(run_of_loop, None, seed)) for seed in range(CLEAN_LOOPS)),
+    ]
+
+
+def text(rows: Sequence[Row]) -> str:
+    """The tables and their verdict, as Markdown."""
+    planted = [row for row in rows if "defect" in row]
+    lines = [
+        [
+            row["defect"],
+            row["named_by"],
+            "yes" if row["named_by"] in row["failed"]["b"] else "NO",
+            ", ".join(name for name in row["failed"]["b"] if name != row["named_by"]) or "–",
+            f"{len(row['failed']['a'])} of 3" if row["failed"]["a"] else "–",
+            f"{row['cpu_seconds']:.0f}",
+        ]
+        for row in planted
+    ]
+    named = sum(row["named_by"] in row["failed"]["b"] for row in planted)
+    alone = [row["defect"] for row in planted if row["failed"]["a"]]
+    clean = []
+    for trainer in ("loop", *OTHERS):
+        of_trainer = [row for row in rows if row["trainer"] == trainer and "defect" not in row]
+        if of_trainer:
+            refused = {name for row in of_trainer for names in row["failed"].values() for name in names}
+            most = max(row["cpu_seconds"] for row in of_trainer)
+            false_alarms = sum(any(row["failed"].values()) for row in of_trainer)
+            clean.append(
+                [trainer, str(len(of_trainer)), str(false_alarms), ", ".join(sorted(refused)) or "–", f"{most:.0f}"]
+            )
+    longest = max((row["cpu_seconds"] for row in rows), default=0.0)
+    return (
+        table(["defect", "check that names it", "named", "also failed", "level (a)", "CPU s"], lines)
+        + f"\n{named} of {len(planted)} defects are named ({LEAST} of the first 12 asked). Level (a) alone catches "
+        f"{len(alone)}: {', '.join(alone) or 'none'}.\n\n"
+        + table(["clean trainer", "runs", "false alarms", "checks", "CPU s at most"], clean)
+        + f"\nlevel (a): trainings that miss the optimum. A run takes {longest:.0f} CPU seconds at most "
+        f"({MOST_SECONDS:.0f} asked).\n"
+    )
+
+
+def main() -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.trainers", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("part", choices=("loop", *OTHERS), help="the trainer to check")
+    parser.add_argument("--defects", type=Path, default=DEFECTS, help="file of defects")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the results")
+    given = parser.parse_args()
+    torch.set_num_threads(1)
+    kept = given.out / f"{NAME}.json"
+    rows: list[Row] = json.loads(kept.read_text(encoding="utf-8"))["rows"] if kept.exists() else []
+    for facts, run in planned(given.part, given.defects):
+        if any(facts.items() <= row.items() and ("defect" in row) == ("defect" in facts) for row in rows):
+            continue
+        rows.append({**facts, **run(), "about": about(*VERSIONS)})
+        write(given.out, NAME, {"about": about(*VERSIONS), "rows": rows}, text(rows), quiet=True)
+        print({name: value for name, value in rows[-1].items() if name != "about"}, flush=True)
+    write(given.out, NAME, {"about": about(*VERSIONS), "rows": rows}, text(rows))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,191 @@
+"""Parts of adapters for the conformance kit of trainers (`gymposium.testing.trainers`): a small language model that
+plays legal moves mostly, what it reads, and the gradients of its log-probabilities."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gymposium.driver import Turn
+from gymposium.exact.graph import graph_of
+from gymposium.games.protocol import Event, Match
+from gymposium.players.protocol import Ask
+from gymposium.prompt import prompt_for
+from gymposium.reading import reader
+from gymposium.testing.trainers import (
+    ReadingModel,
+    SampledReply,
+    TokenIds,
+    TrainedMatch,
+    TrainerTask,
+    TrainingModel,
+    Vector,
+    spellings,
+)
+from gymposium.testing.trainers.traversal import GameTree
+from gymposium_agents.chat import Chat
+from gymposium_agents.context import Exchange, context
+from gymposium_agents.conversation import Conversation, Dialogue
+from gymposium_agents.loading import LoadedModel, load_model
+from gymposium_agents.settings import PlayerSettings
+from gymposium_agents.small import make_small_model
+from gymposium_agents.small_size import SmallModel
+from gymposium_agents.tokens import BASE, Completion, TurnTokens
+
+SIZE = SmallModel(hidden=32, layers=1, heads=2, feed_forward=64, vocabulary=320, context=512)
+SETTINGS = PlayerSettings("compact", "move", max_tokens=8, context="full", temperature=1.0)
+"""The settings of players of the model. With `context="state"` it does not remember earlier turns."""
+SHARES = (0.7, 0.3)
+"""How often the model is taught to write a move in its usual tokens, and in the next usual ones."""
+IMITATION_RATE = 3e-3
+MUCH, LITTLE = 150, 40
+"""Steps of imitation: after much, nearly all replies are legal moves; after little, the model learns sooner from
+rewards."""
+
+
+class ModelReader:
+    """What a model reads and how it writes moves (a `ReadingModel`)."""
+
+    def __init__(self, task: TrainerTask, chat: Chat, context_name: str = "full") -> None:
+        self._chat, self._dialogue = chat, Dialogue(chat, context(context_name))
+        self._prompt = prompt_for(task.game, SETTINGS.style, reader(SETTINGS.reply))
+        self.remembers = self._dialogue.context.remembers
+        """Whether a seat reads its earlier turns."""
+        self._pieces = [chat.read((number,)) for number in range(len(chat.tokenizer))]
+
+    def read(self, match: Match, seat: int, before: TokenIds) -> TokenIds:
+        """What a seat reads before its reply."""
+        now = Exchange.showing(match.observe(seat, SETTINGS.style), self._prompt)
+        so_far = Conversation()
+        if before and self.remembers:
+            so_far.past.append(Exchange("", "", reply=""))
+            so_far.last = TurnTokens(before[:-1], Completion(before[-1:], (0.0,), "stop", BASE))
+        return self._dialogue.prompt(so_far, now)
+
+    def replies(self, move: str) -> list[TokenIds]:
+        """Every way to write a move in tokens."""
+        return spellings(move, self._pieces, self._chat.end)
+
+
+def small_player_model(
+    task: TrainerTask, seed: int, context_name: str = "full", *, imitation: int = MUCH
+) -> LoadedModel:
+    """A small model that imitates uniformly random play in a task, and writes some moves in unusual tokens. Its weights
+    follow from the seed."""
+    decisions = [position for position in graph_of(task.game).positions if position.seat >= 0]
+    prompt = prompt_for(task.game, SETTINGS.style, reader(SETTINGS.reply))
+    texts = [prompt(task.game.load(one.events).observe(one.seat, SETTINGS.style)) for one in decisions]
+    moves = [*chain.from_iterable(one.moves for one in decisions)]
+    with tempfile.TemporaryDirectory() as scratch:
+        make_small_model(Path(scratch), texts, seed=seed, size=SIZE, moves=moves)
+        loaded = load_model(Path(scratch))
+    loaded.model.requires_grad_(True)
+    model = ModelReader(task, loaded.chat, context_name)
+    usual = {reply: share for move in {*moves} for reply, share in zip(model.replies(move), SHARES, strict=False)}
+    imitated = {
+        (prompt_ids, reply): usual[reply]
+        for prompt_ids, replies in _answers(task, model).items()
+        for reply in replies
+        if reply in usual
+    }
+    _imitate(loaded, imitated, imitation)
+    return loaded
+
+
+def trained_match(events: Sequence[Event], turns: Sequence[Turn]) -> TrainedMatch:
+    """A finished match as the kit takes it. `turns` are those of the match, or those of the model alone."""
+    moves = {seat: iter([event.move for event in events if event.seat == seat]) for seat in (0, 1)}
+    replies = [
+        SampledReply(turn.seat, turn.trace.completion.ids, next(moves[turn.seat]) if turn.reading == "move" else None)
+        for turn in turns
+        if isinstance(turn.trace, TurnTokens)
+    ]
+    return TrainedMatch(tuple(events), tuple(replies))
+
+
+class _UsualReplies:
+    """A `ReadingModel` that writes each move in its usual tokens alone."""
+
+    def __init__(self, model: ReadingModel) -> None:
+        self.read, self._replies = model.read, model.replies
+
+    def replies(self, move: str) -> Sequence[TokenIds]:
+        return self._replies(move)[:1]
+
+
+class MovesByContext:
+    """The probabilities of moves by a model that remembers its earlier turns (a `MovePolicy`), which are taken to be
+    written in the usual tokens."""
+
+    def __init__(self, task: TrainerTask, model: TrainingModel) -> None:
+        self._model, self._prompts = model, GameTree(task, _UsualReplies(model)).prompts
+
+    def __call__(self, ask: Ask) -> list[float]:
+        prompt = self._prompts[ask.seat, ask.view]
+        replies = [self._model.replies(move) for move in ask.legal_moves or ()]
+        scored = iter(self._model.log_probs([prompt + reply for of_move in replies for reply in of_move]))
+        return [sum(math.exp(math.fsum(next(scored)[len(prompt) :])) for _ in of_move) for of_move in replies]
+
+
+def log_probs_of(model: torch.nn.Module, row: TokenIds) -> Tensor:
+    """The log-probability of each token of a row given those before it, at temperature 1; 0 for the first."""
+    logits = model(input_ids=torch.tensor([row])).logits[0, :-1]
+    found = torch.log_softmax(logits, dim=-1).gather(1, torch.tensor(row[1:])[:, None])[:, 0]
+    return torch.cat([torch.zeros(1), found])
+
+
+def flat_gradient(parameters: Iterable[torch.nn.Parameter], gradients: Iterable[Tensor | None]) -> Vector:
+    """Gradients as one vector; None stands for zeros."""
+    parts = [
+        np.zeros(parameter.numel()) if gradient is None else gradient.detach().flatten().double().numpy()
+        for parameter, gradient in zip(parameters, gradients, strict=True)
+    ]
+    return np.concatenate(parts)
+
+
+def reply_gradient(
+    model: torch.nn.Module, parameters: Sequence[torch.nn.Parameter], prompt: TokenIds, reply: TokenIds
+) -> Vector:
+    """The gradient of the log-probability of a reply by these parameters."""
+    total = log_probs_of(model, prompt + reply)[len(prompt) :].sum()
+    return flat_gradient(parameters, torch.autograd.grad(total, parameters, allow_unused=True))
+
+
+def _answers(task: TrainerTask, model: ModelReader) -> Mapping[TokenIds, Sequence[TokenIds]]:
+    """All replies that play a move, by the prompts of all positions."""
+    if model.remembers:
+        return GameTree(task, model).answers
+    graph = graph_of(task.game)
+    return {
+        model.read(task.game.load(one.events), one.seat, ()): [*chain.from_iterable(map(model.replies, one.moves))]
+        for one in graph.positions
+        if one.seat >= 0
+    }
+
+
+def _imitate(loaded: LoadedModel, imitated: dict[tuple[TokenIds, TokenIds], float], steps: int) -> None:
+    """Teach a model these replies, each with its weight."""
+    rows = [prompt + reply for prompt, reply in imitated]
+    longest = max(map(len, rows))
+    ids = torch.tensor([[*row, *[loaded.pad] * (longest - len(row))] for row in rows])
+    attention = torch.tensor([[1] * len(row) + [0] * (longest - len(row)) for row in rows])
+    weights = torch.zeros(ids.shape)
+    for number, ((prompt, reply), weight) in enumerate(imitated.items()):
+        weights[number, len(prompt) : len(prompt) + len(reply)] = weight
+    optimizer = torch.optim.AdamW(loaded.model.parameters(), lr=IMITATION_RATE, weight_decay=0.0)
+    for step in range(steps):
+        for group in optimizer.param_groups:
+            group["lr"] = IMITATION_RATE * (1.0 - step / steps)
+        optimizer.zero_grad()
+        logits = loaded.model(input_ids=ids, attention_mask=attention).logits[:, :-1]
+        losses = torch.nn.functional.cross_entropy(logits.transpose(1, 2), ids[:, 1:], reduction="none")
+        ((losses * weights[:, 1:]).sum() / weights.sum()).backward()
+        optimizer.step()
+    optimizer.zero_grad()

@@ -1,0 +1,1 @@
+"""The checks of a trainer, a file for each kind."""

@@ -1,0 +1,186 @@
+"""The adapter of TRL's `GRPOTrainer` for the conformance kit of trainers, with `Rollout` on a small model.
+
+    pytest --pyargs gymposium.testing.trainers --trainer gymposium_trl.conformance:GrpoUnderTest
+
+Steps are those of `GRPOTrainer.training_step`: TRL scores the rows, computes its loss and its gradient.
+"""
+
+from __future__ import annotations
+
+import copy
+import tempfile
+import warnings
+import weakref
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import torch
+from trl import GRPOConfig, GRPOTrainer
+
+from gymposium.streams import derived_seed
+from gymposium.testing.trainers import (
+    MovePolicy,
+    RolledOut,
+    TokenIds,
+    TrainedRow,
+    TrainerTask,
+    TrainingBudget,
+    Vector,
+)
+from gymposium.trajectories import Trajectory
+from gymposium_agents.conformance import (
+    LITTLE,
+    MUCH,
+    SETTINGS,
+    ModelReader,
+    MovesByContext,
+    flat_gradient,
+    reply_gradient,
+    small_player_model,
+    trained_match,
+)
+from gymposium_agents.loading import load_model
+from gymposium_trl.rollout import Rollout
+
+COPIES = 4
+LEARNING_RATE = 3e-3
+MATCHES_OF_A_STEP, MOST_STEPS = 128, 80
+
+
+class GrpoUnderTest:
+    """GRPO without normalisation against random play, as a `RowTrainer`."""
+
+    self_play = False
+    seat_baseline = True
+    kl = True
+
+    def train(self, task: TrainerTask, budget: TrainingBudget) -> MovePolicy:
+        model = GrpoModel(task, budget.seed, LITTLE)
+        for step in range(min(MOST_STEPS, budget.matches // MATCHES_OF_A_STEP)):
+            model.step(model.roll_out(MATCHES_OF_A_STEP, derived_seed(budget.seed, step)).rows)
+        return MovesByContext(task, model)
+
+    def begin(self, task: TrainerTask, seed: int) -> GrpoModel:
+        return GrpoModel(task, seed, MUCH)
+
+
+class GrpoModel:
+    """A `GRPOTrainer` as a `TrainingModel`."""
+
+    def __init__(self, task: TrainerTask, seed: int, imitation: int) -> None:
+        resources = ExitStack()
+        weakref.finalize(self, resources.close)
+        folder = Path(resources.enter_context(tempfile.TemporaryDirectory()))
+        small_player_model(task, seed, imitation=imitation).save(folder / "model")  # from where TRL loads its reference
+        loaded = load_model(folder / "model")
+        loaded.model.requires_grad_(True)
+        reader = ModelReader(task, loaded.chat)
+        self.read, self.replies = reader.read, reader.replies
+        self._game = task.game
+        self._rollout = Rollout(
+            task.game, prompt=SETTINGS.style, reply=SETTINGS.reply, max_tokens=SETTINGS.max_tokens, on_illegal="forfeit"
+        )
+        self._given: dict[str, list[Any]] = {}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # rollout_func is said to be experimental
+            self._trainer: Any = GRPOTrainer(
+                model=loaded.model,
+                processing_class=loaded.chat.tokenizer,
+                train_dataset=self._rollout.dataset(2, seed=seed),
+                rollout_func=lambda prompts, trainer: self._given,
+                reward_funcs=lambda rewards, **fields: rewards,
+                args=_config(folder, seed),
+            )
+        self._trainer.current_gradient_accumulation_steps = 1
+        self._trainer.create_optimizer()
+        self._model = self._trainer.model.train()
+        self._parameters = [*self._model.parameters()]
+
+    def roll_out(self, matches: int, seed: int) -> RolledOut:
+        self._trainer.args.seed = seed
+        prompts = [row for row in self._rollout.dataset(matches // COPIES, seed=seed)["prompt"] for _ in range(COPIES)]
+        fields = self._rollout(prompts, self._trainer)
+        trajectories: list[Trajectory] = fields["trajectory"]
+        rewards = self._rollout.reward(prompts, trajectories, lambda name, value: None)
+        rows = []
+        for number, (trajectory, reward) in enumerate(zip(trajectories, rewards, strict=True)):
+            assert reward is not None  # random play forfeits no match
+            before = len(fields["prompt_ids"][number])
+            rows.append(
+                TrainedRow(
+                    number,
+                    trajectory.seat,
+                    number // COPIES,
+                    (*fields["prompt_ids"][number], *fields["completion_ids"][number]),
+                    (*[0] * before, *fields["env_mask"][number]),
+                    (*[0.0] * before, *fields["logprobs"][number]),
+                    reward,
+                    self._trainer.state.global_step,
+                )
+            )
+        matches_played = [trained_match(one.events, one.turns) for one in trajectories]
+        return RolledOut(tuple(matches_played), tuple(rows))
+
+    def step(self, rows: Sequence[TrainedRow], kl_weight: float = 0.0) -> Vector:
+        starts = [row.mask.index(1) for row in rows]
+        self._given = {
+            "prompt_ids": [[*row.tokens[:start]] for row, start in zip(rows, starts, strict=True)],
+            "completion_ids": [[*row.tokens[start:]] for row, start in zip(rows, starts, strict=True)],
+            "logprobs": [[*row.log_probs[start:]] for row, start in zip(rows, starts, strict=True)],
+            "env_mask": [[*row.mask[start:]] for row, start in zip(rows, starts, strict=True)],
+            "rewards": [row.reward for row in rows],
+        }
+        trainer = self._trainer
+        trainer.beta, trainer.args.per_device_train_batch_size = kl_weight, len(rows)
+        trainer.optimizer.zero_grad()
+        trainer.training_step(trainer.model, [{"prompt": f"row {number}"} for number in range(len(rows))], None)
+        direction = -flat_gradient(self._parameters, [parameter.grad for parameter in self._parameters])
+        trainer.optimizer.step()
+        trainer.state.global_step += 1
+        return direction
+
+    @torch.no_grad()
+    def log_probs(self, rows: Sequence[TokenIds]) -> list[list[float]]:
+        longest, pad = max(map(len, rows)), self._trainer.processing_class.pad_token_id
+        ids = torch.tensor([[*row, *[pad] * (longest - len(row))] for row in rows])
+        attention = torch.tensor([[1] * len(row) + [0] * (longest - len(row)) for row in rows])
+        found, *_ = self._trainer._get_per_token_logps_and_entropies(self._model, ids, attention, longest - 1)
+        return [[0.0, *of_row[: len(row) - 1]] for of_row, row in zip(found.tolist(), rows, strict=True)]
+
+    def gradient(self, prompt: TokenIds, reply: TokenIds) -> Vector:
+        return reply_gradient(self._model, self._parameters, prompt, reply)
+
+    def save(self) -> Any:
+        trainer = self._trainer
+        return copy.deepcopy((self._model.state_dict(), trainer.optimizer.state_dict(), trainer.state.global_step))
+
+    def restore(self, state: Any) -> None:
+        weights, optimizer, self._trainer.state.global_step = copy.deepcopy(state)
+        self._model.load_state_dict(weights)
+        self._trainer.optimizer.load_state_dict(optimizer)
+
+
+def _config(folder: Path, seed: int) -> GRPOConfig:
+    """Settings whose steps are the plain policy gradient, with a reference."""
+    return GRPOConfig(
+        output_dir=str(folder / "trl"),
+        num_generations=COPIES,
+        per_device_train_batch_size=2 * COPIES,
+        loss_type="dr_grpo",
+        scale_rewards="none",
+        max_completion_length=SETTINGS.max_tokens,
+        temperature=SETTINGS.temperature,
+        beta=1.0,
+        learning_rate=LEARNING_RATE,
+        max_grad_norm=1e9,
+        max_steps=1,
+        seed=seed,
+        save_strategy="no",
+        report_to=[],
+        disable_tqdm=True,
+        use_cpu=True,
+        bf16=False,
+        gradient_checkpointing=False,
+    )

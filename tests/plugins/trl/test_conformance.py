@@ -1,0 +1,16 @@
+"""TRL's trainer passes the conformance kit of trainers at level (b)."""
+
+from __future__ import annotations
+
+from gymposium.testing.trainers import outcomes, trainer_checks
+from gymposium_trl.conformance import GrpoUnderTest
+
+from .runs import QUIET
+
+pytestmark = QUIET
+
+
+def test_trl_passes_every_check_of_rows_and_steps() -> None:
+    checks = [check for check in trainer_checks(GrpoUnderTest()) if check.level == "b"]
+    found = [*outcomes(checks)]
+    assert {outcome.result for outcome in found} == {"passed"}, found
