@@ -68,7 +68,7 @@ class Havannah:
         return f"You are {_MARKS[seat]}{to_move(state, seat)}.{offer} The board:\n{board.full(state, seat)}"
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
-        return self._board.picture(state, seat, last_turn(events))
+        return self.board.picture(state, seat, last_turn(events))
 
 
 game = openspiel_game("havannah", Havannah)

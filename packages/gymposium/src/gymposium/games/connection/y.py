@@ -52,7 +52,7 @@ class Y:
         return f"You are {_MARKS[seat]}{to_move(state, seat)}. The board:\n{self.board.full(state, seat)}"
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
-        return self._board.picture(state, seat, last_turn(events))
+        return self.board.picture(state, seat, last_turn(events))
 
 
 game = openspiel_game("y", Y)

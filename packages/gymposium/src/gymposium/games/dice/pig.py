@@ -69,7 +69,7 @@ class Pig:
         return f"{scores} {turn}; the turn total is {total}. This is decision {past + 1} of at most {self.horizon}.\n"
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
-        view = _VIEW.match(state.observation_string(seat))
+        view = VIEW.match(state.observation_string(seat))
         assert view is not None, "the engine's view of pig has changed"
         mine, theirs, total = int(view[1 + seat]), int(view[2 - seat]), int(view[3])
         # after a turn without points a seat cannot tell a roll of 1 from a stop

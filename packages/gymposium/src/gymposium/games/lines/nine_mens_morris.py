@@ -119,11 +119,11 @@ class NineMensMorris:
         )
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
-        lines = _read(state.observation_string(seat)).lines
+        lines = read(state.observation_string(seat)).lines
         at = {point: (float("abcdefg".index(point[0])), 7.0 - int(point[1])) for point in self.points}
-        men = {point: _DRAWN[lines[y][x]] for point, (y, x) in zip(self.points, self._places) if lines[y][x] in _MARKS}
+        men = {point: _DRAWN[lines[y][x]] for point, (y, x) in zip(self.points, self.places) if lines[y][x] in _MARKS}
         joined = [pair for line in _JOINED for pair in pairwise(line.split())]
-        told = ", ".join([f"{lines[y][x]} {point}" for point, (y, x) in zip(self.points, self._places) if point in men])
+        told = ", ".join([f"{lines[y][x]} {point}" for point, (y, x) in zip(self.points, self.places) if point in men])
         return Picture.of(points(at, joined, men, last=last_turn(events)), told=f"Men on the board: {told or 'none'}")
 
 

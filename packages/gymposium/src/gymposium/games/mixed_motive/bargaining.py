@@ -123,15 +123,15 @@ class Bargaining:
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         deal, *actions = state.history()
-        offers = [action for action in actions if action < self._agree]
+        offers = [action for action in actions if action < self.agree]
         who = [("they", "you")[number % 2 == seat] for number in range(len(offers))]
         rows = [
             ["in the pool", *map(str, self.pools[deal])],
             ["worth to you", *map(str, self.values[seat][deal])],
-            *[[f"{whose} would take", *self._taken[offer].split()] for whose, offer in zip(who, offers)],
+            *[[f"{whose} would take", *self.taken[offer].split()] for whose, offer in zip(who, offers)],
         ]
         told = "; ".join([" ".join(row) for row in rows])
-        return Picture.of(table(rows, head=["", *self._items], widths=(1.7, 1, 1, 1.4)), told=told)
+        return Picture.of(table(rows, head=["", *self.items], widths=(1.7, 1, 1, 1.4)), told=told)
 
 
 class BargainingGame(OpenSpielGame):

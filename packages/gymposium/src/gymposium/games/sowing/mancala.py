@@ -79,7 +79,7 @@ class Mancala:
         )
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
-        north, south, stores = _read(state.observation_string(seat))
+        north, south, stores = read_kalah(state.observation_string(seat))
         upper, lower = zip(_NORTH[::-1], map(int, north)), zip(_SOUTH, map(int, south))
         drawn = pits([*upper], [*lower], (int(stores[1]), int(stores[0])), last=last_turn(events)[-1:])
         told = f"Seeds: North {' '.join(north)}, South {' '.join(south)}; stores: South {stores[0]}, North {stores[1]}"
