@@ -169,8 +169,8 @@ def test_the_disguise_stands_in_records_and_environments(tmp_path: Path) -> None
 
 
 def test_a_disguised_match_has_no_picture_of_the_plain_board() -> None:
-    assert load_game("tic_tac_toe").new(0).render_html(0)
-    assert load_game("tic_tac_toe", disguise=1).new(0).render_html(0) is None
+    assert load_game("tic_tac_toe").new(0).picture(0)
+    assert load_game("tic_tac_toe", disguise=1).new(0).picture(0) is None
 
 
 def test_a_player_that_reads_plain_words_refuses_a_disguise() -> None:
