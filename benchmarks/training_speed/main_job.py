@@ -39,8 +39,8 @@ SIDES = {"ours": "gymposium", "transformers": "transformers' generate, left-padd
 
 
 def config_for(scale: Scale) -> TrainConfig:
-    small = {"cold_start": {"steps": 20, "games": 300, "batch": 64}, "rollout": {"groups": 2, "group_size": 16}}
-    whole = {"cold_start": {"steps": 240, "games": 20_000}, "rollout": {"groups": 2, "group_size": 128}}
+    small = {"cold_start": {"steps": 20, "matches": 300, "batch": 64}, "rollout": {"groups": 2, "group_size": 16}}
+    whole = {"cold_start": {"steps": 240, "matches": 20_000}, "rollout": {"groups": 2, "group_size": 128}}
     # both sides take every optimizer step, whatever the KL of the one before, with the gradient of the policy's loss
     same = {
         "prompting": {"temperature": 1.0},

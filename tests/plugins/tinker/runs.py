@@ -100,7 +100,7 @@ def taught(directory: Path, *games: str) -> Path:
                 "small": {"hidden": 32, "layers": 2, "heads": 2, "feed_forward": 64, "vocabulary": 384},
                 "tune": "full",
             },
-            "cold_start": {"steps": 300, "games": 400, "batch": 32, "learning_rate": 1e-2, "keep": "all"},
+            "cold_start": {"steps": 300, "matches": 400, "batch": 32, "learning_rate": 1e-2, "keep": "all"},
             "evaluation": {"opponents": ["random"], "matches": 2, "every": 0},
         }
     )

@@ -55,7 +55,7 @@ def test_the_key_is_sent_to_the_service_and_written_nowhere(
 def test_a_cold_start_is_imitation_of_the_lora_that_learns(
     model_directory: Path, server: Server, service: StandIn, tmp_path: Path
 ) -> None:
-    cold = {"steps": 30, "batch": 16, "games": 60, "learning_rate": 2e-2}
+    cold = {"steps": 30, "batch": 16, "matches": 60, "learning_rate": 2e-2}
     config = config_of(
         model_directory, server.url, cold_start=cold, prompting={"prompt": "compact", "reply": "move", "max_tokens": 4}
     )
