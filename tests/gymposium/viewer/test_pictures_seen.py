@@ -27,7 +27,7 @@ off."""
 
 
 BUTTONS_ALONE = {
-    *("kuhn_poker", "leduc_poker", "universal_poker", "blackjack", "pig", "euchre", "bargaining", "negotiation"),
+    *("kuhn_poker", "leduc_poker", "universal_poker", "blackjack", "pig", "bargaining", "negotiation"),
     *("trace", "mail", "tables", "qa"),
 }
 """Games that begin with moves on no place of the picture, such as bets, offers and free text."""
