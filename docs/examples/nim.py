@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from gymposium import GameSpec, Parameter, hookimpl
-from gymposium.games.rules import Style, game_of
+from gymposium.games.pictures import Picture, hand
+from gymposium.games.rules import Event, Style, game_of
 
 
 class Table(NamedTuple):
@@ -57,6 +58,12 @@ class Nim:
 
     def position(self, table: Table, seat: int, style: Style) -> str:
         return f"{table.left} left\n" if style == "compact" else f"Sticks left: {table.left}.\n"
+
+    def picture(self, table: Table, seat: int, events: Sequence[Event]) -> Picture:
+        # a click on one of the last three sticks takes it and those behind it
+        names = [f"take {count}" if count <= 3 else "" for count in range(table.left, 0, -1)]
+        sticks = hand(["|"] * table.left, "Sticks left", names=names)
+        return Picture.of(sticks, told=f"Sticks left: {table.left}")
 
     def tensor(self, table: Table, seat: int) -> Sequence[float]:
         return [float(table.left == count) for count in range(self.sticks + 1)]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+import runpy
 from itertools import chain
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -106,6 +108,13 @@ def test_every_game_draws_and_its_moves_name_places(game: str) -> None:
         if not match.to_move():
             break
         match.apply({seat: rng.choice(match.legal_moves(seat) or []) for seat in match.to_move()})
+
+
+def test_rules_of_a_plugin_draw() -> None:
+    plugin = runpy.run_path(str(Path(__file__).parents[3] / "docs" / "examples" / "nim.py"))
+    [spec] = plugin["gymposium_games"]()
+    match = plugin["game"](spec, {"sticks": 5}).new(0)
+    assert [place.name for place in match.picture(0).places] == ["take 3", "take 2", "take 1"]
 
 
 def test_the_plain_text_of_an_engine_has_no_picture() -> None:

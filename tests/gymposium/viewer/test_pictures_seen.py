@@ -27,7 +27,7 @@ off."""
 
 
 BUTTONS_ALONE = {
-    *("kuhn_poker", "leduc_poker", "universal_poker", "blackjack", "pig", "euchre", "bargaining", "negotiation"),
+    *("kuhn_poker", "leduc_poker", "universal_poker", "blackjack", "pig", "bargaining", "negotiation"),
     *("trace", "mail", "tables", "qa"),
 }
 """Games that begin with moves on no place of the picture, such as bets, offers and free text."""
@@ -43,7 +43,7 @@ def drawn_games() -> list[str]:
 def begin(look: Any, address: str, game: str) -> Page:
     """The page of a new match of this game, with the person in the first seat."""
     alone = others(host().games[game]) == (0, 0)
-    query = f"game={game}&seat=0&seed=5{'' if alone else '&opponent=random'}"
+    query = f"game={game}&seat=0&seed=1{'' if alone else '&opponent=random'}"
     page: Page = look.at(f"{address}play/new.html?{query}", width=DESK)
     page.get_by_role("button", name="Play", exact=True).click()
     page.locator(".move, .next").first.wait_for(state="attached")

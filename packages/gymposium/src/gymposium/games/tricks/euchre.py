@@ -10,7 +10,7 @@ import pyspiel
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, openspiel_game
 from gymposium.games.openspiel.wording import compact_facts
-from gymposium.games.pictures import Picture, hand, note
+from gymposium.games.pictures import Picture, hand, note, table
 from gymposium.games.protocol import Event, Style
 from gymposium.games.tricks.deals import fill
 from gymposium.games.tricks.euchre_history import CARDS, DEALT, MOVES, ORDERS, RANKS, SUITS, EuchreHistory, history_of
@@ -112,9 +112,11 @@ class Euchre:
         past = history_of(state.history(), self.lone_defender)
         known = compact_facts(self, state, seat)
         held = known["hand"].split()
+        said = [move for move in known.get("legal", "").split() if move not in held]
         return Picture.of(
             note("\n".join([f"{key} {known[key]}" for key in ("dealer", "bids", "trump") if known.get(key)])),
             *trick_parts(past.tricks, seat, f"Tricks taken: {known['taken']}"),
+            *([table([said], places=True)] if said else []),
             hand(held, "Your hand"),
             told=f"Your hand: {known['hand'] or 'empty'}; tricks taken: {known['taken']}",
         )
