@@ -99,7 +99,7 @@ def do(job: Job, runs: Path, matches: int) -> Row:
         command += ["--out", str(out), "--matches", str(matches), "--json"]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
         found = json.loads(done.stdout)
-        return _row(job, {"trained": found["opponents"]["random"]}, frames=found["frames"])
+        return _row(job, {"trained": found["opponents"]["random"]}, frames=found["decisions"])
     if (path / "config.json").exists():
         command = [*program, "train", "--resume", str(path)]
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from importlib import metadata
@@ -62,6 +63,32 @@ def fill_in_settings(app: Any, page: str, source: list[str]) -> None:
         source[0] = source[0].replace(training_settings.HERE, training_settings.tables())
 
 
+PUBLISHED = re.compile(r"<!-- (benchmarks/results/\S+\.md) -->")
+"""Where a page has a page of published results."""
+LINK = re.compile(r"(!?)\[([^\]]+)\]\(([^)\s]+)\)")
+
+
+def fill_in_results(app: Any, page: str, source: list[str]) -> None:
+    """Published results stand beside the benchmarks; a page that asks for them gets their text."""
+
+    def text_of(wanted: re.Match[str]) -> str:
+        file = ROOT / wanted[1]
+
+        def link(found: re.Match[str]) -> str:
+            image, text, target = found.groups()
+            path = (file.parent / target.partition("#")[0]).resolve()
+            if "://" in target:
+                return found[0]
+            if image or path.is_relative_to(app.srcdir):
+                return f"{image}[{text}]({os.path.relpath(path, Path(app.srcdir, page).parent)})"
+            return f"{text} (`{path.relative_to(ROOT)}`)"
+
+        _, _, body = file.read_text(encoding="utf-8").partition("\n")  # without its title
+        return LINK.sub(link, body)
+
+    source[0] = PUBLISHED.sub(text_of, source[0])
+
+
 def write_game_pages(app: Any) -> None:
     """The pages of the games are made of the games."""
     game_pages.write_pages(Path(app.srcdir) / "games")
@@ -70,4 +97,5 @@ def write_game_pages(app: Any) -> None:
 def setup(app: Any) -> None:
     app.connect("builder-inited", write_game_pages)
     app.connect("source-read", fill_in_settings)
+    app.connect("source-read", fill_in_results)
     app.connect("autodoc-process-docstring", code_after_colon)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import signal
 from pathlib import Path
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
 
 
 def pytest_configure() -> None:
-    """Let Ctrl-C reach the commands that tests start, also if pytest was started with it ignored (`nohup`, `&`)."""
+    """Read no user's file, and let Ctrl-C reach the commands that tests start, also if pytest was started with it
+    ignored (`nohup`, `&`)."""
+    os.environ["GYMPOSIUM_CONFIG"] = ""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

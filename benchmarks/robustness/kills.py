@@ -75,7 +75,7 @@ _TRAIN = (
         "rollout.group_size=4",
         "rollout.growth=1",
     ),
-    *("cold_start.steps=12", "cold_start.games=120", "cold_start.batch=16", "checkpoints.every=1"),
+    *("cold_start.steps=12", "cold_start.matches=120", "cold_start.batch=16", "checkpoints.every=1"),
     *("evaluation.matches=4", "evaluation.search_matches=2", 'evaluation.opponents=["random"]', "evaluation.every=2"),
     *("evaluation.curve_matches=4", "model.small.hidden=32", "model.small.layers=1", "model.small.heads=2"),
 )

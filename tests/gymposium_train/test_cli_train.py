@@ -21,7 +21,7 @@ from gymposium_train.directory import RunDirectory
 
 SMALL = (
     *("rollout.groups=2", "rollout.group_size=4", "rollout.growth=1"),
-    *("cold_start.steps=3", "cold_start.games=40", "evaluation.matches=4"),
+    *("cold_start.steps=3", "cold_start.matches=40", "evaluation.matches=4"),
     *("evaluation.search_matches=2", 'evaluation.opponents=["random"]', "evaluation.every=0"),
     *("model.small.hidden=32", "model.small.layers=1", "model.small.heads=2"),
 )

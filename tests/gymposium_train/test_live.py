@@ -1,4 +1,4 @@
-"""The display of a run: a table and bars in a terminal, lines elsewhere."""
+"""The display of a run: a bar, a sparkline and a few metrics in a terminal, lines elsewhere."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from rich.console import Console
 
 from gymposium.cli.text import note
-from gymposium_train.live import WIDTH, Lines, Terminal, arrow, sparkline, view
+from gymposium_train.live import WIDTH, Lines, Terminal, arrow, result_of, sparkline, summary, view
 from gymposium_train.progress import say
 
 
@@ -25,48 +25,77 @@ def console() -> Console:
     return Console(file=io.StringIO(), force_terminal=True, width=110, height=20, color_system=None)
 
 
-def test_a_terminal_shows_the_stage_and_the_newest_metrics_with_how_they_went(console: Console) -> None:
+def test_a_terminal_shows_one_sparkline_and_a_handful_of_metrics(console: Console) -> None:
     terminal = Terminal(console)
     with terminal.stage("Training", 10) as bar:
         for step in range(4):
-            terminal.show({"rollout/reward": step / 4, "train/entropy": 1.0 - step / 10, "name": "text"})
-            bar.advance(f"reward {step / 4:.2f}")
-        terminal.show({"eval/tic_tac_toe/random/win": 0.625})
-        picture = drawn(terminal, console)
-    lines = picture.splitlines()
-    assert "4/10" in picture
-    assert "reward 0.75" in picture
-    assert lines[0].split()[:2] == ["eval/tic_tac_toe/random/win", "0.625"]
-    reward = next(line for line in lines if "rollout/reward" in line)
-    assert reward.split()[1:] == ["0.75", "↗", "▁▃▆█"]
-    assert "↘" in next(line for line in lines if "train/entropy" in line)
-    assert "text" not in picture
+            metrics = {"rollout/reward": step / 4, "rollout/win": 0.5, "train/entropy": 1.0, "train/kl": 0.002}
+            metrics |= {"rollout/illegal": 0.01, "rollout/unparsable": 0.005, "train/grad_norm": 3.0}
+            terminal.show({**metrics, "name": "text"}, "train")
+            bar.advance(summary(metrics))
+        progress, line = drawn(terminal, console).splitlines()
+    assert progress.split()[0] == "Training"
+    assert "4/10" in progress
+    assert line == "  ▁▃▆█  reward +0.75  win 50%  entropy 1.00  KL 0.002  failed 1.5%"
 
 
-def test_a_stage_that_is_done_becomes_a_line(console: Console) -> None:
+def test_other_metrics_are_shown_on_request(console: Console) -> None:
+    terminal = Terminal(console, ["train/grad_norm", "perf/*"])
+    with terminal.stage("Training", 10):
+        for step in range(4):
+            terminal.show({"train/grad_norm": 1.0 - step / 4, "perf/seconds": 2.0, "perf/rows": 1, "train/x": 1.0})
+        lines = drawn(terminal, console).splitlines()
+    assert [line.split()[0] for line in lines] == ["perf/rows", "perf/seconds", "train/grad_norm", "Training"]
+    assert lines[2].split()[1:] == ["0.25", "↘", "█▆▃▁"]
+
+
+def test_the_picture_is_no_wider_than_the_terminal() -> None:
+    console = Console(file=io.StringIO(), force_terminal=True, width=80, height=24, color_system=None)
     terminal = Terminal(console)
-    with terminal.stage("Random matches", 2) as bar:
-        bar.advance(steps=2)
+    with terminal.stage("Control (more SFT), CPU seconds", 1000) as bar:
+        for step in range(100):
+            terminal.show({"rollout/reward": float(step)}, "train")
+        bar.advance("reward +0.42  win 66%  entropy 0.47  KL 0.0025  failed 12.5%")
+        lines = drawn(terminal, console).splitlines()
+    assert len(lines) == 2
+    assert all(len(line) <= 80 for line in lines)
+    assert "█  reward" in lines[1]
+    assert lines[1].endswith("failed 12.5%")
+
+
+def test_a_phase_that_is_done_leaves_its_sparkline(console: Console) -> None:
+    terminal = Terminal(console)
+    with terminal.stage("Cold start", 2) as bar:
+        for loss in (2.0, 1.0):
+            terminal.show({"train/sft_loss": loss}, "cold_start")
+            bar.advance(summary({"train/sft_loss": loss, "train/sft_failed": 0.25}))
+    with terminal.stage("trained against random", 100) as bar:
+        bar.advance(steps=100)
+        bar.advance(result_of({"eval/kuhn_poker/random/win": 0.625, "eval/kuhn_poker/random/loss": 0.375}), 0)
     assert isinstance(console.file, io.StringIO)
-    assert "Random matches" in console.file.getvalue()
-    assert "Random matches" not in drawn(terminal, console)
+    assert console.file.getvalue().splitlines() == [
+        "Cold start: 2/2",
+        "  █▁  loss 1.000  failed 25.0%",
+        "trained against random: 100/100  win 62.5%  loss 37.5%",
+    ]
+    assert drawn(terminal, console).strip() == ""
 
 
 def test_the_picture_fits_the_terminal(console: Console) -> None:
-    terminal = Terminal(console)
+    terminal = Terminal(console, ["*"])
     with terminal.stage("Training", 10):
         terminal.show({f"train/{n}": float(n) for n in range(100)})
         assert len(drawn(terminal, console).splitlines()) < 20
 
 
 def test_what_is_not_finite_is_not_drawn(console: Console) -> None:
-    terminal = Terminal(console)
+    terminal = Terminal(console, ["*"])
     terminal.show({"train/grad_norm": math.nan, "train/entropy": math.inf})
     assert "train/" not in drawn(terminal, console)
 
 
 def test_only_the_newest_values_are_drawn(console: Console) -> None:
-    terminal = Terminal(console)
+    terminal = Terminal(console, ["*"])
     for value in [1000.0, *[1.0, 2.0] * WIDTH]:
         terminal.show({"train/x": value})
     assert drawn(terminal, console).count("█") == WIDTH // 2
@@ -133,7 +162,7 @@ def test_the_time_left_follows_from_the_work_that_is_left(capsys: pytest.Capture
 
 
 def test_the_metrics_of_the_cold_start_are_not_continued_in_training(console: Console) -> None:
-    terminal = Terminal(console)
+    terminal = Terminal(console, ["*"])
     for loss in (2.0, 1.0):
         terminal.show({"train/sft_loss": loss, "train/grad_norm": loss}, "cold_start")
     terminal.show({"eval/tic_tac_toe/random/win": 0.5})
@@ -146,11 +175,3 @@ def test_the_metrics_of_the_cold_start_are_not_continued_in_training(console: Co
     ]
     assert lines[2].split()[1:] == ["0.1", "→", "▄"]
     assert "sft_loss" not in drawn(terminal, console)
-
-
-def test_what_matters_most_is_shown_first(console: Console) -> None:
-    terminal = Terminal(console)
-    terminal.show({f"rollout/{letter}/win": 0.5 for letter in "abcdefghijklmnopqrstuvw"})
-    terminal.show({"train/entropy": 0.5, "rollout/reward": 0.5, "eval/tic_tac_toe/random/win": 0.5})
-    shown = [line.split()[0] for line in drawn(terminal, console).splitlines()]
-    assert shown[:3] == ["eval/tic_tac_toe/random/win", "rollout/reward", "train/entropy"]

@@ -23,6 +23,7 @@ FILE = {
     "stages": [{"opponents": {"api:gpt?key=HOME": 1.0}}],
     "evaluation": {"opponents": ["random", "lm:tiny?engine=http://elsewhere.example"]},
     "engine": {"kind": "vllm", "url": "http://elsewhere.example:8000"},
+    "loggers": {"langfuse": {"host": "https://elsewhere.example"}},
     "model": {"name": "somebody/model", "trust_remote_code": True, "allow_pickle": True},
 }
 TYPED = {
@@ -30,6 +31,7 @@ TYPED = {
     "stages": "stages=[{opponents={'api:gpt?key=HOME'=1.0}}]",
     "evaluation.opponents": 'evaluation.opponents=["lm:tiny?engine=http://elsewhere.example"]',
     "engine.url": "engine.url=http://elsewhere.example:8000",
+    "loggers.langfuse.host": "loggers.langfuse.host=https://elsewhere.example",
     "model.trust_remote_code": "model.trust_remote_code=true",
     "model.allow_pickle": "model.allow_pickle=true",
 }
@@ -64,6 +66,7 @@ def test_a_config_may_name_models_opponents_and_servers_of_this_machine() -> Non
         "reward": "ruler(gpt-5,rubric=Is key= mentioned?)",
         "stages": [{"opponents": {"lm:runs/first/model": 1.0, "api:gpt-5": 1.0}}],
         "engine": {"kind": "vllm", "url": "http://127.0.0.1:8000,http://localhost:8001"},
+        "loggers": {"mlflow": {"experiment": "mine", "tracking_uri": "http://localhost:5000"}},
         "model": {"name": "somebody/model"},
     }
     check_permitted(config_from(file))
@@ -71,6 +74,16 @@ def test_a_config_may_name_models_opponents_and_servers_of_this_machine() -> Non
     with pytest.raises(NotAllowed, match=r"engine\.url: .*http://elsewhere\.example:8000"):
         check_permitted(config_from(file))
     check_permitted(TrainConfig(games=("kuhn_poker",)))
+
+
+@pytest.mark.parametrize(("setting", "why"), [("run", "this command would run"), ("scores", "this code would run")])
+def test_a_config_may_start_no_command_and_import_no_function(setting: str, why: str) -> None:
+    source = {"kind": "sessions", "run": "python agent.py", "scores": "rewards.py:score"}
+    file = {"games": [], "source": source}
+    other = {"run": "scores", "scores": "run"}[setting]
+    typed = [parse(f'source.{other}="{source[other]}"')]
+    with pytest.raises(NotAllowed, match=rf"source\.{setting}: {why}"):
+        check_permitted(config_from(file), typed)
 
 
 def test_a_config_may_name_no_cluster_that_an_opponent_thinks_on() -> None:

@@ -35,7 +35,7 @@ from gymposium_sb3.player import Sb3Player
 from gymposium_sb3.policy_file import NOTE, read_policy, write_note
 from gymposium_sb3.training import Settings, evaluate, train
 
-FRAMES = 4096
+DECISIONS = 4096
 
 
 @pytest.fixture(scope="module")
@@ -43,8 +43,8 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Train a policy for tic-tac-toe briefly, with the function of the real command."""
     path = tmp_path_factory.mktemp("sb3") / "ttt.zip"
     told: list[tuple[int, float]] = []
-    assert train(Settings(game="tic_tac_toe", frames=FRAMES), path, lambda *now: told.append(now)) == FRAMES
-    assert [frames for frames, _ in told] == list(range(256, FRAMES + 1, 256))
+    assert train(Settings(game="tic_tac_toe", decisions=DECISIONS), path, lambda *now: told.append(now)) == DECISIONS
+    assert [decisions for decisions, _ in told] == list(range(256, DECISIONS + 1, 256))
     assert all(-1.0 <= mean <= 1.0 for _, mean in told)
     return path
 
@@ -116,7 +116,7 @@ def test_the_same_seed_trains_the_same_policy_and_another_does_not(trained: Path
             loaded: dict[str, torch.Tensor] = torch.load(io.BytesIO(archive.read("policy.pth")), weights_only=True)
         return loaded
 
-    settings = Settings(game="tic_tac_toe", frames=256)
+    settings = Settings(game="tic_tac_toe", decisions=256)
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
         assert train(replace(settings, seed=seed), tmp_path / f"{name}.zip") == 256
     a, b, c = (weights(tmp_path / f"{name}.zip") for name in "abc")
@@ -125,23 +125,23 @@ def test_the_same_seed_trains_the_same_policy_and_another_does_not(trained: Path
 
 
 def test_who_is_interrupted_keeps_what_was_learned(tmp_path: Path) -> None:
-    def interrupt(frames: int, mean: float) -> None:
-        if frames >= 512:
+    def interrupt(decisions: int, mean: float) -> None:
+        if decisions >= 512:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        train(Settings(game="tic_tac_toe", frames=FRAMES), tmp_path / "early.zip", interrupt)
-    assert read_policy(tmp_path / "early.zip").note["frames"] == 512
+        train(Settings(game="tic_tac_toe", decisions=DECISIONS), tmp_path / "early.zip", interrupt)
+    assert read_policy(tmp_path / "early.zip").note["decisions"] == 512
     player = make_player(f"sb3:{tmp_path / 'early.zip'}")
     assert one("tic_tac_toe", player, player).ending.seat is None
 
 
 def test_the_file_is_the_libraries_own_and_its_note_says_what_it_is(trained: Path) -> None:
     model = MaskablePPO.load(trained, device="cpu")
-    assert model.num_timesteps == FRAMES
+    assert model.num_timesteps == DECISIONS
     with zipfile.ZipFile(trained) as archive:
         note = json.loads(archive.read(NOTE))
-    assert (note["game"], note["game_version"], note["frames"]) == ("tic_tac_toe", 0, FRAMES)
+    assert (note["game"], note["game_version"], note["decisions"]) == ("tic_tac_toe", 0, DECISIONS)
     assert (note["opponent"], note["seat"], note["algorithm"]) == ("random", "random", "maskable-ppo")
     assert note["versions"].keys() >= {"gymposium", "stable-baselines3", "torch"}
     assert [p.name for p in trained.parent.iterdir()] == [trained.name], "nothing else is left beside it"
@@ -151,7 +151,7 @@ def test_it_is_an_opponent_of_environments_and_of_the_next_learner(trained: Path
     env = gymnasium.make("TextTicTacToe-v0", opponent=f"sb3:{trained}", seat=1)
     _, info = env.reset(seed=0)
     assert len(info["legal_moves"]) == 8, "it began"
-    settings = Settings(game="tic_tac_toe", opponent=f"sb3:{trained}", seat=1, frames=128)
+    settings = Settings(game="tic_tac_toe", opponent=f"sb3:{trained}", seat=1, decisions=128)
     assert train(settings, tmp_path / "next.zip") == 128
     again = evaluate(make_player(f"sb3:{tmp_path / 'next.zip'}"), "random", load_game("tic_tac_toe"), settings, 7, int)
     assert again.matches == 7, "one seat was trained for, and there is nothing to share"
@@ -160,7 +160,7 @@ def test_it_is_an_opponent_of_environments_and_of_the_next_learner(trained: Path
 @pytest.mark.parametrize("algorithm", ["ppo", "maskable-ppo"])
 @pytest.mark.parametrize("game", ["kuhn_poker", "goofspiel(num_cards=4)", "2048(max_tile=16)", "openspiel:nim"])
 def test_other_games_and_plain_ppo(game: str, algorithm: str, tmp_path: Path) -> None:
-    settings = Settings(game=game, algorithm=algorithm, frames=64)  # type: ignore[arg-type]
+    settings = Settings(game=game, algorithm=algorithm, decisions=64)  # type: ignore[arg-type]
     train(settings, tmp_path / "p.zip")
     player, loaded = make_player(f"sb3:{tmp_path / 'p.zip'}"), load_game(game)
     score = evaluate(player, "random", loaded, settings, 4, lambda: None)
@@ -272,8 +272,8 @@ def test_many_matches_are_answered_at_once_and_as_they_would_be_alone(trained: P
         ({"on_illegal": "shrug"}, "Write forfeit, random"),
         ({"opponent": "randon"}, "Did you mean 'random'"),
         ({"opponent": "human"}, "name another player"),
-        ({"frames": 63}, "64 is the least"),
-        ({"frames": 64, "budget": 1.0}, "give one of them"),
+        ({"decisions": 63}, "64 is the least"),
+        ({"decisions": 64, "budget": 1.0}, "give one of them"),
         ({"budget": 0.0}, "more than 0 CPU seconds"),
     ],
 )
@@ -289,8 +289,8 @@ def test_a_budget_ends_training_after_an_update(tmp_path: Path) -> None:
 
 
 def test_frames_are_never_more_than_asked_for() -> None:
-    for frames, rollout in ((64, 64), (100, 64), (2047, 1984), (2048, 2048), (100_000, 2048)):
-        assert Settings(game="tic_tac_toe", frames=frames).rollout == rollout
+    for decisions, rollout in ((64, 64), (100, 64), (2047, 1984), (2048, 2048), (100_000, 2048)):
+        assert Settings(game="tic_tac_toe", decisions=decisions).rollout == rollout
 
 
 def test_what_stands_there_is_not_written_over(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -308,11 +308,11 @@ def test_what_stands_there_is_not_written_over(trained: Path, tmp_path: Path, mo
 
 def test_the_whole_command(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "gymposium.cli.main", "sb3", "train", "kuhn_poker"]
-    arguments = ["--frames", "128", "--out", "k.zip", "-n", "20", "--seed", "4"]
+    arguments = ["--decisions", "128", "--out", "k.zip", "-n", "20", "--seed", "4"]
     done = subprocess.run([*command, *arguments, "--json"], cwd=tmp_path, capture_output=True, text=True, check=True)
     found = json.loads(done.stdout)
-    assert (found["player"], found["frames"], found["opponents"]["random"]["matches"]) == ("sb3:k.zip", 128, 20)
-    assert "Saved to k.zip after 128 frames" in done.stderr
+    assert (found["player"], found["decisions"], found["opponents"]["random"]["matches"]) == ("sb3:k.zip", 128, 20)
+    assert "Saved to k.zip after 128 decisions" in done.stderr
     again = subprocess.run([*command, *arguments], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert again.returncode == 2
     assert "exists already" in again.stderr

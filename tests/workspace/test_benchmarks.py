@@ -333,7 +333,7 @@ def test_learning_measures_a_run_beside_its_cold_start_and_control(
     tmp_path: Path, run_here: Callable[..., None]
 ) -> None:
     """So little training misses what must be reached, and it says so."""
-    settings = "steps=2 cold_start.steps=3 cold_start.games=40 rollout.groups=16 checkpoints.every=1".split()
+    settings = "steps=2 cold_start.steps=3 cold_start.matches=40 rollout.groups=16 checkpoints.every=1".split()
     options = ["kuhn_poker-self-play", "--seeds", "7", "--runs", str(tmp_path / "runs"), "--out", str(tmp_path)]
     options += [part for setting in settings for part in ("--set", setting)]
     run_here("learning", *options, status=1)

@@ -1,16 +1,20 @@
-"""Each pitfall is held by a test that there is."""
+"""What the pages on pitfalls and on security say is held by tests, and each of these tests is there."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs" / "explanation" / "pitfalls.md").read_text(encoding="utf-8")
+PITFALLS = ROOT / "docs" / "explanation" / "pitfalls.md"
+SECURITY = ROOT / "SECURITY.md"
 
 
-def test_every_test_that_is_named_is_there() -> None:
-    named = re.findall(r"`(tests/\S+\.py)::(\w+)`", PAGE)
+@pytest.mark.parametrize("page", [PITFALLS, SECURITY], ids=lambda page: page.stem)
+def test_every_test_that_is_named_is_there(page: Path) -> None:
+    named = re.findall(r"`(tests/\S+\.py)::(\w+)`", page.read_text(encoding="utf-8"))
     assert len(named) > 40
     missing = [
         f"{file}::{test}"
@@ -21,6 +25,12 @@ def test_every_test_that_is_named_is_there() -> None:
 
 
 def test_every_pitfall_names_one() -> None:
-    pitfalls = re.split(r"\n(?=\*\*)", PAGE)[1:]
+    pitfalls = re.split(r"\n(?=\*\*)", PITFALLS.read_text(encoding="utf-8"))[1:]
     assert len(pitfalls) > 40
     assert [one.splitlines()[0] for one in pitfalls if "`tests/" not in one] == []
+
+
+def test_every_threat_names_one() -> None:
+    threats = [line for line in SECURITY.read_text(encoding="utf-8").splitlines() if line.startswith("| ")][1:]
+    assert len(threats) > 20
+    assert [line for line in threats if "`tests/" not in line] == []

@@ -1,14 +1,24 @@
-"""What `dir` and `help` show of each package: its public names."""
+"""What `dir` and `help` show of each package: its public names. What `docs/reference/stability.md` promises of them
+and of the formats of files."""
 
 from __future__ import annotations
 
 import importlib
 import pydoc
+import re
 import subprocess
 import sys
+from collections import defaultdict
+from pathlib import Path
 
 import pytest
 
+from gymposium.records import FORMAT, verify_file
+from gymposium.records.manifest import MANIFEST_FORMAT
+
+ROOT = Path(__file__).resolve().parents[2]
+STABLE = (ROOT / "docs" / "reference" / "stability.md").read_text(encoding="utf-8")
+RECORDS = Path(__file__).parent / "records"
 PACKAGES = ["gymposium", "gymposium_agents", "gymposium_train"]
 
 
@@ -40,7 +50,60 @@ def test_help_shows_the_public_names() -> None:
     import gymposium
 
     text = pydoc.plain(pydoc.render_doc(gymposium))
-    for name in ("load_game(name", "make_player(text", "make_reward(text", "class GameSpec", "hookimpl = "):
+    for name in (
+        "load_game(name",
+        "make_player(text",
+        "make_reward(text",
+        "play(game",
+        "class GameSpec",
+        "hookimpl = ",
+    ):
         assert name in text, name
     for name in ("annotations", "TYPE_CHECKING", "warnings", "PluginWarning", "_register"):
         assert f"\n    {name}" not in text, name
+
+
+def promised() -> dict[str, set[str]]:
+    """The names that the page lists, by module."""
+    rows = re.findall(r"^\| `(gymposium[\w.]*)` \| (.+) \|$", STABLE, re.MULTILINE)
+    return {module: set(re.findall(r"`(\w+)`", names)) for module, names in rows}
+
+
+def test_every_public_name_is_promised_and_what_is_promised_is_there() -> None:
+    assert {package: promised()[package] for package in PACKAGES} == {
+        package: set(importlib.import_module(package).__all__) for package in PACKAGES
+    }
+    for module, names in promised().items():
+        assert not [name for name in names if not hasattr(importlib.import_module(module), name)]
+
+
+TAUGHT = [
+    *ROOT.glob("packages/gymposium/src/gymposium/template/**/*.py.txt"),
+    *ROOT.glob("docs/examples/**/*.py"),
+    *ROOT.glob("docs/tutorials/*.md"),
+]
+INSIDE = {"gymposium.plugins.host", "gymposium_agents.engines.transformers", "gymposium_agents.loading"}
+"""Modules that an example uses to look inside."""
+
+
+def test_what_plugins_are_taught_to_import_is_promised() -> None:
+    taught = defaultdict[str, set[str]](set)
+    for file in TAUGHT:
+        text = file.read_text(encoding="utf-8")
+        for module, names in re.findall(r"^ *from (gymposium[\w.]*) import (\([^)]*\)|.+)$", text, re.MULTILINE):
+            taught[module] |= set(re.findall(r"\w+", names))
+    missing = {module: names - promised().get(module, set()) for module, names in taught.items()}
+    assert not {module: names for module, names in missing.items() if names and module not in INSIDE}
+
+
+def test_the_formats_are_named() -> None:
+    assert f"| `{FORMAT}` |" in STABLE
+    assert f"| `{MANIFEST_FORMAT}` |" in STABLE
+
+
+@pytest.mark.parametrize("file", sorted(RECORDS.glob("*/*.jsonl")), ids=lambda file: f"{file.parent.name}-{file.stem}")
+def test_records_of_released_formats_are_read(file: Path) -> None:
+    """These files stay as they are when the format changes."""
+    found = verify_file(file)
+    assert found.problems == []
+    assert found.matches > 1

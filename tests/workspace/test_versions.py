@@ -26,10 +26,11 @@ def project(path: Path) -> dict[str, Any]:
 VERSIONS = {canonicalize_name(project(p)["name"]): Version(project(p)["version"]) for p in PROJECTS}
 
 
-def test_the_three_packages_share_one_version() -> None:
-    packages = [project(p)["version"] for p in PROJECTS if p.parent.parent.name == "packages"]
-    assert len(packages) == 3
-    assert len(set(packages)) == 1
+def test_all_distributions_share_one_version() -> None:
+    assert len(VERSIONS) > 10
+    assert len(set(VERSIONS.values())) == 1
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {VERSIONS['gymposium']}\n" in citation
 
 
 def test_the_changelog_begins_with_that_version() -> None:

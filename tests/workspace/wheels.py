@@ -1,6 +1,7 @@
-"""Builds every wheel from the tracked files, checks what each holds and asks for, and installs them from the built
-files alone into a clean environment: first the wheel of gymposium, which is tested without any other wheel and without
-torch (`core_alone.py`), then the others. At the end a stranger writes a first plugin there (`stranger.py`).
+"""Builds every sdist from the tracked files and every wheel from its sdist, checks what each holds and asks for, lets
+twine check what the package index would show, and installs the wheels into a clean environment: first that of
+gymposium, which is tested without any other wheel and without torch (`core_alone.py`), then the others. At the end a
+stranger writes a first plugin there (`stranger.py`).
 
     python tests/workspace/wheels.py SCRATCH_FOLDER
 
@@ -14,6 +15,7 @@ import json
 import shutil
 import subprocess
 import sys
+import tarfile
 import venv
 import zipfile
 from email.message import Message
@@ -32,6 +34,9 @@ APART = ("gymposium-verifiers",)
 """Distributions for an environment of their own, because a library of theirs needs older versions than the tested
 ones. They are built and checked, and not installed with the others."""
 
+SDIST = (".gitignore", "LICENSE", "PKG-INFO", "README.md", "pyproject.toml", "src")
+"""What an sdist holds."""
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 
@@ -41,15 +46,20 @@ def main(scratch: Path) -> None:
     copy_tracked(clean)
     projects = sorted(p.parent for folder in ("packages", "plugins") for p in clean.glob(f"{folder}/*/pyproject.toml"))
     for project in projects:
-        run(sys.executable, "-m", "build", "--no-isolation", "--wheel", "--outdir", dist, project)
+        run(sys.executable, "-m", "build", "--no-isolation", "--outdir", dist, project)
     wheels = {name: wheel for wheel in sorted(dist.glob("*.whl")) for name in [check_contents(wheel)]}
     assert len(wheels) == len(projects), f"{len(projects)} projects, but wheels for {sorted(wheels)}"
+    sdists = sorted(dist.glob("*.tar.gz"))
+    assert len(sdists) == len(projects), f"{len(projects)} projects, but only {sdists}"
+    for sdist in sdists:
+        check_sdist(sdist)
+    run(sys.executable, "-m", "twine", "check", "--strict", *sdists, *wheels.values())
     ours = {name: metadata(wheel) for name, wheel in wheels.items()}
     for name, about in ours.items():
         check_bounds(name, about, ours)
     python = install(scratch / "venv", dist, ours)
     stranger.main(python)
-    print(f"{len(wheels)} wheels are as they should be: {', '.join(w.name for w in wheels.values())}")
+    print(f"{len(wheels)} sdists and wheels are as they should be: {', '.join(w.name for w in wheels.values())}")
 
 
 def run(*command: str | Path, **kwargs: object) -> None:
@@ -88,6 +98,13 @@ def check_contents(wheel: Path) -> str:
     return str(canonicalize_name(metadata(wheel)["Name"]))
 
 
+def check_sdist(sdist: Path) -> None:
+    """What a wheel is built from, its licence and its readme, and nothing from outside the project."""
+    with tarfile.open(sdist) as archive:
+        names = {name.partition("/")[2].partition("/")[0] for name in archive.getnames()}
+    assert names == {*SDIST}, f"{sdist.name}: holds {sorted(names)}"
+
+
 def check_bounds(name: str, about: Message, ours: dict[str, Message]) -> None:
     """Python ≥ 3.11; siblings by a range that admits their version and no later minor one."""
     assert about["Requires-Python"] == ">=3.11", f"{name}: Requires-Python is {about['Requires-Python']}"
@@ -99,7 +116,7 @@ def check_bounds(name: str, about: Message, ours: dict[str, Message]) -> None:
         later = f"{now.major}.{now.minor + 1}.0"
         assert requirement.specifier.contains(str(now)), f"{name}: {requirement} refuses {now}"
         assert not requirement.specifier.contains(later), f"{name}: {requirement} admits {later}"
-        assert any(s.operator == ">=" for s in requirement.specifier), f"{name}: {requirement} has no lower bound"
+        assert any(s.operator == "~=" for s in requirement.specifier), f"{name}: {requirement} has no lower bound"
 
 
 def needs(about: Message) -> list[Requirement]:

@@ -84,10 +84,32 @@ def test_a_verb_that_is_not_installed_says_how_to_get_it(gymposium: Run, verb: s
         (["run", "openspiel:skat", "--players", "mcts-5,random,random"], "Use the random player instead"),
         (["run", "kuhn_poker", "--players", "random,random", "--out", "/dev/null/x"], "--out /dev/null/x: cannot be"),
         (["--plugin", "missing.py", "list"], "missing.py: there is no such file"),
+        (["info", "goofspiel", "num_card=5"], "Did you mean 'num_cards'?"),
+        (["info", "goofspiel", "5"], "5: write a parameter of goofspiel as NAME=VALUE, such as num_cards=5."),
+        (["info", "goofspiel(num_cards=5)", "num_cards=6"], "gives 'num_cards' twice."),
+        # what Typer finds
+        (["info"], "GAME is missing. Help:  gymposium info --help"),
+        (["run", "kuhn_poker", "--sed", "3"], "no option called '--sed'. Did you mean '--seed'"),
+        (["run", "kuhn_poker", "-n", "0"], "--matches: must be greater than or equal to 1. Help:  gymposium run"),
+        (["run", "kuhn_poker", "-n", "x"], "--matches: must be a valid integer"),
+        (["run", "kuhn_poker", "-n"], "Option '-n' requires an argument. Help:  gymposium run --help"),
+        (["replay", "nowhere"], "PATH: path 'nowhere' does not exist. Help:  gymposium replay --help"),
+        (["leaderboard", "rat"], "There is no command of gymposium leaderboard called 'rat'. Did you mean 'rate'?"),
+        (["--foo"], "There is no option called '--foo'. Did you mean '--allow'? Help:  gymposium --help"),
+        (["--plugin"], "Option '--plugin' requires an argument. Help:  gymposium --help"),
     ],
 )
 def test_errors_are_one_line_that_says_what_to_do(gymposium: Run, arguments: list[str], told: str) -> None:
     assert told in only_error(gymposium(*arguments, env=FIRST_PARTY))
+
+
+def test_parameters_of_a_game_stand_in_its_name_or_behind_it(gymposium: Run) -> None:
+    told = gymposium("info", "goofspiel", "num_cards=5", "points_order=descending", "--json")
+    assert json.loads(told.stdout)["name"] == "goofspiel(num_cards=5,points_order=descending)"
+    assert told.stdout == gymposium("info", "goofspiel(num_cards=5)", "points_order=descending", "--json").stdout
+    run = gymposium("run", "goofspiel", "num_cards=3", "--players", "random,random", "-n", "2", "--out", "run")
+    assert run.stdout.startswith("goofspiel(num_cards=3): 2 matches")
+    assert "goofspiel(num_cards=3)" in gymposium("replay", "run").stdout
 
 
 def test_version(gymposium: Run) -> None:

@@ -79,11 +79,20 @@ def test_what_it_writes_is_a_plugin_that_passes_its_own_tests(gymposium: Run, tm
     assert '"gymposium:me/TextCardSwap-v0"' in readme
 
 
+def _files(folder: Path, package: str) -> list[Path]:
+    """The files of a package in a folder, with the package's name before them."""
+    return [file.relative_to(folder) for file in (folder / package).rglob("*") if file.is_file()]
+
+
 def test_a_world_that_it_writes_passes_its_own_tests(gymposium: Run, tmp_path: Path) -> None:
     made = gymposium("plugins", "new", "city-archive", "--world", "--namespace", "me")
     assert made.returncode == 0, made.stderr
     package = tmp_path / "city-archive"
     assert "gymposium run city_archive --players city_archive-expert -n 20" in made.stdout
+    told = json.loads(gymposium("plugins", "new", "other-one", "--world", "--json").stdout)
+    files = told.pop("files")
+    assert told == {"folder": "other-one", "game": "other_one", "player": "other_one-expert"}
+    assert sorted(str(file.relative_to("other-one")) for file in _files(tmp_path, "other-one")) == files
     assert str(Path("src", "city_archive", "tasks.py")) in made.stdout
     environment = stage(package, tmp_path / "site")
     ran = gymposium("run", "city_archive", "--players", "city_archive-expert", "-n", "4", "--out", "x", env=environment)

@@ -10,7 +10,7 @@ from tests.gymposium.cli.conftest import Run
 
 def test_what_each_player_gave_away_and_where(gymposium: Run, tmp_path: Path) -> None:
     assert gymposium("run", "tic_tac_toe", "--players", "exact,random", "-n", "6", "--out", "r").returncode == 0
-    done = gymposium("review", "r", "--drops", "2")
+    done = gymposium("review", "r", "--show", "2")
     assert done.returncode == 0, done.stderr
     text = [" ".join(line.split()) for line in done.stdout.splitlines()]
     assert text[0] == "tic_tac_toe: 6 matches, judged by exact"

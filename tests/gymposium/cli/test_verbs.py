@@ -122,7 +122,7 @@ def test_run_plays_the_same_in_both_schedules(gymposium: Run, tmp_path: Path) ->
     assert lines[0] == lines[1]
     refused = gymposium(*arguments, "m", "--schedule", "stream")
     assert refused.returncode == 2
-    assert "--schedule stream: write rounds or streaming." in refused.stderr
+    assert "schedule='stream': write rounds or streaming." in refused.stderr
 
 
 def test_run_swaps_seats_and_shares_the_deal(gymposium: Run, tmp_path: Path) -> None:

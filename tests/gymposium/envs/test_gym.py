@@ -436,9 +436,9 @@ def test_rendering_without_a_mode_warns() -> None:
 @pytest.mark.parametrize(
     ("keyword", "value", "told"),
     [
-        ("opponent", None, r"None is not an opponent: write a player's name, such as 'random', or give a player\."),
-        ("opponent", 3, "3 is not an opponent: write a player's name"),
-        ("opponent", [None], "None is not an opponent: write a player's name"),
+        ("opponent", None, r"None is not a player: write a player's name, such as 'random', or give a player\."),
+        ("opponent", 3, "3 is not a player: write a player's name"),
+        ("opponent", [None], "None is not a player: write a player's name"),
         ("on_illegal", None, "on_illegal=None is not a policy. Write forfeit"),
         ("on_illegal", 3, "on_illegal=3 is not a policy. Write forfeit"),
         ("reply", None, "reply=None: write 'move', 'tags', 'json'"),

@@ -1,4 +1,4 @@
-"""Pictures of boards agree with the words on every square."""
+"""Pictures agree with the words, name places as moves do, and mark what the last move did."""
 
 from __future__ import annotations
 
@@ -9,19 +9,34 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from gymposium import load_game
-from gymposium.games.pictures import board, cross
+from gymposium.games.pictures import (
+    Picture,
+    cross,
+    grid,
+    hand,
+    hexes,
+    last_turn,
+    line_of,
+    note,
+    places_of,
+    table,
+)
 from gymposium.games.protocol import Draws, Match
+from gymposium.plugins.host import Host
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def pieces(picture: str) -> list[list[str]]:
+def root_of(picture: Picture) -> ET.Element:
+    return ET.fromstring(picture.html[picture.html.index("<svg ") :].replace("<svg ", f'<svg xmlns="{SVG[1:-1]}" ', 1))
+
+
+def pieces(picture: Picture) -> list[list[str]]:
     """Return the drawing on each square, row by row from the top, or "" for an empty square."""
-    markup = picture[picture.index("<svg ") :].replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
-    root = ET.fromstring(markup)
+    root = root_of(picture)
     looks = {f"#{one.get('id')}": ET.tostring(one[0], encoding="unicode") for one in root.iter(f"{SVG}symbol")}
     drawn = {(int(one.attrib["y"]), int(one.attrib["x"])): looks[one.attrib["href"]] for one in root.iter(f"{SVG}use")}
-    [squares] = root.iter(f"{SVG}rect")
+    squares = next(root.iter(f"{SVG}rect"))
     height, width = int(squares.attrib["height"]), int(squares.attrib["width"])
     assert all(y < height and x < width for y, x in drawn)
     return [[drawn.get((y, x), "") for x in range(width)] for y in range(height)]
@@ -40,6 +55,13 @@ def words(match: Match, seat: int, squares: str) -> list[list[str]]:
         ("tic_tac_toe", ".xo"),
         ("connect_four", ".xo"),
         ("connect_four(columns=12,rows=5,x_in_row=4)", ".xo"),
+        ("gomoku(size=7,connect=4)", ".bw"),
+        ("othello", ".xo"),
+        ("clobber", ".xo"),
+        ("breakthrough", ".bw"),
+        ("go", ".XO"),
+        ("lines_of_action", ".xo"),
+        ("phantom_ttt", ".xo"),
         ("chess", ".kqrbnpKQRBNP"),
     ],
 )
@@ -49,7 +71,9 @@ def test_a_picture_shows_the_board_that_the_words_tell(game: str, squares: str) 
     for _ in range(40):
         for seat in (0, 1):
             assert isinstance(match, Draws)
-            picture, told = pieces(match.render_html(seat) or ""), words(match, seat, squares)
+            shown = match.picture(seat)
+            assert shown is not None
+            picture, told = pieces(shown), words(match, seat, squares)
             assert [len(row) for row in picture] == [len(row) for row in told]
             for drawn, said in zip(chain(*picture), chain(*told)):
                 assert looks.setdefault(said, drawn) == drawn
@@ -59,11 +83,109 @@ def test_a_picture_shows_the_board_that_the_words_tell(game: str, squares: str) 
     assert len(set(looks.values())) == len(looks) == len(squares)  # each piece has a look of its own
 
 
-def test_a_match_without_pictures_has_none() -> None:
-    for game in ("kuhn_poker", "openspiel:tic_tac_toe"):
-        match = load_game(game).new(0)
-        assert not isinstance(match, Draws) or match.render_html(0) is None
+NOT_ON_A_BOARD = {
+    *("pass", "bet", "fold", "call", "raise", "check", "pot", "all-in", "liar", "hit", "stand", "roll", "stop"),
+    *("agree", "draw", "knock", "alone", "partner", "end", "clubs", "diamonds", "hearts", "spades"),
+}
+"""Moves without a place on the board. So are offers, hints and messages."""
 
 
-def test_what_a_picture_tells_in_words_is_escaped() -> None:
-    assert "<script>" not in board(["x"], {"x": cross()}, told='"><script>alert(1)</script>')
+@pytest.mark.parametrize("game", [*Host(autoload=False).games])
+def test_every_game_draws_and_its_moves_name_places(game: str) -> None:
+    rng, match = random.Random(1), load_game(game).new(1)
+    for _ in range(25):
+        for seat in match.to_move():
+            assert isinstance(match, Draws)
+            picture = match.picture(seat)
+            assert picture is not None
+            names = {place.name for place in picture.places}
+            for move in match.legal_moves(seat) or ():
+                said = move.split()[0] in ("take", "say", "hint", "lay")
+                said = said or game == "coin_game"  # where steps off the board are legal
+                assert places_of(move, names) or move in NOT_ON_A_BOARD or said, (move, names)
+        if not match.to_move():
+            break
+        match.apply({seat: rng.choice(match.legal_moves(seat) or []) for seat in match.to_move()})
+
+
+def test_the_plain_text_of_an_engine_has_no_picture() -> None:
+    match = load_game("openspiel:tic_tac_toe").new(0)
+    assert isinstance(match, Draws)
+    assert match.picture(0) is None
+
+
+@pytest.mark.parametrize(
+    ("move", "names", "found"),
+    [
+        ("b2", "a1 b2", "b2"),
+        ("e2e4", "e2 e4", "e2 e4"),
+        ("e7e8q", "e7 e8", "e7 e8"),  # a promotion
+        ("a1a11", "a1 a11", "a1 a11"),
+        ("13/7 8/7", "13 7 8", "13 7 8 7"),
+        ("bar/22 5/off", "bar 22 5 off", "bar 22 5 off"),
+        ("7h to 8c", "7h 8c", "7h 8c"),
+        ("discard 7h", "7h", "7h"),
+        ("agree", "a g", ""),  # letters of a word are no places
+        ("a2v", "a2", ""),  # nor is the square beside a wall
+        ("play 1", "play_1", ""),
+    ],
+)
+def test_a_move_names_places(move: str, names: str, found: str) -> None:
+    assert places_of(move, names.split()) == found.split()
+
+
+def test_a_move_whose_own_name_is_a_place_names_no_other() -> None:
+    assert places_of("5/3", {"5", "3", "5/3"}) == ["5/3"]
+
+
+def test_the_last_turn_is_all_that_one_seat_did() -> None:
+    assert last_turn([]) == ""
+    assert last_turn([(0, "a"), (1, "b"), (-1, "Roll 3"), (1, "c")]) == "b c"
+
+
+def marked(picture: Picture) -> int:
+    return picture.html.count('stroke="var(--mark-line)"')
+
+
+def test_the_squares_of_the_last_move_and_the_line_that_won_are_marked() -> None:
+    match = load_game("chess").new(0)
+    assert isinstance(match, Draws)
+    assert marked(match.picture(0) or Picture("", 1, 1)) == 0
+    match.apply({1: "e2e4"})
+    assert marked(match.picture(0) or Picture("", 1, 1)) == 2
+    match = load_game("tic_tac_toe").new(0)
+    for number, move in enumerate(("a1", "a2", "b1", "b2", "c1")):
+        assert isinstance(match, Draws)
+        assert "var(--won)" not in (match.picture(0) or Picture("", 1, 1)).html.partition("</style>")[2]
+        match.apply({number % 2: move})
+    assert isinstance(match, Draws)
+    assert "M.5 2.5L1.5 2.5L2.5 2.5" in (match.picture(0) or Picture("", 1, 1)).html.replace("0.5", ".5")
+
+
+def test_the_chain_that_won_is_marked() -> None:
+    rows = ["x.", "xo"]
+    names = [["a1", "b1"], ["a2", "b2"]]
+    stones = {"x": "one", "o": "two"}
+    drawn = Picture.of(hexes(rows, stones, starts=[0, 0.5], names=names, last="a2", won=True), told="hex")
+    [chain] = [one.attrib["d"] for one in root_of(drawn).iter(f"{SVG}path") if one.get("stroke") == "var(--won)"]
+    assert chain.count("h0") == 2
+
+
+def test_lines_are_found_in_every_direction() -> None:
+    assert line_of(["..x", ".x.", "x.."], 3) == [(2, 0), (1, 1), (0, 2)]
+    assert line_of(["xx.", "...", "..."], 3) == []
+
+
+def test_parts_stand_below_each_other_and_so_do_their_places() -> None:
+    board = grid(["x."], {"x": cross()}, row_names="1", column_names="ab")
+    picture = Picture.of(board, hand(["Ah", "?"], "Your hand"), table([["2x4"]], places=True), told="all")
+    tops = {place.name: place.y for place in picture.places}
+    assert list(tops) == ["a1", "b1", "Ah", "2x4"]  # a card that is face down is no place
+    assert tops["a1"] < board.height < tops["Ah"] < tops["2x4"] < picture.height
+
+
+def test_what_a_picture_tells_is_escaped() -> None:
+    hostile = '"><script>alert(1)</script>'
+    picture = Picture.of(note(hostile), table([[hostile]]), hand([hostile], hostile), told=hostile)
+    assert "<script>" not in picture.html
+    root_of(picture)

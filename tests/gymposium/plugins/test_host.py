@@ -232,8 +232,12 @@ def test_a_one_file_plugin(tmp_path: Path) -> None:
         plugin = host.load_file(file)
         assert (plugin.name, plugin.source, plugin.status) == ("one_file_nim", str(file), "active")
         assert host.make_game("nim", {}) == "a game"
+        assert host.load_file(file) is plugin, "it is not loaded again"
+        other = tmp_path / "other" / file.name
+        other.parent.mkdir()
+        other.write_text(file.read_text())
         with pytest.raises(PluginError, match="another module is called 'one_file_nim'"):
-            host.load_file(file)
+            host.load_file(other)
         assert host.make_game("nim", {}) == "a game"
     finally:
         sys.modules.pop("one_file_nim", None)

@@ -21,6 +21,7 @@ import pytest
 from gymposium import GameSpec, load_game
 from gymposium.errors import BadRecord, IllegalMove
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch
+from gymposium.games.pictures import Picture, PicturePlace
 from gymposium.games.protocol import CHANCE, Event, Observation
 from gymposium.plugins.host import Host, host
 from gymposium.streams import stream
@@ -332,11 +333,37 @@ plant(
 
 
 plant(
-    "nothing_hidden_shows",
+    "pictures_show_nothing_hidden",
     "a picture of the other's card",
-    bent("kuhn_poker", render_html=lambda self, seat: f"<b>{self.events[1 - seat].move}</b>"),
+    bent("kuhn_poker", picture=lambda self, seat: Picture(f"<b>{self.events[1 - seat].move}</b>", 1, 1)),
     "leak in the picture",
 )
+
+
+def naming(self: Any, seat: int) -> Picture:
+    """A picture whose places tell the other's card."""
+    picture: Picture = self.inner.picture(seat)
+    return replace(picture, places=(PicturePlace(self.events[1 - seat].move, 0, 0, 9, 9),))
+
+
+plant(
+    "pictures_show_nothing_hidden",
+    "a place that is called as the other's card",
+    bent("kuhn_poker", picture=naming),
+    "leak in the picture",
+)
+
+
+for what, picture, told in (
+    ("text as a picture", "<b>?</b>", "it is '<b>"),
+    ("a picture without a height", Picture("<b>?</b>", 10, 0), "its size is 10 by 0"),
+    ("a picture with a script", Picture("<script>1</script>", 10, 10), "it has '<script'"),
+    ("a picture that loads", Picture("<img src='http://a.example/b'>", 10, 10), "it has \"src='http:"),
+    ("a picture that is cut off", Picture("<svg aria-label='a'><g></svg>", 10, 10), "not well-formed"),
+    ("a picture without words", Picture("<svg></svg>", 10, 10), "no aria-label"),
+    ("a place beside the picture", Picture("", 10, 10, (PicturePlace("a1", 9, 9, 2, 2),)), "does not lie within it"),
+):
+    plant("pictures_are_whole", what, bent("tic_tac_toe", picture=lambda self, seat, shown=picture: shown), told)
 
 
 def forgetting(self: Any, seat: int, style: str = "full") -> Observation:
@@ -529,6 +556,7 @@ plant(
     bent("tic_tac_toe", fork=shares_events),
     "a match changes if its fork is played on: events",
     "any_order_of_calls_is_fine",
+    "pictures_show_nothing_hidden",
 )
 plant(
     "later_chance_is_fresh",

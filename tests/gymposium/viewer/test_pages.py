@@ -17,6 +17,7 @@ from playwright.sync_api import expect
 from gymposium.ending import Ending
 from gymposium.executors.local import LocalExecutor
 from gymposium.games.lines.tic_tac_toe import TicTacToe
+from gymposium.games.pictures import Picture
 from gymposium.records import Record
 from gymposium.review import review_path
 from gymposium.review.update import review_file
@@ -60,7 +61,9 @@ def test_from_the_first_page_to_a_lost_match(serve: Any, look: Any, runs: Path) 
     expect(page.locator(".verdict.head")).to_contain_text("Seat 1 (lm:talks) gave no legal move and forfeits.")
     expect(page.locator(".verdict.head")).to_contain_text("“I like b2.” is not written like a move of this game.")
     expect(page).to_have_url(re.compile(r"10\.html\?player=lm%3Atalks$"))
-    expect_step(page, 1, ["1"])  # where it was decided
+    expect_step(page, 0, ["0"])
+    page.get_by_role("link", name="The reply that ended it").click()
+    expect_step(page, 1, ["1"])
     step = page.locator("#step-1")
     expect(step.locator(".tag.unparsable")).to_have_text("unparsable")
     expect(step.locator(".reply pre")).to_have_text("I like b2.")
@@ -79,6 +82,8 @@ def test_files_of_another_version_are_named_from_the_first_page_on(serve: Any, l
 def test_stepping_by_keys(serve: Any, look: Any, runs: Path) -> None:
     page = look.at(f"{serve(runs)}{TTT}/1.html")
     last = page.locator(".step").count() - 1
+    expect_step(page, 0, ["0"])
+    page.keyboard.press("End")
     expect_step(page, last)
     page.keyboard.press("Home")
     expect_step(page, 0, ["0"])
@@ -103,6 +108,53 @@ def test_stepping_by_keys(serve: Any, look: Any, runs: Path) -> None:
     page.wait_for_url("**/2.html*")
     page.keyboard.press("p")
     page.wait_for_url("**/1.html*")
+
+
+def test_a_match_plays_by_itself_up_to_its_end(serve: Any, look: Any, runs: Path) -> None:
+    page = look.at(f"{serve(runs)}{TTT}/1.html")
+    last = page.locator(".step").count() - 1
+    button = page.locator("[data-autoplay]")
+    page.get_by_label("Speed").select_option("very fast")
+    button.click()
+    expect_step(page, last)
+    expect(button).to_have_text("Play")
+    page.get_by_label("Speed").select_option("slow")
+    button.focus()
+    page.keyboard.press("Enter")  # from the beginning again
+    expect(button).to_have_attribute("aria-pressed", "true")
+    expect_step(page, 0)
+    page.keyboard.press("ArrowRight")  # a step by hand ends it
+    expect(button).to_have_attribute("aria-pressed", "false")
+    expect_step(page, 1)
+
+
+def test_the_result_is_said_once(serve: Any, look: Any, runs: Path) -> None:
+    page = look.at(f"{serve(runs)}{TTT}/1.html")
+    said = page.locator(".verdict p").first.inner_text()
+    assert said
+    assert page.locator("main").text_content().count(said) == 1
+
+
+def test_moves_of_chess_are_listed_as_people_write_them(serve: Any, look: Any, tmp_path: Path) -> None:
+    class Opens(Scripted):
+        def __init__(self, *moves: str) -> None:
+            super().__init__(*moves, name="opens")
+
+    black, white = Opens("e7e5", "d7d6", "d8h4"), Opens("e2e4", "f1c4", "<think>A knight</think>\n<move>g1f3</move>")
+    write(tmp_path / "chess.jsonl", "chess", [black, white])
+    page = look.at(f"{serve(tmp_path)}matches/chess.jsonl/1.html")
+    moves = page.locator(".moves .mono")
+    for number, written in enumerate(("e4", "e5", "Bc4", "d6")):
+        expect(moves.nth(number)).to_have_text(written)
+    expect(page.locator("#step-2 .played")).to_contain_text("f1c4")
+    expect(page.locator("#step-2 .played")).to_contain_text("(Bc4)")
+    thoughts = page.locator("#step-4 details.thoughts")
+    expect(thoughts.locator("summary")).to_have_text("Thoughts (8 characters)")
+    page.locator(".moves a").nth(4).click()
+    expect(thoughts.locator("pre")).to_be_hidden()
+    expect(page.locator("#step-4 .reply > pre")).to_have_text("<move>g1f3</move>")
+    thoughts.locator("summary").click()
+    expect(thoughts.locator("pre")).to_have_text("A knight")
 
 
 def test_a_link_leads_to_a_step_as_a_seat_sees_it(serve: Any, look: Any, runs: Path) -> None:
@@ -253,7 +305,7 @@ def test_a_hostile_picture_does_nothing(
         "</form><a href='javascript:parent.hacked=3' target=_top>go</a><p id=shown>shown</p>"
         f"<meta http-equiv=refresh content='0;url={host}'>"
     )
-    monkeypatch.setattr(TicTacToe, "render_html", lambda self, state, seat: markup)
+    monkeypatch.setattr(TicTacToe, "picture", lambda self, state, seat, events: Picture(markup, 1, 1))
     page = look.at(f"{serve(runs)}{TTT}/1.html#step-1")
     board = page.frame_locator("iframe.picture").first
     board.locator("#shown").wait_for()

@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from gymposium.games.lines.tic_tac_toe import TicTacToe
+from gymposium.games.pictures import Picture, PicturePlace
 from gymposium.records import Record, verify_file
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ def test_no_answer_of_the_server_holds_the_other_card(serve: Any, look: Any, tmp
 
     page.on("response", keep)
     begin(page, seat="1", opponent="random")
-    mine = re.search(r"Your card: ([JQK])", page.locator(".position").inner_text())
+    mine = re.search(r"Your card: ([JQK])", page.locator(".position").text_content() or "")
     page.wait_for_load_state("networkidle")
     before = [(url, body) for url, body in bodies if "/play/" in url]
     play_on(page)
@@ -150,9 +151,12 @@ def test_hostile_text_is_shown_and_does_nothing(
     assert all("400" in said for said in look.troubles)
     look.troubles.clear()
     markup = "<script>parent.hacked=3</script><p>shown</p>"
-    monkeypatch.setattr(TicTacToe, "render_html", lambda self, state, seat: markup)
+    places = (PicturePlace(HOSTILE, 0, 0, 1, 1), PicturePlace("b2", 0, 0, 1, 1))
+    monkeypatch.setattr(TicTacToe, "picture", lambda self, state, seat, events: Picture(markup, 1, 1, places))
     begin(page, opponent="random", seat="0")
     page.frame_locator("iframe.picture").locator("p").wait_for()
+    page.locator(".places [title=b2]").click()
+    expect(page.locator(".since")).to_contain_text("b2")
     assert page.evaluate("window.hacked") is None
     assert all("sandboxed" in said for said in look.troubles)
     look.troubles.clear()

@@ -122,6 +122,8 @@ def test_groups_show_what_was_learned_from(serve: Any, look: Any, run: Any, tmp_
     assert token.evaluate(colour) == best.locator(".t").nth(1).evaluate(colour)
     best.get_by_role("link", name="The match").click()
     expect(page).to_have_url(re.compile(r"matches/training/first/matches/train\.jsonl/1\.html$"))
+    page.get_by_role("link", name="The tokens of this match").click()
+    expect(page).to_have_url(re.compile(r"runs/training/first/rollouts/\d+-\d+\.html$"))
 
 
 def test_it_all_works_from_a_disk_and_is_read_without_scripts(look: Any, run: Any, tmp_path: Path) -> None:

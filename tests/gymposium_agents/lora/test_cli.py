@@ -22,7 +22,7 @@ def lora(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         check=False,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "160"},
+        env={**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "160", "TQDM_DISABLE": ""},
     )
 
 
@@ -43,6 +43,9 @@ def test_versions_are_listed_and_rolled_back(store: AdapterStore) -> None:
     ]
     back = lora("rollback", store.directory, "10")
     assert (back.returncode, back.stderr) == (0, "learner: version 10 is current.\n")
+    again = lora("rollback", store.directory, "10", "--json")
+    path = str(store.directory / "learner-v000010")
+    assert json.loads(again.stdout) == {"name": "learner", "version": 10, "path": path}
     told = json.loads(lora("list", store.directory, "--json").stdout)
     assert [(one["version"], one["current"]) for one in told["adapters"]] == [(10, True), (12, False)]
     assert told["adapters"][0]["path"] == str(store.directory / "learner-v000010")
@@ -61,9 +64,10 @@ def test_what_an_adapter_is(store: AdapterStore, model_directory: Path) -> None:
 
 
 def test_a_merged_model_plays(store: AdapterStore, model_directory: Path, tmp_path: Path) -> None:
-    done = lora("merge", model_directory, store.path(Policy("learner", 12)), tmp_path / "merged")
+    done = lora("merge", model_directory, store.path(Policy("learner", 12)), tmp_path / "merged", "--json")
     assert done.returncode == 0, done.stderr
-    assert f"Merged into {tmp_path / 'merged'}" in done.stderr
+    assert json.loads(done.stdout) == {"model": str(tmp_path / "merged")}
+    assert done.stderr == "", "libraries show no bars"
     assert load_model(tmp_path / "merged").chat.prompt("x")
 
 

@@ -125,6 +125,78 @@ def test_a_base_that_is_not_on_the_hub_is_not_named_as_if_it_were(
     assert "base_model: alice/base" in card
 
 
+def write_run(run: Path, **changes: object) -> None:
+    """The small files of a training run."""
+    run.mkdir(exist_ok=True)
+    config = {
+        "games": ["tic_tac_toe"],
+        "seed": 3,
+        "reward": "returns",
+        "stages": [{"opponents": {"random": 1.0}}],
+        "credit": {"kind": "grpo"},
+        "objective": {"kind": "ppo"},
+        "optimizer": {"learning_rate": 0.001},
+        "cold_start": {"steps": 0},
+    }
+    share = [0.75, 0.7, 0.8]
+    score = {
+        "matches": 200,
+        "results": {"win": share, "draw": share, "loss": share},
+        "return": [0.5, 0.4, 0.6],
+        "counts": {"readings": {"move": 900}},
+    }
+    evaluations = {kind: {"tic_tac_toe": {"random": score}} for kind in ("cold start", "trained")}
+    results = {"kept_step": 12, "train_cpu_seconds": 61.2, "evaluations": evaluations}
+    (run / "config.json").write_text(json.dumps({**config, **changes}))
+    (run / "results.json").write_text(json.dumps(results))
+    (run / "versions.json").write_text('{"torch": "2.13.0"}')
+
+
+def test_the_card_tells_how_the_run_trained_it_and_what_was_measured(hub: Hub, adapter: Path, tmp_path: Path) -> None:
+    write_run(tmp_path)  # the adapter lies in it
+    assert push(hub, tmp_path, adapter, "alice/ttt").returncode == 0
+    card = hub.repositories["alice/ttt"].branches["main"]["README.md"].decode()
+    for part in (
+        "- tic_tac_toe\n",
+        "that plays `tic_tac_toe`",
+        "credit `grpo`, objective `ppo`",
+        "opponents: `random`",
+        "steps: 12",
+        "CPU seconds: training 61",
+        "with torch 2.13.0",
+        "| tic_tac_toe | after training | random | 200 | 0.750 [0.700, 0.800] |",
+        "--game tic_tac_toe",
+    ):
+        assert part in card
+
+
+def test_the_run_of_a_merged_model_is_named(hub: Hub, model_directory: Path, tmp_path: Path) -> None:
+    write_run(tmp_path / "run")
+    assert push(hub, tmp_path, model_directory, "alice/one").returncode == 0
+    assert b"How it was trained" not in hub.repositories["alice/one"].branches["main"]["README.md"]
+    assert push(hub, tmp_path, model_directory, "alice/two", "--run", tmp_path / "run").returncode == 0
+    assert b"How it was trained" in hub.repositories["alice/two"].branches["main"]["README.md"]
+    done = push(hub, tmp_path, model_directory, "alice/three", "--run", tmp_path / "none")
+    assert done.returncode == 2
+    assert "config.json: cannot be read" in " ".join(done.stderr.split())
+    assert "alice/three" not in hub.repositories
+
+
+def test_a_card_tells_no_path_and_no_address(hub: Hub, adapter: Path, tmp_path: Path) -> None:
+    write_run(
+        tmp_path,
+        games=["mcp(file=/home/alice/secret.toml)"],
+        reward="ruler(qwen3?base_url=https://secret.example/v1)",
+        stages=[{"opponents": {"lm:/home/alice/secret": 1.0, "mcts-25": 1.0}}],
+    )
+    assert push(hub, tmp_path, adapter, "alice/ttt").returncode == 0
+    card = hub.repositories["alice/ttt"].branches["main"]["README.md"].decode()
+    assert "secret" not in card
+    assert "opponents: `lm…`, `mcts-25`" in card
+    assert "reward: `ruler…`" in card
+    assert "--game GAME" in card
+
+
 def test_a_readme_of_ones_own_is_sent_as_it_is(hub: Hub, adapter: Path, tmp_path: Path) -> None:
     (adapter / "README.md").write_text("# Mine\n")
     assert push(hub, tmp_path, adapter, "alice/ttt", "--revision", "try").returncode == 0

@@ -119,7 +119,7 @@ def test_a_lot_has_as_many_lessons_as_are_wanted_and_long_matches_are_fewer() ->
 def test_after_the_last_match_that_is_allowed_the_newest_lot_comes_again() -> None:
     finished: list[MatchResult] = []
     how = reader("move")
-    play = RandomPlay(load_game("kuhn_poker"), "compact", how, seed=1, tag="t", each=finished.append, games=20)
+    play = RandomPlay(load_game("kuhn_poker"), "compact", how, seed=1, tag="t", each=finished.append, matches=20)
     first = play.lot(1000)
     assert len(finished) == 20
     assert play.lot(1000) == first
@@ -131,6 +131,6 @@ def test_random_play_ends_where_no_move_is_worth_imitating() -> None:
     game, how = load_game("tic_tac_toe"), reader("move")
     plays = (RandomPlay(game, "compact", how, seed=seed, tag="t").play(1)[0] for seed in range(100))
     drawn = next(seed for seed, played in enumerate(plays) if played.result(0) == "draw")
-    play = RandomPlay(game, "compact", how, seed=drawn, tag="t", games=1)
+    play = RandomPlay(game, "compact", how, seed=drawn, tag="t", matches=1)
     with pytest.raises(GymposiumError, match=r"No move of 1 random matches of tic_tac_toe .*cold_start\.keep"):
         play.lot(10)

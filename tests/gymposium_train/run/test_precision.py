@@ -19,7 +19,7 @@ OVERRIDES = (
     "steps=2",
     "cold_start.steps=10",
     "cold_start.learning_rate=1e-6",
-    "cold_start.games=40",
+    "cold_start.matches=40",
     "optimizer.learning_rate=1e-6",
     "optimizer.warmup_steps=0",
     'evaluation={opponents=["random"],matches=4}',
@@ -52,7 +52,7 @@ def test_a_lora_is_trained_on_a_base_in_16_bits(quick_config: Any, tmp_path: Pat
         "steps=1",
         "credit.kind=rae",
         "cold_start.steps=10",
-        "cold_start.games=40",
+        "cold_start.matches=40",
         "optimizer.precision=bf16",
         "engine.kind=own",
     )
@@ -70,7 +70,7 @@ def test_imitation_with_a_lora_is_merged_into_a_model_in_float32(quick_config: A
         "steps=1",
         "control=true",
         "cold_start.steps=10",
-        "cold_start.games=40",
+        "cold_start.matches=40",
         "cold_start.tune=lora",
         "optimizer.precision=bf16",
     )

@@ -263,7 +263,7 @@ def test_a_run_learns_calls_and_says_what_the_template_does(
         "prompting.context=full",
         "prompting.max_tokens=8",
         "cold_start.steps=2",
-        "cold_start.games=4",
+        "cold_start.matches=4",
         "cold_start.batch=2",
         "steps=1",
         "rollout.group_size=2",

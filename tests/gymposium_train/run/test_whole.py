@@ -167,7 +167,7 @@ def test_tokens_are_what_was_said(groups: list[dict[str, Any]], records: dict[st
 def test_every_match_is_recorded_and_verifies(finished: RunDirectory, config: TrainConfig) -> None:
     measured, pace = 5 * (8 + 4) + 2 * config.evaluation.curve_matches, Pace(config)
     expected = {
-        "cold_start": config.cold_start.games,
+        "cold_start": config.cold_start.matches,
         "train": sum(2 * round(config.rollout.group_size * growth(config, pace(step))) for step in range(config.steps)),
         "eval": measured * len(GAMES),
     }
@@ -270,7 +270,7 @@ def test_any_games_together(tmp_path: Path, quick_config: Any) -> None:
     """Games with hidden hands, with simultaneous moves, and with one seat."""
     games = 'games=["kuhn_poker", "goofspiel(num_cards=4)", "2048"]'
     config = quick_config(
-        games, "steps=1", "rollout.groups=3", "rollout.group_size=2", "cold_start.games=9", "cold_start.steps=2"
+        games, "steps=1", "rollout.groups=3", "rollout.group_size=2", "cold_start.matches=9", "cold_start.steps=2"
     )
     run = start_run(tmp_path / "run", config)
     evaluations = run.results()["evaluations"]

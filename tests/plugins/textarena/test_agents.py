@@ -190,7 +190,7 @@ def test_what_cannot_play_from_text_is_told_so_at_the_first_turn() -> None:
             TextArenaAgent(name)(observation)
     with pytest.raises(WrongType, match="LLMObservationWrapper"):
         TextArenaAgent(TextPlayer())([(-1, "Hello", None)])  # type: ignore[arg-type]
-    with pytest.raises(BadOption, match="is not an opponent"):
+    with pytest.raises(BadOption, match="is not a player"):
         TextArenaAgent(Picks(1))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from gymposium.errors import GymposiumError
+from gymposium.errors import GymposiumError, reason
 
 _HUB_SECONDS = 10.0
 
@@ -76,7 +76,7 @@ def _can_reach(address: str) -> bool:
 
 def no_model(name: str | Path, error: Exception) -> GymposiumError:
     """The error to raise if transformers cannot read a model; it says what to do."""
-    message = str(error)
+    message = reason(error)
     if "trust_remote_code" in message:
         return GymposiumError(
             f"The model {str(name)!r} brings Python code, which is not run: it would have all your rights. Read it, "

@@ -19,9 +19,12 @@ def train(
     out: str | Path | None = None,
     resume: str | Path | None = None,
     callbacks: Sequence[Callback] = (),
+    metrics: Sequence[str] = (),
 ) -> RunDirectory:
     """Do a run of this config in the directory `out`, by default a new one such as `gymposium-runs/2026-11-23-train-1`,
-    or resume the run in `resume` with its own config. Returns the run directory; its `results()` are the evaluations.
+    or resume the run in `resume` with its own config. `metrics` are names of further metrics to show in a terminal, or
+    patterns such as `train/*`; all metrics are written in any case. Returns the run directory; its `results()` are the
+    evaluations.
 
     If torchrun started several processes, the first one does the run. In the others this function ignores its
     arguments, helps the first one to learn, and returns when the run is done.
@@ -41,7 +44,7 @@ def train(
         RunDirectory.open(Path(resume))
         from gymposium_train.run import resume_run  # imports torch
 
-        return resume_run(Path(resume), callbacks)
+        return resume_run(Path(resume), callbacks, metrics)
     if config is None:
         raise BadOption("train: give a config, or with resume the directory of a run to continue.")
     if not isinstance(config, TrainConfig):
@@ -49,4 +52,4 @@ def train(
     check(config, at_hand=False)
     from gymposium_train.run import start_run  # imports torch
 
-    return start_run(None if out is None else Path(out), config, callbacks)
+    return start_run(None if out is None else Path(out), config, callbacks, metrics)

@@ -35,6 +35,7 @@ from gymposium.plugins.specs import (
 if TYPE_CHECKING:
     from gymposium.games.registry import load_game
     from gymposium.players.grammar import make_player
+    from gymposium.playing import play
     from gymposium.rewards.grammar import make_reward
     from gymposium.table import Table
 
@@ -59,6 +60,7 @@ __all__ = [
     "load_game",
     "make_player",
     "make_reward",
+    "play",
 ]
 
 
@@ -67,6 +69,7 @@ _ON_USE = {
     "load_game": "gymposium.games.registry",
     "make_player": "gymposium.players.grammar",
     "make_reward": "gymposium.rewards.grammar",
+    "play": "gymposium.playing",
 }
 """Names that are imported on first use, with their modules."""
 

@@ -63,6 +63,7 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
         entry_point="gymposium.players.mcts:MctsPlayer",
         placeholders="with N from 1 to 999999999",
         examples=("mcts-5",),
+        offered=("mcts-25", "mcts-400"),
     )
     yield OpponentSpec(
         name="remote",
@@ -89,6 +90,7 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
         pattern="exact",
         summary="Best play by minimax, in small games without hidden information and chance.",
         entry_point="gymposium.exact.players:ExactPlayer",
+        games=("tic_tac_toe",),
     )
     yield OpponentSpec(
         name="cfr",
@@ -98,6 +100,8 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
         entry_point="gymposium.exact.players:CfrPlayer",
         placeholders="with N from 1 to 999999",
         examples=("cfr-10",),
+        games=("kuhn_poker", "leduc_poker"),
+        offered=("cfr-200",),
     )
     yield OpponentSpec(
         name="exploit",
@@ -115,6 +119,8 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
         entry_point="gymposium.players.thumb:hold",
         placeholders="with N from 1 to 9999",
         examples=("hold-20",),
+        games=("pig",),
+        offered=("hold-20",),
     )
     yield OpponentSpec(
         name="match-prize",
@@ -122,6 +128,7 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
         pattern="match-prize",
         summary="Goofspiel: bids the value of the prize.",
         entry_point="gymposium.players.thumb:match_prize",
+        games=("goofspiel",),
     )
     yield OpponentSpec(
         name="stand",
@@ -131,6 +138,7 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
         entry_point="gymposium.players.thumb:stand",
         placeholders="with N from 1 to 99",
         examples=("stand-17",),
+        games=("blackjack",),
     )
     yield OpponentSpec(
         name="human",

@@ -141,6 +141,12 @@ def tells_what_to_do(error: BaseException) -> bool:
     return isinstance(error, GymposiumError) and error.tells_what_to_do
 
 
+def reason(error: BaseException) -> str:
+    """Why something could not be read or written: what the operating system says, without its number and the path; the
+    message of any other error."""
+    return " ".join(str(getattr(error, "strerror", None) or error).split())
+
+
 def describe(error: BaseException) -> str:
     """The error on one line: the message, after the name of the type if the error is not one of gymposium's."""
     text = " ".join(str(error).split())

@@ -29,7 +29,11 @@ class Estimate:
     high: float
 
     def __str__(self) -> str:
-        return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
+        """`0.920 [0.850, 0.959]`, with a dash for NaN."""
+        value, low, high = (
+            "–" if math.isnan(figure) else f"{figure:.3f}" for figure in (self.value, self.low, self.high)
+        )
+        return f"{value} [{low}, {high}]"
 
 
 def rate(count: int, total: int) -> Estimate:

@@ -10,7 +10,8 @@ import pyspiel
 
 from gymposium import GameSpec
 from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
-from gymposium.games.protocol import Style
+from gymposium.games.pictures import Picture, grid, note, table, tile
+from gymposium.games.protocol import Event, Style
 
 _MOVES = ("up", "right", "down", "left")  # the engine's order
 _UP, _RIGHT, _DOWN, _LEFT = range(4)
@@ -26,6 +27,11 @@ _RULES = (
     "The game ends when you have made a tile of {max_tile}, when no move is legal, or after {most} moves. Make your "
     "score as high as you can.\n"
 )
+
+
+_LOOKS = (("card", "ink"), ("dark", "ink"), ("mark", "ink"), ("two", "square"), ("three", "square"), ("one", "square"))
+"""Colours of a tile and its number, for two powers of two each; the last for all higher ones."""
+_TILES = {str(2**power): tile(str(2**power), *_LOOKS[min((power - 1) // 2, len(_LOOKS) - 1)]) for power in range(1, 19)}
 
 
 class Words:
@@ -50,6 +56,13 @@ class Words:
             return f"score {score}\n{_drawn(tiles, 1)}legal {legal or 'none'}\n"
         board = _drawn(tiles, max(map(len, tiles)))
         return f"Your score: {score}. The board, top row first, empty squares as dots:\n{board}"
+
+    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+        rows = [row.split() for row in str(state).splitlines() if row.strip()]
+        board = grid([[tile if tile != "0" else "." for tile in row] for row in rows], _TILES)
+        told = f"The board, row by row from the top: {'; '.join(map(' '.join, rows))}"
+        score = note(f"Score: {state.player_return(seat):.0f}")
+        return Picture.of(board, score, table([_MOVES], places=True), told=told)
 
 
 def _drawn(tiles: Sequence[str], width: int) -> str:

@@ -36,6 +36,7 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
     yield OpponentSpec(
         name="expectimax",
         form="expectimax-D",
+        games=("2048",),
         pattern=r"expectimax-(?P<moves>[1-6])",  # a move of expectimax-6 takes a tenth of a second
         summary="2048: search D moves deep, with every new tile between them by its chance; D from 1 to 6.",
         entry_point="gymposium_2048.expectimax:ExpectimaxPlayer",

@@ -13,13 +13,13 @@ from rich.table import Table
 
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.matches import PolicyOption, SeedOption, match_bar
-from gymposium.cli.text import note, out, with_interval
+from gymposium.cli.text import note, out
 from gymposium.errors import BadOption
 from gymposium.runs.folder import new_folder
 from gymposium.scores import Score
 from gymposium.writable import check_writable
 from gymposium_sb3.player import Sb3Player
-from gymposium_sb3.training import FRAMES, Algorithm, Settings, evaluate, train
+from gymposium_sb3.training import DECISIONS, Algorithm, Settings, evaluate, train
 
 command = typer.Typer(
     add_completion=False, no_args_is_help=True, rich_markup_mode="rich", help="stable-baselines3 on any game."
@@ -43,11 +43,11 @@ def train_command(
     algorithm: Annotated[
         Algorithm, typer.Option(help="maskable-ppo chooses among legal moves only; ppo must learn which are legal.")
     ] = "maskable-ppo",
-    frames: Annotated[
+    decisions: Annotated[
         int | None, typer.Option(help="Most decisions of the learner; 100,000 by default.", show_default=False)
     ] = None,
     budget: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="CPU seconds of training, instead of --frames.")
+        float | None, typer.Option(metavar="SECONDS", help="CPU seconds of training, instead of --decisions.")
     ] = None,
     seed: SeedOption = 0,
     on_illegal: PolicyOption = "forfeit",
@@ -66,7 +66,7 @@ def train_command(
 ) -> None:
     """Train a policy on the game's tensor with stable-baselines3, then evaluate it with 95 % intervals.
 
-    A frame is one decision of the learner. All settings without an option are stable-baselines3's defaults, and the
+    All settings without an option are stable-baselines3's defaults, and the
     network is its MlpPolicy (two layers of 64). Training runs on one CPU thread and downloads nothing. The same seed
     gives the same policy. The evaluation is against the opponent of the training, and also against random play.
     Ctrl-C saves what was learned so far.
@@ -82,7 +82,7 @@ def train_command(
     gymposium sb3 train tic_tac_toe --out ttt.zip
     gymposium run tic_tac_toe --players sb3:ttt.zip,mcts-20 -n 200
     gymposium play tic_tac_toe --opponent sb3:ttt.zip
-    gymposium sb3 train "connect_four(rows=5,columns=5)" --opponent mcts-20 --frames 500000
+    gymposium sb3 train "connect_four(rows=5,columns=5)" --opponent mcts-20 --decisions 500000
     gymposium sb3 train othello --budget 240
     gymposium sb3 train tic_tac_toe --opponent sb3:ttt.zip --seed 1
     """
@@ -91,7 +91,7 @@ def train_command(
         opponent=opponent,
         seat=_seat(seat),
         algorithm=algorithm,
-        frames=frames,
+        decisions=decisions,
         budget=budget,
         seed=seed,
         on_illegal=on_illegal,
@@ -104,7 +104,7 @@ def train_command(
     try:
         with match_bar() as bar:
             task, began = (
-                bar.add_task(f"{algorithm} on {loaded.name}", total=budget or frames or FRAMES),
+                bar.add_task(f"{algorithm} on {loaded.name}", total=budget or decisions or DECISIONS),
                 process_time(),
             )
 
@@ -117,7 +117,7 @@ def train_command(
     except KeyboardInterrupt:
         note(f"Stopped. What was learned so far is in {path}" if path.exists() else "Stopped; nothing is saved.")
         raise typer.Exit(130) from None
-    note(f"Saved to {path} after {played:,} frames")
+    note(f"Saved to {path} after {played:,} decisions")
     player = Sb3Player(str(path))
     scores: dict[str, Score] = {}
     with match_bar() as bar:
@@ -126,7 +126,7 @@ def train_command(
             scores[name] = evaluate(player, name, loaded, settings, matches, partial(bar.advance, task))
     if as_json:
         data = {name: score.as_dict() for name, score in scores.items()}
-        print_json({"player": player.name, "game": loaded.name, "frames": played, "seed": seed, "opponents": data})
+        print_json({"player": player.name, "game": loaded.name, "decisions": played, "seed": seed, "opponents": data})
         return
     out().print(f"{player.name} at {loaded.name}: {matches} matches against each, seed {seed}", soft_wrap=True)
     out().print(_table(scores, alone=loaded.seats == 1))
@@ -152,6 +152,6 @@ def _table(scores: dict[str, Score], *, alone: bool) -> Table:
     rates = () if alone else ("win", "draw", "loss")
     table = Table("against", *rates, "mean return", "forfeits", box=None)
     for name, score in scores.items():
-        rated = (with_interval(score.result_rate(result)) for result in rates)
-        table.add_row(name, *rated, with_interval(score.mean_return()), str(score.forfeits))
+        rated = (str(score.result_rate(result)) for result in rates)
+        table.add_row(name, *rated, str(score.mean_return()), str(score.forfeits))
     return table

@@ -31,14 +31,14 @@ from gymposium_sb3.policy_file import write_note
 
 Algorithm = Literal["maskable-ppo", "ppo"]
 
-FRAMES = 100_000
+DECISIONS = 100_000
 """Most decisions of the learner without a budget."""
 ROLLOUT = 2048
-"""Frames between two updates; the default of stable-baselines3."""
+"""Decisions between two updates; the default of stable-baselines3."""
 MOST = 10**9
 """Most decisions of the learner within a budget."""
 BATCH = 64
-"""Frames in a minibatch; the default of stable-baselines3."""
+"""Decisions in a minibatch; the default of stable-baselines3."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,18 +51,18 @@ class Settings:
     seat: int | Literal["random"] = "random"
     """The learner's seat. With `random` it changes from match to match, so that the policy can play all seats."""
     algorithm: Algorithm = "maskable-ppo"
-    frames: int | None = None
-    """Most decisions of the learner, by default `FRAMES`. Only complete rollouts are played."""
+    decisions: int | None = None
+    """Most decisions of the learner, by default `DECISIONS`. Only complete rollouts are played."""
     budget: float | None = None
-    """CPU seconds of training, instead of `frames`: no rollout begins after them."""
+    """CPU seconds of training, instead of `decisions`: no rollout begins after them."""
     seed: int = 0
     on_illegal: str = "forfeit"
     """Failure policy for illegal moves, which MaskablePPO never makes."""
 
     @property
     def rollout(self) -> int:
-        """Frames in a rollout: `ROLLOUT`, or fewer if `frames` is less."""
-        return min(ROLLOUT, (self.frames or FRAMES) // BATCH * BATCH)
+        """Decisions in a rollout: `ROLLOUT`, or fewer if `decisions` is less."""
+        return min(ROLLOUT, (self.decisions or DECISIONS) // BATCH * BATCH)
 
     def check(self) -> Game:
         """Load and return the game. Raises `GymposiumError` for everything that would stop the training later."""
@@ -76,12 +76,12 @@ class Settings:
             raise BadOption(f"{game.name} has no tensor observation, which PPO needs. gymposium info shows a game's.")
         check_seat(self.seat, game.seats)
         FailurePolicy.parse(self.on_illegal)
-        if self.budget is not None and self.frames is not None:
-            raise BadOption("--frames and --budget both say when training ends: give one of them.")
+        if self.budget is not None and self.decisions is not None:
+            raise BadOption("--decisions and --budget both say when training ends: give one of them.")
         if self.budget is not None and not self.budget > 0:
             raise BadOption(f"--budget {self.budget:g}: must be more than 0 CPU seconds.")
-        if self.frames is not None and self.frames < BATCH:
-            raise BadOption(f"--frames {self.frames}: {BATCH} is the least, which is one minibatch.")
+        if self.decisions is not None and self.decisions < BATCH:
+            raise BadOption(f"--decisions {self.decisions}: {BATCH} is the least, which is one minibatch.")
         if game.seats > 1:
             if self.opponent == "human":
                 raise BadOption("--opponent human: training takes too many matches for a person; name another player.")
@@ -90,8 +90,8 @@ class Settings:
 
 
 class _Progress(BaseCallback):
-    """Callback that reports the frames played and the mean return of recent matches, once in `EVERY` frames, and ends
-    training once the budget is used and the network updated."""
+    """Callback that reports the decisions played and the mean return of recent matches, once in `EVERY` decisions, and
+    ends training once the budget is used and the network updated."""
 
     EVERY = 256
 
@@ -114,11 +114,12 @@ class _Progress(BaseCallback):
         return True
 
 
-def train(settings: Settings, out: Path, each: Callable[[int, float], object] = lambda frames, mean: None) -> int:
+def train(settings: Settings, out: Path, each: Callable[[int, float], object] = lambda decisions, mean: None) -> int:
     """Train a policy and save it to `out`, in the format of stable-baselines3 and with a note of the game.
 
-    Returns the frames played. `each` is called every 256 frames with the frames so far and the mean return of the last
-    hundred matches. Ctrl-C ends the training early: the policy is saved, and `KeyboardInterrupt` is raised again."""
+    Returns the decisions played. `each` is called every 256 decisions with the decisions so far and the mean return of
+    the last hundred matches. Ctrl-C ends the training early: the policy is saved, and `KeyboardInterrupt` is raised
+    again."""
     game = settings.check()
     env = TextGameEnv(
         game,
@@ -133,8 +134,8 @@ def train(settings: Settings, out: Path, each: Callable[[int, float], object] = 
     model = kind("MlpPolicy", env, n_steps=settings.rollout, batch_size=BATCH, seed=settings.seed, device="cpu")
     with one_thread():
         try:
-            frames = MOST if settings.budget is not None else settings.frames or FRAMES
-            model.learn(frames // settings.rollout * settings.rollout, callback=_Progress(each, settings.budget))
+            decisions = MOST if settings.budget is not None else settings.decisions or DECISIONS
+            model.learn(decisions // settings.rollout * settings.rollout, callback=_Progress(each, settings.budget))
         finally:
             if model.num_timesteps:
                 save(model, out, game, settings)
@@ -143,7 +144,7 @@ def train(settings: Settings, out: Path, each: Callable[[int, float], object] = 
 
 def save(model: PPO | MaskablePPO, out: Path, game: Game, settings: Settings) -> None:
     """Save the policy with its note. The file is moved into place at the end, so it is never incomplete."""
-    facts = {**asdict(settings), "frames": model.num_timesteps}
+    facts = {**asdict(settings), "decisions": model.num_timesteps}
     del facts["game"]
     versions = {
         name: version(name) for name in ("gymposium", "gymposium-sb3", "stable-baselines3", "sb3-contrib", "torch")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from gymposium.errors import BadParameter
 from gymposium.games.one_reply import OneReplyGame, OneReplyMatch
+from gymposium.games.pictures import Picture, code, note
 from gymposium.games.protocol import CHANCE, Event, Observation, Style
 from gymposium.plugins.names import format_name, parse_name
 from gymposium_trace.sources import open_source
@@ -78,6 +79,31 @@ class TraceMatch(OneReplyMatch):
             if self.task.inputs:
                 text += f"Its standard input:\n{_EDGE}\n{_line(self.task.inputs)}{_EDGE}\n"
         return Observation(seat, text + self._outcome(), None)
+
+    def picture(self, seat: int) -> Picture:
+        """Return the program and its input; after the end also its output and the answer, as far as both agree.
+
+        The line of the debug print at which they part is marked."""
+        lines = self.task.program.rstrip("\n").split("\n")
+        parts = [code(lines, current=() if self.answer is None else self._parting(lines))]
+        if self.task.inputs:
+            parts += [note("Its standard input:"), code(self.task.inputs.rstrip("\n").split("\n"))]
+        if self.answer is not None:
+            right = "right" if self.returns()[0] else "wrong"
+            parts += [note(f"The answer given, which is {right}:"), code(self.answer.rstrip("\n").split("\n"))]
+            parts += [note("The program prints:"), code(self.task.truth.rstrip("\n").split("\n"))]
+        return Picture.of(*parts, told=f"A program of {len(lines)} lines")
+
+    def _parting(self, lines: Sequence[str]) -> list[int]:
+        """Return the numbers of the lines with the mark of the last debug print before answer and output differ."""
+        given, printed = (self.answer or "").rstrip("\n").split("\n"), self.task.truth.rstrip("\n").split("\n")
+        same = next(
+            (n for n, pair in enumerate(zip(given, printed)) if pair[0] != pair[1]), min(len(given), len(printed))
+        )
+        if given == printed:
+            return []
+        marks = [line.split(" ")[0] for line in printed[: same + 1] if line.startswith("__DBG_")]
+        return [n for n, line in enumerate(lines, start=1) if marks and f'"{marks[-1]}"' in line]
 
     def _outcome(self) -> str:
         if self.answer is None:

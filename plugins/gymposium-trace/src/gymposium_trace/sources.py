@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Protocol
 
-from gymposium.errors import BadParameter, GymposiumError, MissingExtra
+from gymposium.errors import BadParameter, GymposiumError, MissingExtra, reason
 from gymposium.streams import Draw, stream
 from gymposium_trace.inject import Uninjectable, inject
 from gymposium_trace.programs import program
@@ -130,7 +130,7 @@ def read_rows(name: str) -> Sequence[Any]:
             return [line for line in file if line.strip()]
     except (OSError, UnicodeDecodeError) as error:
         raise BadParameter(
-            f"source={name}: cannot be read ({error}). Write generated, the path of a JSONL file, or hub:NAME."
+            f"source={name}: cannot be read ({reason(error)}). Write generated, the path of a JSONL file, or hub:NAME."
         ) from error
 
 

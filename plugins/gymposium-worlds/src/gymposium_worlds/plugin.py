@@ -118,6 +118,7 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
     yield OpponentSpec(
         name="mail-expert",
         form="mail-expert",
+        games=("mail",),
         pattern="mail-expert",
         summary="Mail: find the answer by the tools alone, and be right in every task with 10 calls.",
         entry_point="gymposium_worlds.mail.expert:MailExpert",
@@ -125,6 +126,7 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
     yield OpponentSpec(
         name="mail-expert-shuffled",
         form="mail-expert-shuffled",
+        games=("mail",),
         pattern="mail-expert-shuffled",
         summary="Mail: as mail-expert, but read the mails that a search found in random order.",
         entry_point="gymposium_worlds.mail.expert:shuffled",
@@ -132,6 +134,7 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
     yield OpponentSpec(
         name="tables-expert",
         form="tables-expert",
+        games=("tables",),
         pattern="tables-expert",
         summary="Tables: turn the question into one query, and answer with its result.",
         entry_point="gymposium_worlds.tables.expert:TablesExpert",
@@ -139,6 +142,7 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
     yield OpponentSpec(
         name="arithmetic",
         form="arithmetic",
+        games=("qa",),
         pattern="arithmetic",
         summary="Questions: compute the answer of an arithmetic question.",
         entry_point="gymposium_worlds.qa.arithmetic:ArithmeticPlayer",

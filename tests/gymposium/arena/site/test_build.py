@@ -102,7 +102,9 @@ def test_an_entry_cannot_publish_what_lies_elsewhere(board: Board, tmp_path: Pat
 def test_the_command(board: Board) -> None:
     build_it = [sys.executable, "-m", "gymposium.cli.main", "--plugin", str(PLUGIN), "leaderboard", "build"]
     done = subprocess.run(
-        [*build_it, str(board.path), "--replays", "1"], capture_output=True, text=True, encoding="utf-8", check=True
+        [*build_it, str(board.path), "--replays", "1", "--json"], capture_output=True, encoding="utf-8", check=True
     )
-    assert "index.html, with" in done.stderr
+    told = json.loads(done.stdout)
+    assert told["index"] == str(board.path / "site" / "index.html")
+    assert told["matches"] > 0
     assert (board.path / "site" / "index.html").is_file()

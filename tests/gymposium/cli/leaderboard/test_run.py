@@ -186,8 +186,13 @@ def test_who_is_added_meets_all_that_were_there_under_a_seed_of_its_own(gymposiu
     suite = write_suite(tmp_path, "random", "greedy")
     assert gymposium("leaderboard", "run", suite, "--out", "board", "-j", "1").returncode == 0
     before = files(tmp_path / "board")
-    run = gymposium("leaderboard", "run", "--out", "board", "-j", "1", "--add", "exact", "--game", "tic_tac_toe")
+    added = ("--add", "exact", "--game", "tic_tac_toe", "--json")
+    run = gymposium("leaderboard", "run", "--out", "board", "-j", "1", *added)
     assert run.returncode == 0, run.stderr
+    told = json.loads(run.stdout)
+    assert told["board"] == "board"
+    assert told["complete"]
+    assert told["played"] < told["finished"] == told["planned"]
     after = files(tmp_path / "board")
     assert {name: after[name] for name in before} == before
     entry = json.loads(after["entries/exact/entry.json"])

@@ -8,7 +8,6 @@ from typing import Any
 
 from rich.table import Column, Table
 
-from gymposium.cli.text import with_interval
 from gymposium.scores import Estimate, Score
 from gymposium_agents.evaluate import Evaluation
 
@@ -40,7 +39,7 @@ def _kinds(overall: Score) -> Iterator[tuple[str, Measures]]:
     if "score" not in overall.results:
         yield "of matches", {result: _measure(Score.result_rate, result) for result in ("win", "draw", "loss")}
     yield "of replies", {kind: _measure(Score.reading_rate, kind) for kind in ("illegal", "unparsable", "cut off")}
-    means: Measures = {"mean return": lambda score: with_interval(score.mean_return())}
+    means: Measures = {"mean return": lambda score: str(score.mean_return())}
     if overall.failures["out of context"]:
         means["out of context"] = _measure(Score.failure_rate, "out of context")
     reported: Measures = {name.replace("_", " "): _measure(Score.mean_report, name) for name in overall.reports}
@@ -54,7 +53,7 @@ def _kinds(overall: Score) -> Iterator[tuple[str, Measures]]:
         usage["prompt tokens"] = lambda score: f"{prompt_tokens_per_move(score):.1f}"
         usage["reply tokens"] = lambda score: _roughly(score.tokens_per_move())
     if overall.seconds:
-        usage["seconds"] = lambda score: with_interval(score.seconds_per_move())
+        usage["seconds"] = lambda score: str(score.seconds_per_move())
     yield "per move", usage
 
 
@@ -70,4 +69,4 @@ def prompt_tokens_per_move(score: Score) -> float:
 
 def _measure(estimate: Callable[[Score, Any], Estimate], name: str) -> Callable[[Score], str]:
     """The text of `estimate` for this name, with its interval."""
-    return lambda score: with_interval(estimate(score, name))
+    return lambda score: str(estimate(score, name))

@@ -11,7 +11,7 @@ import typer
 from rich.table import Column, Table
 
 from gymposium.cli.json_output import JsonOption, print_json
-from gymposium.cli.text import err, note, out
+from gymposium.cli.text import busy, note, out
 from gymposium.errors import BadOption
 
 command = typer.Typer(
@@ -114,7 +114,7 @@ def start_server(
     try:
         note(f"Starting vLLM with {model}; its log: {server.log}")
         with noted(server, home):
-            with err().status("Loading the model"):
+            with busy("Loading the model"):
                 server.start()
             note("Ready. Ctrl-C ends it. A player that asks it:")
             out().print(f"lm:{model}?engine={server.url}", soft_wrap=True)
@@ -177,6 +177,7 @@ def show_servers(as_json: JsonOption = False) -> None:
 def stop_servers(
     port: Annotated[int | None, typer.Option(help="The port of the server to end, if several are running.")] = None,
     everything: Annotated[bool, typer.Option("--all", help="End all servers.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """End a server that gymposium engine start supervises.
 
@@ -199,3 +200,5 @@ def stop_servers(
     for running in chosen:
         end(running)
         note(f"Ended the server at {running.url}.")
+    if as_json:
+        print_json({"ended": [running.url for running in chosen]})

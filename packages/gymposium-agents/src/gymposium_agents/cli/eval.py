@@ -16,14 +16,12 @@ from gymposium.cli.executors import (
     ExecutorOption,
     JobsOption,
     executor_if_chosen,
-    play_missing,
 )
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.matches import (
     ScheduleOption,
     note_cut_off,
     note_remarks,
-    read_schedule,
 )
 from gymposium.cli.resume import (
     OutOption,
@@ -33,7 +31,6 @@ from gymposium.cli.resume import (
     refuse_beside_resume,
     to_allow,
 )
-from gymposium.cli.run import names_of
 from gymposium.cli.text import note, out
 from gymposium.errors import BadOption
 from gymposium.executors.protocol import Executor
@@ -42,6 +39,7 @@ from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
 from gymposium.players.protocol import Player
+from gymposium.playing import names_of, play_missing, read_schedule
 from gymposium.runs.folder import RunFolder, check_new
 from gymposium.seating import MatchPlan, Series
 from gymposium.settings import read_settings

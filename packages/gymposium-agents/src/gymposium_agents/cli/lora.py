@@ -10,7 +10,7 @@ import typer
 from rich.table import Column, Table
 
 from gymposium.cli.json_output import JsonOption, print_json
-from gymposium.cli.text import note, out, show
+from gymposium.cli.text import busy, note, out, show
 from gymposium.errors import GymposiumError
 from gymposium.writable import check_writable
 from gymposium_agents.lora.store import stores
@@ -67,6 +67,7 @@ def roll_back(
     name: Annotated[
         str | None, typer.Option("--name", metavar="NAME", help="The adapter, if DIR holds several.")
     ] = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Make another version the current one. Nothing is deleted, so a later version can be made current again.
 
@@ -81,7 +82,11 @@ def roll_back(
         names = ", ".join(store.name for store in stores(directory))
         raise GymposiumError(f"{directory} holds the adapters {names}: choose one of them with --name.")
     [store] = chosen
-    store.roll_back(Policy(store.name, version))
+    policy = Policy(store.name, version)
+    store.roll_back(policy)
+    if as_json:
+        print_json({"name": store.name, "version": version, "path": str(store.path(policy))})
+        return
     note(f"{store.name}: version {version} is current.")
 
 
@@ -144,6 +149,7 @@ def merge(
     allow_pickle: Annotated[
         bool, typer.Option("--allow-pickle", help="Read pickled weights (.bin) of the base model.")
     ] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Merge an adapter into the weights of its base model: one ordinary model, for servers that take no adapters.
 
@@ -161,7 +167,12 @@ def merge(
     from gymposium_agents.sources import Trust
 
     trust = Trust(trust_remote_code, allow_pickle)
-    note(f"Merged into {merge_lora(model, adapter, directory, trust=trust)}")
+    with busy(f"Merging {adapter} into {model}"):
+        merged = merge_lora(model, adapter, directory, trust=trust)
+    if as_json:
+        print_json({"model": str(merged)})
+        return
+    note(f"Merged into {merged}")
 
 
 @command.command("push")
@@ -179,23 +190,29 @@ def push(
     game: Annotated[
         str | None, typer.Option(metavar="GAME", help="The game that it was trained to play, for the card.")
     ] = None,
+    run: Annotated[
+        Path | None,
+        typer.Option(metavar="RUN", help="The training run, for the card; by default the one that DIR lies in."),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Push an adapter or a merged model to the hub, in one commit.
 
     The repository is created if it does not exist. A README.md in the directory is pushed too; without one, a card is
-    made from the facts in the files, --base and --game. Log in with hf auth login, or set HF_TOKEN; the token is not
-    written to any file. HF_ENDPOINT names another hub.
+    made from the facts in the files, from the training run (how it was trained, what was measured), --base and --game.
+    Log in with hf auth login, or set HF_TOKEN; the token is not written to any file. HF_ENDPOINT names another hub.
 
     Examples:
 
     \b
     gymposium lora push runs/first/adapter alice/tic-tac-toe --private --game tic_tac_toe
-    gymposium lora push merged alice/tic-tac-toe-merged --base Qwen/Qwen3-0.6B
+    gymposium lora push merged alice/tic-tac-toe-merged --base Qwen/Qwen3-0.6B --run runs/first
     """
     from gymposium_agents.lora.hub import push_to_hub
 
-    pushed = push_to_hub(directory, repo, private=private, revision=revision, message=message, base=base, game=game)
+    pushed = push_to_hub(
+        directory, repo, private=private, revision=revision, message=message, base=base, game=game, run=run
+    )
     if as_json:
         print_json(asdict(pushed))
         return

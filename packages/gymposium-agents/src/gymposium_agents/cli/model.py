@@ -45,11 +45,8 @@ def fetch_model(
     gymposium eval "lm:models/smollm2?reply=move&prompt=compact" --game tic_tac_toe
     gymposium train --game tic_tac_toe --model models/smollm2
     """
-    from transformers.utils import logging
-
     from gymposium_agents.fetching import MODELS, fetch
 
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     directory = fetch(name, into, say=note)
     if as_json:
         print_json({"model": str(directory), "title": MODELS[name].title, "license": MODELS[name].licence_name})

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gymposium.cli.text import note
+from gymposium.cli.text import busy, note
 from gymposium.errors import BadOption, UnknownName
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Player
@@ -46,7 +46,9 @@ def seated_players(
     if not start_server:
         if options:
             raise BadOption("--server-option is for a server that --start-server starts.")
-        yield {text: make_player(text) for text in texts}
+        with busy(f"Loading {', '.join(texts)}"):
+            players = {text: make_player(text) for text in texts}
+        yield players
         return
     served = {text: groups for text in texts if (groups := _language_model(text)) is not None}
     models = sorted({str(groups["model"]) for groups in served.values()})

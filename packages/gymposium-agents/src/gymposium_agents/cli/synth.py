@@ -20,14 +20,12 @@ from gymposium.cli.executors import (
     ExecutorOption,
     JobsOption,
     executor_if_chosen,
-    play_missing,
 )
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.matches import (
     ScheduleOption,
     SeedOption,
     note_remarks,
-    read_schedule,
 )
 from gymposium.cli.resume import (
     OutOption,
@@ -37,7 +35,6 @@ from gymposium.cli.resume import (
     refuse_beside_resume,
     to_allow,
 )
-from gymposium.cli.run import names_of
 from gymposium.cli.text import note, out
 from gymposium.driver import FORFEIT
 from gymposium.durable import replace_text
@@ -47,6 +44,7 @@ from gymposium.executors.series import SeriesMatches
 from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
 from gymposium.players.protocol import Player
+from gymposium.playing import names_of, play_missing, read_schedule
 from gymposium.prompt import PROMPT_VERSION
 from gymposium.reading import bound
 from gymposium.runs.folder import RunFolder, RunMatches, check_new

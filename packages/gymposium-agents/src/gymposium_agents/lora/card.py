@@ -11,30 +11,40 @@ from typing import Any
 from huggingface_hub import ModelCardData
 
 from gymposium_agents.lora.files import PLAYER, Adapter
+from gymposium_agents.lora.trained import Trained
 from gymposium_agents.sources import title_of
 
 
 def model_card(
-    repo: str, adapter: Adapter | None, settings: Mapping[str, Any], *, base: str | None, game: str | None
+    repo: str,
+    adapter: Adapter | None,
+    settings: Mapping[str, Any],
+    *,
+    base: str | None,
+    game: str | None,
+    trained: Trained | None = None,
 ) -> str:
     """The text of `README.md` in the repository `repo`, for an adapter, or for a whole model if `adapter` is None.
 
-    `settings` are those of `player.json`; `base` is the base model, and `game` the game that the model was trained to
-    play, if they are known."""
+    `settings` are those of `player.json`; `base` is the base model, `game` the game that the model was trained to play,
+    and `trained` what its run tells, if they are known."""
+    games = (game,) if game else trained.games if trained else ()
+    game = games[0] if games and not games[0].endswith("…") else None
     hub_base = base if base is not None and _is_hub_name(base) else None
     data = ModelCardData(
         base_model=hub_base,
         library_name="transformers" if adapter is None else "peft",
         pipeline_tag="text-generation",
-        tags=["gymposium", *(() if adapter is None else ("lora",)), "text-games"],
+        tags=["gymposium", *(() if adapter is None else ("lora",)), "text-games", *(_tag(game) for game in games)],
     )
     what = "A language model" if adapter is None else "A LoRA adapter for a language model"
-    plays = f" that plays `{game}`" if game else " that plays text games"
+    plays = f" that plays {', '.join(f'`{game}`' for game in games)}" if games else " that plays text games"
     facts = [*_facts(adapter, base, hub_base), *(f"{name}: `{value}`" for name, value in sorted(settings.items()))]
     known = "\n".join(f"- {fact}" for fact in facts)
     return (
         f"---\n{data.to_yaml()}\n---\n\n# {repo.rpartition('/')[2]}\n\n{what}{plays} as a player of gymposium.\n\n"
         + (f"## What is known of it\n\n{known}\n\n" if known else "")
+        + (_training(trained) if trained else "")
         + f"## Use it\n\n{_usage(repo, adapter, hub_base, game)}"
     )
 
@@ -44,6 +54,18 @@ def player_settings(directory: Path) -> dict[str, Any]:
     file = directory / PLAYER
     settings: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
     return settings
+
+
+def _training(trained: Trained) -> str:
+    """The sections on how the model was trained, and how it plays."""
+    how = "\n".join(f"- {fact}" for fact in trained.how)
+    measured = f"## How it plays\n\n{table}\n\n" if (table := trained.table()) else ""
+    return f"## How it was trained\n\n{how}\n\n{measured}"
+
+
+def _tag(game: str) -> str:
+    """The game without its parameters."""
+    return game.partition("(")[0].rstrip("…")
 
 
 def _facts(adapter: Adapter | None, base: str | None, hub_base: str | None) -> list[str]:

@@ -14,8 +14,10 @@ from huggingface_hub.errors import (  # type: ignore[attr-defined]  # HTTPError 
 )
 
 from gymposium.errors import GymposiumError
+from gymposium.runs.run import Run
 from gymposium_agents.lora.card import model_card, player_settings
 from gymposium_agents.lora.files import CONFIG, read_adapter
+from gymposium_agents.lora.trained import Trained
 
 _SHARED = ("*.safetensors", "*.json", "*.jinja", "*.txt", "*.model", "README.md", "LICENSE*")
 """The files of an adapter or a model that are pushed: weights, settings, tokenizer, card. Pickles are not."""
@@ -43,10 +45,12 @@ def push_to_hub(
     message: str | None = None,
     base: str | None = None,
     game: str | None = None,
+    run: str | Path | None = None,
 ) -> Pushed:
     """Push the adapter or model in `directory` to the hub repository `repo`, which is created if it does not exist. All
     files go unchanged into one commit on the branch `revision`. A `README.md` in the directory is pushed too; without
-    one, a card is made from the facts in the files, from `base`, the base model's name on the hub, and from `game`.
+    one, a card is made from the facts in the files, from `base`, the base model's name on the hub, from `game`, and
+    from `run`, the directory of the training run; by default that in which the adapter or model was written.
 
     The token comes from `hf auth login` or HF_TOKEN. HF_ENDPOINT names another hub.
 
@@ -59,7 +63,8 @@ def push_to_hub(
     operations = [CommitOperationAdd(file.name, file) for file in files]
     if not (directory / _CARD).is_file():
         beneath = base if base is not None or adapter is None else adapter.base
-        card = model_card(repo, adapter, player_settings(directory), base=beneath, game=game)
+        trained = Trained.around(directory) if run is None else Trained.in_run(Run(Path(run).name, Path(run)))
+        card = model_card(repo, adapter, player_settings(directory), base=beneath, game=game, trained=trained)
         operations.append(CommitOperationAdd(_CARD, card.encode()))
     if get_token() is None:
         raise GymposiumError("There is no token for the hub. Run hf auth login, or set HF_TOKEN, and push again.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import typer
 from rich.table import Column, Table
@@ -27,10 +27,18 @@ from gymposium_train.directory import RunDirectory
 from gymposium_train.parallel.environment import processes
 from gymposium_train.presets import preset_data
 
+MetricsOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME,...",
+        help="Further metrics to show in the terminal, each with a sparkline: train/grad_norm, or a pattern such as "
+        "'perf/*'. All are in metrics.jsonl.",
+    ),
+]
 NOTHING_LEARNED = 3
 """Exit status of a run that is complete and learned nothing."""
 WIDTH = 120
-"""Width of the table of results in columns; a narrower terminal wraps its lines."""
+"""Width of the table of results in columns. A narrower terminal shows it without intervals."""
 
 
 def option_name(path: tuple[str, ...]) -> str:
@@ -67,15 +75,17 @@ def config_of(
     return config
 
 
-def do_run(config: TrainConfig | None, directory: Path | None, *, as_json: bool) -> None:
-    """Start a run in a directory, or without a config resume the run there, and show its results."""
+def do_run(config: TrainConfig | None, directory: Path | None, metrics: str | None, *, as_json: bool) -> None:
+    """Start a run in a directory, or without a config resume the run there, and show its results. `metrics` are the
+    metrics to show in a terminal beside the usual ones, with commas between them."""
+    shown = [name.strip() for name in metrics.split(",")] if metrics else []
     try:
         if config is None:
             assert directory is not None, "a run is resumed from its directory"
             check_permitted(RunDirectory.open(directory)[1])
-            run = train(resume=directory)
+            run = train(resume=directory, metrics=shown)
         else:
-            run = train(config, out=directory)
+            run = train(config, out=directory, metrics=shown)
     except KeyboardInterrupt as stop:
         raise typer.Exit(exit_code(stop)) from None
     if as_json:
@@ -96,15 +106,22 @@ def _show_results(run: RunDirectory) -> None:
     table = Table(*(["game"] if several else []), *headings, box=None)
     for column in table.columns:
         column.no_wrap = True
-    for line in lines(as_data(config), results):
-        draw, loss = (cell.partition(" ")[0] for cell in (line.draw, line.loss))  # all intervals are in the report
-        cells = (f"{line.opponent} ({line.matches})", line.win, draw, loss, line.mean_return, line.failed)
-        table.add_row(*([line.game] if several else []), line.player, *cells)
     console = out()
+    narrow = console.is_terminal and console.width < WIDTH
+    for line in lines(as_data(config), results):
+        draw, loss = map(_value, (line.draw, line.loss))  # all intervals are in the report
+        win, mean = map(_value, (line.win, line.mean_return)) if narrow else (line.win, line.mean_return)
+        cells = (f"{line.opponent} ({line.matches})", win, draw, loss, mean, line.failed)
+        table.add_row(*([line.game] if several else []), line.player, *cells)
     console.width = max(console.width, WIDTH)
     console.print(table)
     console.print("CPU time: " + ", ".join(f"{name} {seconds:.0f} s" for name, seconds in spent(results).items()))
     console.print(f"Report: {run.report}")
+
+
+def _value(cell: str) -> str:
+    """An estimate without its interval."""
+    return cell.partition(" ")[0]
 
 
 def show_plan(config: TrainConfig, *, memory: bool = False, as_json: bool) -> None:

@@ -17,7 +17,7 @@ from gymposium.extras import needs_extra
 from gymposium.players.grammar import make_player
 from gymposium.runs.folder import check_new
 from gymposium_train.cli.backend import BackendOption, BaseUrlOption
-from gymposium_train.cli.running import config_of, do_run, option_name, show_plan
+from gymposium_train.cli.running import MetricsOption, config_of, do_run, option_name, show_plan
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.engine import engine_of
 from gymposium_train.config.overrides import Override
@@ -97,6 +97,7 @@ def command(
     name: NamesOption = None,
     out_dir: OutOption = None,
     resume: ResumeOption = None,
+    metrics: MetricsOption = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print all settings, as a config file, and what the run would do.")
     ] = False,
@@ -128,8 +129,8 @@ def command(
     with needs_extra("gymposium serve", "serve", "starlette", "uvicorn"):
         from gymposium.serving.listening import TOKEN, check_address
     if resume is not None:
-        refuse_beside_resume(ctx)
-        do_run(None, resume, as_json=as_json)
+        refuse_beside_resume(ctx, {"metrics"})
+        do_run(None, resume, metrics, as_json=as_json)
         return
     given: dict[tuple[str, ...], Any] = {
         ("games",): game,
@@ -157,7 +158,7 @@ def command(
         show_plan(config, as_json=as_json)
     else:
         check_new(out_dir)
-        do_run(config, out_dir, as_json=as_json)
+        do_run(config, out_dir, metrics, as_json=as_json)
 
 
 def _check_at_hand(source: SessionSettings) -> None:

@@ -18,7 +18,7 @@ from gymposium.executors.protocol import RunsCommands
 from gymposium.runs.folder import check_new
 from gymposium_train.api import train
 from gymposium_train.cli.backend import BackendOption, BaseUrlOption
-from gymposium_train.cli.running import config_of, do_run, option_name, show_plan
+from gymposium_train.cli.running import MetricsOption, config_of, do_run, option_name, show_plan
 from gymposium_train.config.overrides import Override
 from gymposium_train.parallel.environment import helps
 from gymposium_train.presets import preset_names, preset_summary
@@ -53,12 +53,17 @@ def command(
     backend: BackendOption = None,
     base_url: BaseUrlOption = None,
     seed: Annotated[int | None, typer.Option(help="Seed of all random numbers; 0 by default.")] = None,
-    steps: Annotated[int | None, typer.Option(help="Steps of reinforcement learning.")] = None,
+    budget: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="CPU seconds of cold start and training together; 300 by default."),
+    ] = None,
+    steps: Annotated[int | None, typer.Option(help="Steps of reinforcement learning, instead of a --budget.")] = None,
     control: Annotated[
         bool, typer.Option("--control", help="Also spend the same CPU time on more SFT, to compare.")
     ] = False,
     out_dir: OutOption = None,
     resume: ResumeOption = None,
+    metrics: MetricsOption = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print all settings, as a config file, and what the run would do.")
     ] = False,
@@ -117,8 +122,8 @@ def command(
             raise typer.Exit(130) from None
         return
     if resume is not None:
-        refuse_beside_resume(ctx)
-        do_run(None, resume, as_json=as_json)
+        refuse_beside_resume(ctx, {"metrics"})
+        do_run(None, resume, metrics, as_json=as_json)
         return
     shortcuts = {
         ("games",): game,
@@ -127,6 +132,7 @@ def command(
         ("backend", "kind"): backend,
         ("backend", "base_url"): base_url,
         ("seed",): seed,
+        ("budget",): budget,
         ("steps",): steps,
         ("control",): control or None,
     }
@@ -136,7 +142,7 @@ def command(
         show_plan(config, memory=memory, as_json=as_json)
     else:
         check_new(out_dir)
-        do_run(config, out_dir, as_json=as_json)
+        do_run(config, out_dir, metrics, as_json=as_json)
 
 
 def _run_together(name: str, processes: int, address: str | None) -> int:

@@ -81,18 +81,18 @@ class RandomPlay:
         each: Callable[[MatchResult], object] = lambda played: None,
         context: str = "state",
         keep: Keep = "winners",
-        games: int | None = None,
+        matches: int | None = None,
     ) -> None:
-        """`each` is called with every finished match. `games` is the maximum number of matches; by default there is
+        """`each` is called with every finished match. `matches` is the maximum number of matches; by default there is
         none."""
         self._game, self._author = game, RandomAuthor(style, reader, context)
-        self._seed, self._tag, self._each, self._keep, self._games = seed, tag, each, keep, games
+        self._seed, self._tag, self._each, self._keep, self._matches = seed, tag, each, keep, matches
         self._played = 0
         self._newest: list[Lesson] = []
 
     def lot(self, lessons: int) -> list[Lesson]:
         """Play matches until their kept moves are at least this many lessons, and return those. There are fewer if the
-        game gives a lesson in fewer than one of `MOST` moves. Once `games` matches are played, the newest lot is
+        game gives a lesson in fewer than one of `MOST` moves. Once `matches` are played, the newest lot is
         returned again.
 
         Raises `GymposiumError` if no move of a lot is worth imitating."""
@@ -135,7 +135,7 @@ class RandomPlay:
         )
 
     def _allowed(self, matches: int) -> int:
-        return matches if self._games is None else min(matches, self._games - self._played)
+        return matches if self._matches is None else min(matches, self._matches - self._played)
 
 
 def all_moves(finished: Sequence[MatchResult]) -> list[Lesson]:

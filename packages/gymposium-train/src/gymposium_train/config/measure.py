@@ -32,7 +32,7 @@ class ColdStart(Settings):
     the form of replies. 0: it always takes all steps."""
     data: tuple[str, ...] = ()
     """Files of `gymposium synth` (chats, JSONL). By default the moves of random players are imitated."""
-    games: int | None = Field(default=None, ge=1)
+    matches: int | None = Field(default=None, ge=1)
     """Maximum number of random matches, shared evenly between the games. By default as many are played as imitation
     takes lessons from."""
     keep: Keep | None = None

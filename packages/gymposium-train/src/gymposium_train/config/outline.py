@@ -19,8 +19,8 @@ def outline(config: TrainConfig) -> dict[str, str]:
     games = [load_game(name) for name in config.games]
     cold, engine = config.cold_start, config.engine
     chats = f"the chats in {', '.join(cold.data)}"
-    games_played = "random matches" if cold.games is None else f"{cold.games:,} random matches at most"
-    source = chats if cold.data else f"{_kept(cold)} of {games_played}"
+    matches_played = "random matches" if cold.matches is None else f"{cold.matches:,} random matches at most"
+    source = chats if cold.data else f"{_kept(cold)} of {matches_played}"
     opponents = "; then ".join(_stage(stage, config.stages) for stage in config.stages)
     return {
         "games": ", ".join(f"{game.name} ({_times(game.seats, 'seat')})" for game in games),

@@ -1,8 +1,8 @@
 """Permissions of config files: a file alone may not decide where keys and prompts are sent, or which code runs.
 
 A config file may come from a stranger. It may name games, models and opponents. The address or key of a service, the
-address of a server, and trust in a model's code or pickles are accepted only if the user typed them as a setting, or
-allowed the name with `gymposium --allow NAME`.
+address of a server, also of one that keeps metrics, and trust in a model's code or pickles are accepted only if the
+user typed them as a setting, or allowed the name with `gymposium --allow NAME`.
 """
 
 from __future__ import annotations
@@ -42,12 +42,18 @@ def _named(config: TrainConfig) -> Iterator[tuple[tuple[str, ...], str, str]]:
     for path, name in names:
         if option := _OPTION.search(unquote_plus(name)):
             yield path, name, f"it says {option[1]}="
-    addresses = [
+    addresses: list[tuple[tuple[str, ...], str, str]] = [
         (("engine", "url"), url.strip().rstrip("/"), "prompts and the server's key would be sent there")
         for url in (getattr(config.engine, "url", None) or "").split(",")
     ]
     base_url = getattr(config.backend, "base_url", None) or ""
     addresses.append((("backend", "base_url"), base_url, "the rows and the service's key would be sent there"))
+    addresses += [
+        (("loggers", logger, setting), value, "metrics, and the keys of the logger, would be sent there")
+        for logger, settings in config.loggers.items()
+        for setting, value in settings.items()
+        if isinstance(value, str) and "://" in value
+    ]
     for where, address, why in addresses:
         if address and not is_loopback(urlsplit(address).hostname or ""):
             yield where, address, why

@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from gymposium.errors import BadOption
+from gymposium.errors import BadOption, reason
 from gymposium_train.config import schema
 from gymposium_train.config.defaults import left_out
 from gymposium_train.config.overrides import BACK_TO_DEFAULT, Override, applied, parse
@@ -66,7 +66,7 @@ def read_data(path: Path) -> dict[str, Any]:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise BadOption(f"The config {path} cannot be read: {error}") from error
+        raise BadOption(f"The config {path} cannot be read ({reason(error)}).") from error
     return _parsed(str(path), text, is_json=path.suffix == ".json")
 
 

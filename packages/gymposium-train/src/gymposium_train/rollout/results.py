@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from gymposium.reading import KINDS
 from gymposium.rewards.match import score_of
@@ -69,3 +70,8 @@ def named(total: Results, opponents: Mapping[str, Results], games: Mapping[str, 
         if results.returns:
             metrics[f"rollout/{game}/return"] = sum(results.returns) / len(results.returns)
     return metrics
+
+
+def failed_share(metrics: Mapping[str, Any]) -> float:
+    """The share of the learner's replies in a step that were no legal move, from the metrics of the step."""
+    return float(sum(metrics.get(f"rollout/{kind.replace(' ', '_')}", 0.0) for kind in KINDS[1:]))

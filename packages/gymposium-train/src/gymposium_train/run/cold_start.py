@@ -36,7 +36,7 @@ from gymposium_train.cold_start import (
 from gymposium_train.config import Prompting, TrainConfig
 from gymposium_train.directory import is_whole, written_whole
 from gymposium_train.learner.protocol import Demonstration
-from gymposium_train.live import StageBar
+from gymposium_train.live import StageBar, summary
 from gymposium_train.progress import say
 from gymposium_train.run.measures import curve_point
 from gymposium_train.run.under_way import UnderWay
@@ -105,13 +105,18 @@ def lessons(run: UnderWay, file: str, tag: str, progress: Callable[[], object] =
                 each=each,
                 context=config.prompting.context,
                 keep=settings.kept,
-                games=None if settings.games is None else settings.games // games + (number < settings.games % games),
+                matches=_share(settings.matches, number, games),
             )
             for number, game in enumerate(run.games)
         ]
         wanted = math.ceil(LOT_STEPS * settings.batch / PASSES / games)
         while True:
             yield [play.lot(wanted) for play in plays]
+
+
+def _share(matches: int | None, number: int, games: int) -> int | None:
+    """The matches of the game of this number, of those that all games share evenly."""
+    return None if matches is None else matches // games + (number < matches % games)
 
 
 def as_tokens(run: UnderWay, lots: Iterable[Lots], model: LearningModel) -> Iterator[tuple[Lots, list[Lessons]]]:
@@ -185,10 +190,10 @@ def _teach(run: UnderWay, model: LearningModel, lots: Iterator[Lots], bar: Stage
             yield from islice(batches_of(tokens, run, first=step), LOT_STEPS)
 
     for metrics in imitate(model.learner, material(), settings, progress=ending):
-        run.watchers.stepped(COLD_START, int(metrics.pop("step")), metrics | measured | points)
+        found = metrics | measured | points
+        run.watchers.stepped(COLD_START, int(found.pop("step")), found)
         points.clear()
-        failed = f", {measured['train/sft_failed']:.1%} of replies fail" if measured else ""
-        bar.advance(f"loss {metrics['train/sft_loss']:.3f}{failed}")
+        bar.advance(summary(found))
         run.interruption.stop_here()
     directory.add_results(
         cold_start={name: counts[name] for name in ("replies", "too_long", "cut_off")},

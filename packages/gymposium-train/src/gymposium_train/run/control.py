@@ -18,6 +18,7 @@ from gymposium_train.backends.models import taught
 from gymposium_train.cold_start import imitate
 from gymposium_train.directory import is_whole
 from gymposium_train.learner.protocol import Demonstration
+from gymposium_train.live import summary
 from gymposium_train.run.cold_start import LOT_STEPS, as_tokens, batches_of, lessons
 from gymposium_train.run.under_way import UnderWay
 
@@ -37,7 +38,7 @@ def control(run: UnderWay) -> None:
             nonlocal shown
             before, shown = shown, round(metrics["perf/cpu_seconds"])
             run.watchers.stepped(CONTROL, int(metrics.pop("step")), metrics)
-            bar.advance(f"loss {metrics['train/sft_loss']:.3f}", shown - before)
+            bar.advance(summary(metrics), shown - before)
             run.interruption.stop_here()
 
         learn(run, seconds, stepped, lambda cpu, _: run.directory.add_results(control_cpu_seconds=cpu))

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Any
 
 from gymposium_train.rollout import Group
+from gymposium_train.rollout.results import failed_share
 
 FAILED_LIMIT = 0.5
 """Share of failed replies above which a policy that answered better before is spoilt."""
@@ -52,11 +53,6 @@ class Health:
         if (clipped := metrics.get("train/clipfrac", 0.0)) > CLIP_LIMIT:
             return f"the update left {clipped:.0%} of the tokens outside of the clip range, more than {CLIP_LIMIT:.0%}"
         return ""
-
-
-def failed_share(metrics: Mapping[str, Any]) -> float:
-    """The share of the model's replies in a step that were no legal move."""
-    return float(sum(metrics.get(f"rollout/{kind}", 0.0) for kind in ("illegal", "unparsable", "cut_off")))
 
 
 def failed_replies(groups: Sequence[Group]) -> list[str]:

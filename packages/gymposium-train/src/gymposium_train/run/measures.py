@@ -19,6 +19,7 @@ from gymposium.streams import stream
 from gymposium_agents.evaluate import evaluate
 from gymposium_train.config import Evaluation
 from gymposium_train.config.stages import ALONE
+from gymposium_train.live import result_of
 from gymposium_train.run.best import Returns, returns_of
 from gymposium_train.run.under_way import UnderWay
 
@@ -58,8 +59,10 @@ def measure(
             run.stoppable_recorder("eval", bar) as record,
         ):
             score = _evaluate(run, made, game, name, matches, what.replace(" ", "-"), record)
+            figures = flat(game, name, score)
+            bar.advance(result_of(figures), 0)
         _note(run, what, game, name, score)
-        shown |= flat(game, name, score)
+        shown |= figures
     if step is not None:
         run.watchers.measured(step, shown)
 

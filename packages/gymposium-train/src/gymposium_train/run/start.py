@@ -40,26 +40,35 @@ from gymposium_train.run.under_way import UnderWay
 from gymposium_train.run.watching import Watchers
 
 
-def start_run(path: Path | None, config: TrainConfig, callbacks: Sequence[Callback] = ()) -> RunDirectory:
+def start_run(
+    path: Path | None, config: TrainConfig, callbacks: Sequence[Callback] = (), shown: Sequence[str] = ()
+) -> RunDirectory:
     """Do a run in the directory `path`, by default a new one in `gymposium-runs`."""
     check(config)
     check_processes(config)
     config = fitted(config)
     directory = RunDirectory.create(path, config)
-    _execute(directory, config, callbacks, resumed=False)
+    _execute(directory, config, callbacks, shown, resumed=False)
     return directory
 
 
-def resume_run(path: Path, callbacks: Sequence[Callback] = ()) -> RunDirectory:
+def resume_run(path: Path, callbacks: Sequence[Callback] = (), shown: Sequence[str] = ()) -> RunDirectory:
     """Resume an interrupted run."""
     directory, config = RunDirectory.open(path)
     check_processes(config)
     check_servable(config)
-    _execute(directory, config, callbacks, resumed=True)
+    _execute(directory, config, callbacks, shown, resumed=True)
     return directory
 
 
-def _execute(directory: RunDirectory, config: TrainConfig, callbacks: Sequence[Callback], *, resumed: bool) -> None:
+def _execute(
+    directory: RunDirectory,
+    config: TrainConfig,
+    callbacks: Sequence[Callback],
+    metrics: Sequence[str],
+    *,
+    resumed: bool,
+) -> None:
     """Do all stages of a run, with its loggers. After an error or a `KeyboardInterrupt` the run can be resumed."""
     say(f"Run directory: {directory.path}")
     if config.model.name is not None and config.backend.kind == "local":
@@ -83,7 +92,7 @@ def _execute(directory: RunDirectory, config: TrainConfig, callbacks: Sequence[C
         ),
     )
     try:
-        with interruption() as stop, view() as shown, leading(directory) as world:
+        with interruption() as stop, view(metrics) as shown, leading(directory) as world:
             watchers = Watchers(directory, shown, loggers, callbacks)
             games = tuple(load_game(name) for name in config.games)
             run = UnderWay(directory, config, shown, stop, watchers, games, world)

@@ -25,14 +25,15 @@ from gymposium_train.checkpoints import (
 from gymposium_train.config.schedules import Pace, growth
 from gymposium_train.credit.make import make_credit
 from gymposium_train.directory import is_whole
-from gymposium_train.live import StageBar
+from gymposium_train.live import StageBar, summary
 from gymposium_train.loop import Training
 from gymposium_train.progress import say
 from gymposium_train.reporting import peak_memory
 from gymposium_train.rollout import Group, SourceStart, StepRollout, make_source
+from gymposium_train.rollout.results import failed_share
 from gymposium_train.run.best import Best
 from gymposium_train.run.cold_start import auxiliary_sft
-from gymposium_train.run.health import FAILED_LIMIT, MOST_SETBACKS, Health, failed_replies, failed_share, some_replies
+from gymposium_train.run.health import FAILED_LIMIT, MOST_SETBACKS, Health, failed_replies, some_replies
 from gymposium_train.run.measures import curve_point, returns_before
 from gymposium_train.run.under_way import UnderWay
 from gymposium_train.samples_file import SamplesFile
@@ -167,7 +168,7 @@ class _Steps:
             while not self._over:
                 setbacks = self.health.setbacks
                 taken, metrics = self._step(ahead)
-                bar.advance(_note(metrics), 1 if config.steps is not None else round(self._pace.used) - shown)
+                bar.advance(summary(metrics), 1 if config.steps is not None else round(self._pace.used) - shown)
                 shown = round(self._pace.used)
                 try:
                     if self._has_point():
@@ -360,13 +361,3 @@ def _nothing_to_learn(steps: int, rollout: StepRollout[Any], training: Training)
         f"longer cold start, a weaker opponent, larger groups or, for replies that are cut off, a larger "
         f"prompting.max_tokens."
     )
-
-
-def _note(metrics: dict[str, Any]) -> str:
-    """The most important metrics on one line."""
-    formats = {
-        "rollout/reward": "reward {:+.2f}",
-        "rollout/win": "win {:.2f}",
-        "train/entropy": "entropy {:.2f}",
-    }
-    return "  ".join(text.format(metrics[name]) for name, text in formats.items() if name in metrics)

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from gymposium.cli.game import GameArgument, ParametersArgument, with_parameters
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.text import out, show
 from gymposium.games.protocol import Game, Style
@@ -17,7 +18,8 @@ from gymposium.streams import stream
 
 
 def command(
-    game: Annotated[str, typer.Argument(metavar="GAME", help="A game of gymposium list, with or without parameters.")],
+    game: GameArgument,
+    parameters: ParametersArgument = None,
     style: Annotated[str, typer.Option(help="The length of the prompts: full or compact.")] = "full",
     reply: Annotated[str, typer.Option(help="The form of the players' replies: move, tags or json.")] = "move",
     as_json: JsonOption = False,
@@ -30,10 +32,10 @@ def command(
     Examples:
 
         gymposium info tic_tac_toe
-        gymposium info "goofspiel(num_cards=5)" --style compact
+        gymposium info goofspiel num_cards=5 --style compact
         gymposium info kuhn_poker --reply tags --json
     """
-    loaded = load_game(game)
+    loaded = load_game(with_parameters(game, parameters))
     how: Style = style  # type: ignore[assignment]  # prompt_for refuses unknown styles
     prompts = example_prompts(loaded, how, reply)
     spec = loaded.spec

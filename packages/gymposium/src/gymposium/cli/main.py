@@ -6,6 +6,7 @@ Its verbs, including the built-in ones, come from plugins (`gymposium_commands`)
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Callable
@@ -18,10 +19,13 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from gymposium.allowed import allow
+from gymposium.cli.defaults import defaults_of
 from gymposium.cli.text import complain, note
+from gymposium.cli.usage import usage_errors
 from gymposium.errors import BadOption, GymposiumError, UnknownName
 from gymposium.plugins.first_party import FIRST_PARTY, check_first_party
 from gymposium.plugins.host import host, is_loaded, without_plugins
+from gymposium.user_file import user_file
 
 
 class Verbs(TyperGroup):
@@ -48,13 +52,20 @@ class Verbs(TyperGroup):
                 from gymposium.envs.registration import register_envs  # imports Gymnasium and PettingZoo
 
                 register_envs()
-            return verb, _command(host().implementation(spec), verb), rest
+            made = _command(host().implementation(spec), verb)
+            ctx.default_map = {verb: defaults_of(verb, made, user_file(), host().commands)}
+            return verb, made, rest
         check_first_party("command", verb)
         raise UnknownName("command", verb, {*host().commands, *FIRST_PARTY["command"]})
 
+    def make_context(self, *args: Any, **options: Any) -> Any:
+        with usage_errors():
+            return super().make_context(*args, **options)
+
     def invoke(self, ctx: Any) -> Any:
         try:
-            return super().invoke(ctx)
+            with usage_errors(ctx):
+                return super().invoke(ctx)
         except KeyboardInterrupt as stop:  # before a run began, which prints how to go on
             from gymposium.cli.resume import exit_code
 
@@ -176,6 +187,9 @@ def _note_warning(show: Callable[..., None], message: Any, category: type[Warnin
 
 def main() -> None:
     """Runs the command with the arguments of the process."""
+    for library in ("HF_HUB", "HF_DATASETS"):  # also those of transformers
+        os.environ.setdefault(f"{library}_DISABLE_PROGRESS_BARS", "1")
+    os.environ.setdefault("TQDM_DISABLE", "1")
     warnings.showwarning = partial(_note_warning, warnings.showwarning)
     typer.main.get_command(app)(prog_name="gymposium")
 

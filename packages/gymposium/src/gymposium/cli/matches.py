@@ -21,8 +21,6 @@ from rich.progress import (
 from rich.text import Text
 
 from gymposium.cli.text import displaying, err, note
-from gymposium.driver import SCHEDULES, Schedule
-from gymposium.errors import BadOption
 from gymposium.players.protocol import Player
 from gymposium.scores import Score
 
@@ -32,6 +30,9 @@ PolicyOption = Annotated[
     typer.Option(
         metavar="POLICY", help="Policy for replies that are not legal moves: forfeit, random, retry(n) or penalty(x,k)."
     ),
+]
+ShowOption = Annotated[
+    int, typer.Option("--show", metavar="N", min=0, help="The number of decisions to show: those that cost most.")
 ]
 ScheduleOption = Annotated[
     str,
@@ -86,11 +87,3 @@ def note_cut_off(player: str, scores: Iterable[Score]) -> None:
     readings = sum((Counter(score.readings) for score in scores), Counter[str]())
     if readings["cut off"]:
         note(f"{player}: {readings['cut off']} of {readings.total()} replies were cut off: raise max_tokens.")
-
-
-def read_schedule(text: str) -> Schedule:
-    """The schedule with this name. Raises `BadOption`."""
-    for schedule in SCHEDULES:
-        if text == schedule:
-            return schedule
-    raise BadOption(f"--schedule {text}: write {' or '.join(SCHEDULES)}.")

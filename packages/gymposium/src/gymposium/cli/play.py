@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from gymposium.cli.game import GameArgument, ParametersArgument, with_parameters
 from gymposium.cli.matches import note_record
 from gymposium.cli.resume import OutOption, exit_code, sigterm_raises
 from gymposium.cli.text import note, number, out, show
@@ -26,7 +27,8 @@ _WORDS = {"win": "You win.", "loss": "You lose.", "draw": "A draw."}
 
 
 def command(
-    game: Annotated[str, typer.Argument(metavar="GAME", help="A game of gymposium list, with or without parameters.")],
+    game: GameArgument,
+    parameters: ParametersArgument = None,
     opponent: Annotated[
         str, typer.Option(metavar="PLAYER", help="The player of gymposium list for the other seats.")
     ] = "random",
@@ -44,9 +46,9 @@ def command(
 
         gymposium play tic_tac_toe
         gymposium play connect_four --opponent mcts-200 --seat 1
-        gymposium play "goofspiel(num_cards=5)" --seed 7
+        gymposium play goofspiel num_cards=5 --seed 7
     """
-    loaded = load_game(game)
+    loaded = load_game(with_parameters(game, parameters))
     if seat >= loaded.seats:
         raise BadOption(f"--seat {seat}: {loaded.name} has seats 0 to {loaded.seats - 1}.")
     other = make_player(opponent)

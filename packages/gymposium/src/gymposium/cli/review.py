@@ -15,7 +15,7 @@ from rich.table import Column, Table
 from gymposium.arena.board import Board
 from gymposium.cli.executors import AddressOption, ExecutorOption, JobsOption, chosen_executor
 from gymposium.cli.json_output import JsonOption, print_json
-from gymposium.cli.matches import match_bar
+from gymposium.cli.matches import ShowOption, match_bar
 from gymposium.cli.text import complain, note, out, show
 from gymposium.errors import BadOption
 from gymposium.records import Record, match_files, walk
@@ -40,7 +40,7 @@ def command(
             help="Judge the moves so; by default by the first of these that the game allows.",
         ),
     ] = None,
-    drops: Annotated[int, typer.Option(min=0, help="The number of decisions to show that gave away most.")] = 5,
+    shown: ShowOption = 5,
     executor: ExecutorOption = None,
     jobs: JobsOption = None,
     address: AddressOption = None,
@@ -62,7 +62,7 @@ def command(
     Examples:
 
         gymposium review gymposium-runs/2026-11-23-run-1
-        gymposium review matches.jsonl --judge search-20000 --drops 20
+        gymposium review matches.jsonl --judge search-20000 --show 20
         gymposium review boards/quick --jobs 4 --json
     """
     found: list[Reviewed] = []
@@ -89,9 +89,9 @@ def command(
         for problem in one.problems:
             complain(f"{one.matches}: {problem}")
     if as_json:
-        print_json(_as_data(found, drops))
+        print_json(_as_data(found, shown))
     else:
-        _print(found, drops)
+        _print(found, shown)
     if any(one.problems for one in found):
         raise typer.Exit(1)
 
@@ -136,7 +136,7 @@ def _largest(files: list[Reviewed], most: int) -> list[tuple[Record, ReviewFile,
     return sorted(every, key=lambda found: -found[2].share)[:most]
 
 
-def _print(found: list[Reviewed], drops: int) -> None:
+def _print(found: list[Reviewed], shown: int) -> None:
     console = out()
     for (game, judge), files in _by_game(found).items():
         matches = sum(len(one.records) for one in files)
@@ -161,7 +161,7 @@ def _print(found: list[Reviewed], drops: int) -> None:
                 visible(lost.player), f"{lost.moves:,}", f"{lost.per_move:.3f}{interval}", str(lost.failures), failure
             )
         console.print(table)
-        for record, _, drop in _largest(files, drops):
+        for record, _, drop in _largest(files, shown):
             show(console, f"  {_in_words(record, drop)}")
         if unjudged := sum(review.unjudged for one in files for review in one.reviews.matches.values()):
             note(f"{unjudged} decisions could not be judged: search found no position that fits what the seat saw.")
@@ -185,7 +185,7 @@ def _in_words(record: Record, drop: Drop) -> str:
     return f"{drop.share:.2f}  {record.id}, step {decision.step}: {record.players[decision.seat]} {did}{better}"
 
 
-def _as_data(found: list[Reviewed], drops: int) -> dict[str, Any]:
+def _as_data(found: list[Reviewed], shown: int) -> dict[str, Any]:
     return {
         "games": [
             {
@@ -196,7 +196,7 @@ def _as_data(found: list[Reviewed], drops: int) -> dict[str, Any]:
                 "players": [asdict(lost) for lost in _lost(files)],
                 "drops": [
                     {"match": record.id, "share": drop.share, **drop.decision._asdict()}
-                    for record, _, drop in _largest(files, drops)
+                    for record, _, drop in _largest(files, shown)
                 ],
             }
             for (game, judge), files in _by_game(found).items()

@@ -5,15 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
 from gymposium.visible import visible
-
-if TYPE_CHECKING:
-    from gymposium.scores import Estimate
 
 
 def out() -> Console:
@@ -42,6 +39,17 @@ def displaying(console: Console) -> Iterator[None]:
         _displaying.remove(console)
 
 
+@contextmanager
+def busy(message: str) -> Iterator[None]:
+    """Context in which a terminal shows what is being done, without a measure of how far it is."""
+    console = err()
+    if not console.is_terminal or _displaying:
+        yield
+        return
+    with displaying(console), console.status(Text(visible(message))):
+        yield
+
+
 def complain(message: str) -> None:
     """Prints an error on one line, which can be copied."""
     err().print(Text.assemble(("error: ", "bold red"), visible(message)), soft_wrap=True)
@@ -64,14 +72,6 @@ def finite(data: Any) -> Any:
     if isinstance(data, list | tuple):
         return [finite(value) for value in data]
     return None if isinstance(data, float) and not math.isfinite(data) else data
-
-
-def with_interval(estimate: Estimate) -> str:
-    """An estimate with its interval: `0.920 [0.850, 0.959]`, with a dash for NaN."""
-    value, low, high = (
-        "–" if math.isnan(figure) else f"{figure:.3f}" for figure in (estimate.value, estimate.low, estimate.high)
-    )
-    return f"{value} [{low}, {high}]"
 
 
 def number(value: float) -> str:

@@ -1,9 +1,11 @@
 """A strong response to a player, found by search, in games that are too large to traverse.
 
 Matches are simulated against the player. In each of its information states the response tries the moves by UCB1, as in
-UCT (Kocsis & Szepesvári, 2006, Bandit Based Monte-Carlo Planning). The counts of what followed on each move are then
-solved backwards. What the response gets from the player is a lower bound of the exploitability: it has to be played in
-matches that were not used to find it.
+UCT (Kocsis & Szepesvári, 2006, Bandit Based Monte-Carlo Planning). A match adds one state to those that are known and
+is played at random from there on, so that memory grows with the number of matches and not with their lengths (Coulom,
+2006, Efficient Selectivity and Backup Operators in Monte-Carlo Tree Search). The counts of what followed on each move
+are then solved backwards. What the response gets from the player is a lower bound of the exploitability: it has to be
+played in matches that were not used to find it.
 """
 
 from __future__ import annotations
@@ -26,6 +28,8 @@ SIMULATIONS = 400_000
 """Number of simulated matches for each seat of the response by default."""
 AT_ONCE = 256
 """Number of matches that are simulated at the same time, so that the player is asked in batches."""
+MOST_KEPT = 100_000
+"""Number of states of the player whose move probabilities are kept; then they are asked for again."""
 EXPLORATION = 3.0
 """Weight of the exploration term of UCB1, in standard deviations of the returns. What is played in the end does not
 depend on how often a move was tried, so much is explored."""
@@ -43,7 +47,7 @@ class _Node:
     totals: list[float] = field(init=False)
     """Sum of the returns of the matches in which each move was tried."""
     ends: list[float] = field(init=False)
-    """The part of `totals` of the matches in which the response did not move again."""
+    """The part of `totals` of the matches in which no known state followed."""
     after: list[dict[str, int]] = field(init=False)
     """For each move how often each next information state followed."""
     value: float = math.nan
@@ -63,8 +67,8 @@ def searched_response(
     seed: int = 0,
     advance: Callable[[int], None] = lambda _: None,
 ) -> dict[str, str]:
-    """Return a response to a player in this seat: a move for each information state that was visited, by what the seat
-    knows (`Match.view`).
+    """Return a response to a player in this seat: a move for each information state that is known in the end, by what
+    the seat knows (`Match.view`).
 
     `advance` is told how many more matches were simulated. A player that knows the probabilities of its moves is asked
     once in each of its states, and another one each time. Raises `GymposiumError` for a game without two seats and
@@ -107,6 +111,8 @@ class _Search:
         other = 1 - self._seat
         asking = [one for one in live if other in one.match.to_move()]
         if isinstance(self._player, Distributes):
+            if len(self._known) > MOST_KEPT:
+                self._known.clear()
             unknown = {view: one for one in asking if (view := one.match.view(other)) not in self._known}
             found = self._player.distributions([one.ask(other) for one in unknown.values()]) if unknown else ()
             self._known |= dict(zip(unknown, map(as_played, found), strict=True))
@@ -140,10 +146,13 @@ class _Search:
         return one.rng.choices([*legal, None], [*odds, forfeit])[0]
 
     def _try(self, one: _Simulated) -> str:
+        if one.at_random:
+            return one.rng.choice(one.match.legal_moves(self._seat) or [])
         view = one.match.view(self._seat)
         node = self._nodes.get(view)
         if node is None:
             node = self._nodes[view] = _Node(tuple(one.match.legal_moves(self._seat) or ()))
+            one.at_random = True  # from the next move on
         untried = [move for move, count in enumerate(node.counts) if not count]
         if untried:
             move = untried[int(one.rng.random() * len(untried))]
@@ -205,6 +214,8 @@ class _Simulated:
     """The states in which the response moved, with what it knew and the index of its move."""
     reply: str | None = None
     """The last reply of a player that does not give probabilities; None if it was no legal move."""
+    at_random: bool = False
+    """Whether the response plays the rest at random."""
     over: bool = False
 
     @classmethod

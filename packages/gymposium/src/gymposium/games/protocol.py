@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from gymposium.games.pictures import Picture
     from gymposium.plugins.specs import GameSpec
 
 CHANCE = -1
@@ -160,12 +161,23 @@ class Reports(Protocol):
 class Draws(Protocol):
     """Optional protocol: a match that draws its position for people in a browser. Players never see the picture."""
 
-    def render_html(self, seat: int) -> str | None:
-        """Return the position as this seat may see it as HTML, or None if there is no picture.
+    def picture(self, seat: int) -> Picture | None:
+        """Return the position as this seat may see it as a picture, or None if there is none.
 
-        The HTML is shown in a square frame, which it should fill (an `<svg>` with a `viewBox` does), in light and dark
-        colours (`prefers-color-scheme`). It may have styles; scripts do not run and nothing is loaded.
-        `gymposium.games.pictures` draws boards."""
+        Its HTML is shown in a frame of the picture's size, which it should fill (an `<svg>` with a `viewBox` does), in
+        light and dark colours (`prefers-color-scheme`). It may have styles; scripts do not run and nothing is loaded.
+        `gymposium.games.pictures` draws boards, cards, dice and tables.
+
+        It may also show what the seat saw earlier, such as the last move, which `observe` and `view` need not tell."""
+        ...
+
+
+@runtime_checkable
+class Notates(Protocol):
+    """Optional protocol: a game whose moves people write otherwise than players do, as in chess. Pages show it."""
+
+    def notation(self, events: Sequence[Event]) -> list[str]:
+        """Return how people write each of the events of a match from its beginning: `["e4", "e5", "Nf3"]`."""
         ...
 
 

@@ -24,6 +24,17 @@ def make_player(text: str) -> Player:
     return cast(Player, host().implementation(spec)(**groups))
 
 
+def player_of(player: str | Player) -> Player:
+    """Return the player with this name, or the given player.
+
+    Raises `BadOption` for an object that is not a player, otherwise as `make_player`."""
+    if isinstance(player, str):
+        return make_player(player)
+    if not all(hasattr(player, part) for part in ("name", "reader", "style", "act")):
+        raise BadOption(f"{player!r} is not a player: write a player's name, such as 'random', or give a player.")
+    return player
+
+
 def make_opponents(opponents: str | Player | Sequence[str | Player], count: int) -> list[Player]:
     """Return one player for each of `count` seats: the given ones in order, or one given player for all seats.
 
@@ -32,16 +43,8 @@ def make_opponents(opponents: str | Player | Sequence[str | Player], count: int)
     if isinstance(opponents, Sequence) and not isinstance(opponents, str):
         if len(opponents) != count:
             raise BadOption(f"Opponents: {len(opponents)} players were given for {count} other seats.")
-        return [_opened(opponent) for opponent in opponents]
-    return [_opened(opponents)] * count if count else []
-
-
-def _opened(player: str | Player) -> Player:
-    if isinstance(player, str):
-        return make_player(player)
-    if not all(hasattr(player, part) for part in ("name", "reader", "style", "act")):
-        raise BadOption(f"{player!r} is not an opponent: write a player's name, such as 'random', or give a player.")
-    return player
+        return [player_of(opponent) for opponent in opponents]
+    return [player_of(opponents)] * count if count else []
 
 
 def check_player(text: str) -> tuple[OpponentSpec, dict[str, str | None]]:

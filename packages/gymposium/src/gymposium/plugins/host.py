@@ -6,6 +6,8 @@ fails. Switches are environment variables, so that they act before anything is i
 - `GYMPOSIUM_PLUGINS=a,b`           load only these (entry-point or distribution names; empty: none)
 - `GYMPOSIUM_DISABLE_PLUGINS=a,b`   load all but these
 - `GYMPOSIUM_PLUGINS_STRICT=1`      a broken plugin is an error, for CI
+
+The user's file (`gymposium.user_file`) names one-file plugins that are loaded beside the installed ones.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import importlib
 import importlib.util
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
@@ -46,6 +48,7 @@ from gymposium.plugins.specs import (
     Spec,
     resolve,
 )
+from gymposium.user_file import user_file
 
 ONLY = "GYMPOSIUM_PLUGINS"
 WITHOUT = "GYMPOSIUM_DISABLE_PLUGINS"
@@ -110,13 +113,20 @@ class Host:
         self._add(Plugin("builtin", BUILTIN, PROJECT), partial(importlib.import_module, BUILTIN))
         if autoload:
             self._add_installed()
+            for path in user_file().plugins:
+                self._add(Plugin(path.stem, str(path.resolve())), partial(_import_chosen_file, path.resolve()))
+            self._check_switches()
 
     def load_file(self, path: str | Path) -> Plugin:
         """Load a one-file plugin, as `--plugin my_game.py` does. The file's folder is not searched for other modules;
-        its entry points name the file's stem as their module.
+        its entry points name the file's stem as their module. A file that is loaded already is not loaded again.
 
         Raises `PluginError` and keeps nothing if the file is broken."""
         path = Path(path).resolve()
+        if (loaded := next((one for one in self.plugins if one.source == str(path)), None)) is not None:
+            if loaded.status == "active":
+                return loaded
+            self.plugins.remove(loaded)
         plugin = Plugin(path.stem, str(path))
         before = sys.modules.get(path.stem)
         error = contained(lambda: self._load(plugin, lambda: _import_file(path)), guard_stdout=True)
@@ -154,7 +164,11 @@ class Host:
     @property
     def files(self) -> list[Path]:
         """The one-file plugins that were loaded."""
-        return [Path(plugin.source) for plugin in self.plugins if plugin.source.endswith(".py")]
+        return [
+            Path(plugin.source)
+            for plugin in self.plugins
+            if plugin.source.endswith(".py") and plugin.status == "active"
+        ]
 
     def owner(self, spec: Spec) -> Plugin:
         """The plugin that yielded a spec, or a plugin named `unknown`."""
@@ -186,6 +200,9 @@ class Host:
         with Crashes() as crashes:
             for offer in offers():
                 self._add(_plugin_of(offer), partial(self._import_unless_refused, offer, crashes))
+
+    def _check_switches(self) -> None:
+        """Complain about names in the switch that no plugin has."""
         known = {canonical(name) for p in self.plugins for name in (p.name, p.distribution) if name}
         for name in _listed(ONLY) or ():
             if canonical(name) not in known:
@@ -196,7 +213,7 @@ class Host:
 
     def _import_unless_refused(self, offer: Offer, crashes: Crashes) -> Any:
         """Import the plugin, unless it is switched off, cannot be loaded, or ended an earlier process."""
-        if is_switched_off(offer):
+        if is_switched_off(offer.names):
             raise _SwitchedOff
         reason, remark = (offer.error, "") if offer.error else crashes.reason(offer)
         if reason:
@@ -304,11 +321,11 @@ class _SwitchedOff(Exception):
     """The switches leave this plugin out."""
 
 
-def is_switched_off(offer: Offer) -> bool:
-    """True if the switches leave the plugin out."""
+def is_switched_off(names: Set[str]) -> bool:
+    """True if the switches leave the plugin with these names out."""
     only, without = _listed(ONLY), _listed(WITHOUT) or []
-    chosen = only is None or not offer.names.isdisjoint(map(canonical, only))
-    return not chosen or not offer.names.isdisjoint(map(canonical, without))
+    chosen = only is None or not names.isdisjoint(map(canonical, only))
+    return not chosen or not names.isdisjoint(map(canonical, without))
 
 
 def _plugin_of(offer: Offer) -> Plugin:
@@ -340,6 +357,13 @@ def _in_words(error: BaseException) -> str:
     return text if isinstance(error, GymposiumError) else f"{type(error).__name__}{text and f': {text}'}"
 
 
+def _import_chosen_file(path: Path) -> ModuleType:
+    """Import a plugin that the user's file names, unless it is switched off."""
+    if is_switched_off({canonical(path.stem)}):
+        raise _SwitchedOff
+    return _import_file(path)
+
+
 def _import_file(path: Path) -> ModuleType:
     name = path.stem
     if not path.exists():
@@ -355,7 +379,11 @@ def _import_file(path: Path) -> ModuleType:
     assert spec.loader is not None, "a .py file has a loader"
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # where entry points such as "my_game:MyGame" are looked up
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
     return module
 
 

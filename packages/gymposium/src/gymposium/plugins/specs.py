@@ -236,6 +236,10 @@ class OpponentSpec(FormSpec):
     placeholders: str = ""
     """The meaning of the capital letters in the form, as the end of a sentence: `with N from 1 to 1000`. It ends the
     error for a text that begins like the form and does not match."""
+    games: tuple[str, ...] = ()
+    """Names of the games in whose default form people are offered the player; () for all games."""
+    offered: tuple[str, ...] = ()
+    """Texts of the form that people are offered to play against, if it has placeholders."""
     opens: str = ""
     """Noun for the thing that the player opens: `a file`, `the terminal`. Suites and entries, which may come from
     anyone, may name such a player only if the user allows it (`gymposium --allow`)."""
@@ -245,6 +249,23 @@ class OpponentSpec(FormSpec):
     def __post_init__(self) -> None:
         re.compile(self.opens_where)
         super().__post_init__()
+
+    def offers(self) -> dict[str, str]:
+        """Texts that people are offered to play against, each with the summary for it: `mcts-25` for `mcts-N`.
+
+        There are none for a player that opens something."""
+        if self.opens:
+            return {}
+        if self.fixed_part:
+            return {text: self._summary_of(text) for text in self.offered}
+        return {self.form: self.summary}
+
+    def _summary_of(self, text: str) -> str:
+        """The summary with the placeholders' values in a text of the form."""
+        pattern = re.sub(r"\\?[A-Z]+", "(.+)", re.escape(self.form))
+        match = re.fullmatch(pattern, text)
+        values = dict(zip(re.findall(r"[A-Z]+", self.form), match.groups() if match else ()))
+        return re.sub(r"\b[A-Z]+\b", lambda word: values.get(word[0], word[0]), self.summary)
 
     @property
     def fixed_part(self) -> str:

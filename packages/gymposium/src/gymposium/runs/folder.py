@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from gymposium.driver import MatchResult
 from gymposium.durable import replace_text
-from gymposium.errors import BadOption, BadRecord, GymposiumError
+from gymposium.errors import BadOption, BadRecord, GymposiumError, reason
 from gymposium.records import OrderedWriter, Record, RecordLine
 from gymposium.records.manifest import Manifest, digest_of, manifest_of
 from gymposium.seating import MatchPlan
@@ -101,7 +101,7 @@ class RunFolder:
         except FileNotFoundError:
             raise BadOption(f"--resume {path}: there is no run of gymposium {command} (no {file}).") from None
         except (OSError, ValueError, RecursionError) as error:
-            raise BadOption(f"--resume {path}: {file} cannot be read ({error}).") from error
+            raise BadOption(f"--resume {path}: {file} cannot be read ({reason(error)}).") from error
         match data:
             case {"format": format, "settings": dict(settings)} if format == FORMAT:
                 if data.get("command") != command:

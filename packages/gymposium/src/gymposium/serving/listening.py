@@ -10,7 +10,7 @@ from typing import Self
 import uvicorn
 from starlette.types import ASGIApp
 
-from gymposium.errors import BadOption
+from gymposium.errors import BadOption, reason
 from gymposium.serving.bodies import MOST_BYTES
 from gymposium.serving.requests import is_loopback
 
@@ -47,7 +47,9 @@ class Listener:
             family = socket.AF_INET6 if ":" in host else socket.AF_INET
             self._socket = socket.create_server((host, port), family=family, backlog=BACKLOG)
         except (OSError, OverflowError) as error:
-            raise BadOption(f"--host {host} --port {port}: cannot listen there ({error}). Try --port 0.") from error
+            raise BadOption(
+                f"--host {host} --port {port}: cannot listen there ({reason(error)}). Try --port 0."
+            ) from error
         own = socket.gethostname() if host in _WILDCARDS else host
         self.names = (own, host, *names)
         """The names that the guard of the server should allow."""

@@ -10,6 +10,8 @@ from gymposium.games.protocol import Event, Game, Match, Style
 from gymposium.prompt import Prompt
 from gymposium.testing.contract import CheckFailed, after, events_in_words, unlike
 
+PICTURE = "picture"
+"""The name of the picture among what a match shows."""
 STYLES: tuple[Style, ...] = ("full", "compact")
 
 
@@ -27,9 +29,9 @@ def sight(match: Match, seat: int, prompts: Mapping[Style, Prompt] | None = None
     shown["legal actions"] = match.legal_actions(seat)
     if match.game.tensor_shape is not None:
         shown["tensor"] = match.tensor(seat).tobytes()
-    picture = getattr(match, "render_html", None)  # of `Draws`; an isinstance of each position would take longer
+    picture = getattr(match, "picture", None)  # of `Draws`; an isinstance of each position would take longer
     if picture is not None:
-        shown["picture"] = picture(seat)
+        shown[PICTURE] = picture(seat)
     return shown
 
 

@@ -63,6 +63,9 @@ class Viewer:
     """The same from the path of a record file and a line of it."""
     exports: Callable[[str, str], bool] = lambda file, match_id: True
     """Function from the path of a record file and a match id to whether an export has a page for the match."""
+    link_to_tokens: Callable[[str, str], str | None] = lambda file, match_id: None
+    """Function from the path of a record file and a match id to the path of the page with its tokens, quoted for a
+    link, or None if its tokens were not kept."""
 
     def page(self, template: str, path: str, **values: Any) -> str:
         """The HTML of a page with the tabs of all parts."""

@@ -11,6 +11,7 @@ from dataclasses import asdict
 from typing import Any, Protocol, get_args
 
 from gymposium.errors import BadRecord, CannotPlayOn, IllegalMove, NoSampler, WorldBroke, WrongSeat
+from gymposium.games.pictures import Picture, code, note, table
 from gymposium.games.protocol import CHANCE, Event, Observation, Style, ToolText
 from gymposium.strict_json import strict_json
 from gymposium.tools import Call, Tool, calls_of
@@ -21,6 +22,8 @@ from gymposium.worlds.running import limited, start
 
 LONGEST = 20_000
 """Number of characters of a result that are shown; the rest is cut off, and the text says so."""
+_DRAWN, _CALLS = 1500, 6
+"""Maximum number of characters of a text, and of calls and results, in a picture."""
 _STYLES: tuple[Style, ...] = get_args(Style)
 
 
@@ -75,6 +78,17 @@ class ToolMatch(OneSeatMatch):
             return Observation(seat, self._opening[style], None)
         results = self._steps[-1][1]
         return Observation(seat, "".join(f"{_lined(result.text)}" for result in results), None, results)
+
+    def picture(self, seat: int) -> Picture:
+        """Return the task, the calls so far, and what the last ones returned, with their first lines."""
+        calls = [[str(number), move] for number, (move, _, _) in enumerate(self._steps, start=1)]
+        parts = [note(self._opening["full"].strip()[:_DRAWN])]
+        if calls:
+            parts.append(table([[n, move[:_DRAWN]] for n, move in calls[-_CALLS:]], head=["", "calls"], widths=(1, 9)))
+            for tool, text in self._steps[-1][1][:_CALLS]:
+                lines = text.rstrip("\n")[:_DRAWN].split("\n")
+                parts += [note(f"{tool} returned:"), code(lines)]
+        return Picture.of(*parts, told=f"The task, and {len(calls)} moves so far")
 
     def view(self, seat: int) -> str:
         shown = [[move, [result.text for result in results]] for move, results, _ in self._steps]

@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from gymposium.errors import BadParameter
+from gymposium.errors import BadParameter, reason
 from gymposium.streams import stream
 from gymposium.strict_json import strict_json
 
@@ -123,8 +123,9 @@ class QuestionFile:
         try:
             rows = self.rows()
         except (OSError, UnicodeDecodeError) as error:
-            reason = f"file={self.path} cannot be read ({error})"
-            raise BadParameter(f"{reason}. Name a file with a question a line.") from error
+            raise BadParameter(
+                f"file={self.path} cannot be read ({reason(error)}). Name a file with a question a line."
+            ) from error
         for number, row in enumerate(rows, start=1):
             if isinstance(row, str) and not row.strip():
                 continue

@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from email import message_from_string, policy
 from typing import Any, cast
 
-from gymposium.errors import BadParameter
+from gymposium.errors import BadParameter, reason
 from gymposium.strict_json import strict_json
 from gymposium.visible import is_encodable
 from gymposium_worlds.mail.message import Mail
@@ -148,7 +148,7 @@ def _json_rows(parameter: str, path: str) -> Iterator[tuple[int, Mapping[str, An
                     raise BadParameter(f"{parameter}={path}, line {number}: it is not a JSON object.")
                 yield number, row
     except (OSError, UnicodeDecodeError) as error:
-        raise BadParameter(f"{parameter}={path}: cannot be read ({error}).") from error
+        raise BadParameter(f"{parameter}={path}: cannot be read ({reason(error)}).") from error
 
 
 def _csv_rows(path: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -164,7 +164,7 @@ def _csv_rows(path: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
                 yield line, row
                 line = reader.line_num + 1
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise BadParameter(f"inbox={path}: cannot be read ({error}).") from error
+        raise BadParameter(f"inbox={path}: cannot be read ({reason(error)}).") from error
 
 
 @contextmanager

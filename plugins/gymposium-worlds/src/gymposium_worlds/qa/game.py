@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from gymposium.errors import BadParameter, BadRecord
 from gymposium.games.one_reply import OneReplyGame, OneReplyMatch
+from gymposium.games.pictures import Picture, note
 from gymposium.games.protocol import CHANCE, Event, Observation, Style
 from gymposium.worlds.questions import Question
 from gymposium_worlds.qa.arithmetic import Arithmetic
@@ -83,6 +84,11 @@ class QuestionMatch(OneReplyMatch):
             verdict = "right" if self.returns()[0] else f"wrong: the right answer is {self.question.answer!r}"
             text += f"You answered {self.answer!r}, which is {verdict}.\n"
         return Observation(seat, text, None)
+
+    def picture(self, seat: int) -> Picture:
+        """The question; after the end also the answer given and the right one."""
+        text = self.observe(seat).text.strip()
+        return Picture.of(note(text[:2000]), told=text[:200])
 
     def view(self, seat: int) -> str:
         """The question and the answer given, and after it whether it is right."""

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.text import note
 from gymposium.extras import needs_extra
 from gymposium.writable import check_writable
@@ -35,6 +36,7 @@ def build_site(
             "first. The file's name is that of the version.",
         ),
     ] = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Build a website of a board: static pages for any web server, or to open from disk.
 
@@ -55,4 +57,7 @@ def build_site(
 
     out = check_writable("--out", site or board / "site")
     built = build(Board(board), out, replays=REPLAYS if replays is None else replays, earlier=earlier or ())
+    if as_json:
+        print_json({"index": str(out / "index.html"), "matches": len(built.pages)})
+        return
     note(f"Written: {out / 'index.html'}, with {len(built.pages)} matches to step through")

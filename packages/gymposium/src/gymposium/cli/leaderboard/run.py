@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from gymposium.allowed import allow
 from gymposium.cli.executors import AddressOption, ExecutorOption, JobsOption, chosen_executor
+from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.matches import match_bar
 from gymposium.cli.resume import resumable
 from gymposium.cli.text import complain, note, out
@@ -55,6 +56,7 @@ def run_suite(
     executor: ExecutorOption = None,
     jobs: JobsOption = None,
     address: AddressOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Play a tournament: all matches of a suite that are not on the board yet.
 
@@ -79,6 +81,7 @@ def run_suite(
         gymposium leaderboard run --out runs/quick --add exact --game tic_tac_toe --jobs 4
         gymposium --allow 'lm:runs/*' leaderboard run --out runs/quick
         gymposium leaderboard run --out runs/quick --executor ray --address 10.0.0.1:6379
+        gymposium leaderboard run --out runs/quick --json
     """
     from gymposium.arena.board import Board
     from gymposium.arena.suite import read_suite
@@ -118,7 +121,10 @@ def run_suite(
             bar.update(task, total=state.planned, completed=state.finished)
 
         end = run_tournament(opened, chosen, watch)
-    _print(end, opened.path)
+    if as_json:
+        print_json(_as_data(end, opened.path))
+    else:
+        _print(end, opened.path)
     note(opened.suite.rules())
     if not end.complete:
         complain("The board is not complete. Fix the problems above, then run the same command again.")
@@ -138,6 +144,20 @@ def _print(end: Tournament, board: Path) -> None:
             console.print(visible(problem), soft_wrap=True)
         if len(problems) > _SHOWN:
             console.print(f"and {len(problems) - _SHOWN} more of this kind")
+
+
+def _as_data(end: Tournament, board: Path) -> dict[str, Any]:
+    return {
+        "board": str(board),
+        "planned": end.planned,
+        "finished": end.finished,
+        "played": end.played,
+        "complete": end.complete,
+        "faults": [{"player": player, "what": what, "times": count} for (player, what), count in end.faults.items()],
+        "broken": dict(end.broken),
+        "torn": list(end.torn),
+        "unplayed": dict(end.unplayed),
+    }
 
 
 def _times(count: int) -> str:

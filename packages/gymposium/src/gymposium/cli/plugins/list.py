@@ -86,7 +86,7 @@ def _apart() -> list[tuple[Plugin, dict[str, list[str]]]]:
         for offer in offers():
             trial = Trial()
             plugin = Plugin(offer.name, offer.source, offer.distribution, offer.version, error=offer.error)
-            if is_switched_off(offer):
+            if is_switched_off(offer.names):
                 plugin.status = "disabled"
             elif not offer.error:
                 trial = try_apart(offer)

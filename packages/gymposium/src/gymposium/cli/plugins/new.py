@@ -18,6 +18,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.plugins.list import note_complaints
 from gymposium.cli.text import note, out, show
 from gymposium.errors import BadOption
@@ -79,6 +80,7 @@ def new_plugin(
     world: Annotated[
         bool, typer.Option("--world", help="Write a world, whose tasks are solved with tools, in place of a card game.")
     ] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Write a plugin: a package with a game or a world, a player, tests and a workflow for CI.
 
@@ -98,11 +100,16 @@ def new_plugin(
     note_complaints()
     words = fill_in(name, namespace, author, license_name, "world" if world else "game")
     check_writable("--directory", folder)
-    for path, text in render(words).items():
+    written = render(words)
+    for path, text in written.items():
         file = folder / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8", newline="\n")
     game, source = words["game"], Path("src", words["package"])
+    if as_json:
+        player = f"{game}-expert" if world else f"{game}-greedy"
+        print_json({"folder": str(folder), "game": game, "player": player, "files": sorted(written)})
+        return
     if world:
         player, use = f"{game}-expert", f"gymposium run {game} --players {game}-expert -n 20"
         yours = f"Your own tasks and tools go into {source / 'tasks.py'}"

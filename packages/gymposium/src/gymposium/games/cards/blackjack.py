@@ -9,7 +9,9 @@ from collections.abc import Sequence
 import pyspiel
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, openspiel_game
-from gymposium.games.protocol import CHANCE, Style
+from gymposium.games.openspiel.wording import compact_facts
+from gymposium.games.pictures import Picture, hand
+from gymposium.games.protocol import CHANCE, Event, Style
 
 _MOVES = ("hit", "stand")
 _CARDS = 52
@@ -50,6 +52,14 @@ class Blackjack:
             return f"{own} The dealer shows {dealers[1]}; the dealer's other card is hidden.\n"
         end = _END[int(state.player_return(seat))]
         return f"{own} The dealer's cards: {' '.join(dealers)} (total {_total(dealers)}). {end}.\n"
+
+    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+        known = compact_facts(self, state, seat)
+        return Picture.of(
+            hand(known["dealer"].split(), "The dealer's cards", names=[""] * 12),
+            hand(known["cards"].split(), f"Your cards: {known['total']}", names=[""] * 12),
+            told=f"The dealer's cards: {known['dealer']}; your cards: {known['cards']}, {known['total']} in total",
+        )
 
 
 def _cards(line: str) -> list[str]:

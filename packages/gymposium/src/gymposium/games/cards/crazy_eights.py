@@ -15,7 +15,9 @@ from gymposium.games.cards.crazy_eights_history import CARDS, DEALER, SUITS, Cra
 from gymposium.games.cards.hand_histories import HandHistories
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
 from gymposium.games.openspiel.boards import legal_line
-from gymposium.games.protocol import Style
+from gymposium.games.openspiel.wording import compact_facts
+from gymposium.games.pictures import Picture, hand, note, table
+from gymposium.games.protocol import Event, Style
 from gymposium.plugins.specs import GameSpec
 
 _TRIES = 1000
@@ -130,6 +132,22 @@ class CrazyEights:
             f"Cards held: {', '.join(held)}. Stock: {now.stock}.\n"
             f"Turns so far: {now.told}.\n"
             f"{f'The hand is over. Your result: {result}.' if over else self._to_do(now, seat)}\n"
+        )
+
+    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+        known = compact_facts(self, state, seat)
+        top, _, named = known["top"].partition(" ")
+        held, _, stock = known["cards"].partition(" stock ")
+        parts = held.split(" ")
+        rows = [[" ".join(pair) for pair in zip(parts[::2], parts[1::2])]]
+        naming = [table([list(SUITS)], places=True)] if set(SUITS) <= set(known["legal"].split()) else []
+        return Picture.of(
+            hand([top, "?"], "The pile and the stock", names=["", "draw"], notes=[named, stock]),
+            hand(known["hand"].split(), "Your hand"),
+            note("Cards held:"),
+            table(rows, last=rows[0][seat]),
+            *naming,
+            told=f"The top card: {known['top']}; your hand: {known['hand'] or 'empty'}",
         )
 
     def _to_do(self, now: CrazyEightsHistory, seat: int) -> str:

@@ -16,6 +16,8 @@ import pyspiel
 from gymposium.errors import NoSampler
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
 from gymposium.games.openspiel.boards import ORDER
+from gymposium.games.openspiel.wording import compact_facts
+from gymposium.games.pictures import Picture, hand, note
 from gymposium.games.protocol import CHANCE, Event, Style
 from gymposium.plugins.specs import GameSpec
 
@@ -145,6 +147,21 @@ class GinRummy:
             who = "you" if state.current_player() == seat else "your opponent"
             lines.append(f"Now {who} may {_STAGES[stage][1]}.")
         return "\n".join(lines) + "\n"
+
+    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+        known = compact_facts(self, state, seat)
+        pile, theirs = known["pile"].split(), known["theirs"].split()
+        upcard, _, stock = known["upcard"].partition(" stock ")
+        upcard = upcard.removesuffix("none")
+        laid = [f"{key} {known[key]}." for key in ("you", "they") if key in known]
+        return Picture.of(
+            hand([upcard, "?"], "Upcard and stock", names=["upcard" if upcard else "", "stock"], notes=["", stock]),
+            hand(known["hand"].split(), "Your hand"),
+            hand(pile[-8:], "Discard pile, the newest last", names=[""] * 8),
+            *([hand(theirs, "Known in your opponent's hand", names=[""] * len(theirs))] if theirs else []),
+            note("\n".join([f"Deadwood {known['deadwood'].replace(' knock', ', to knock at most')}.", *laid])),
+            told=f"Your hand: {known['hand'] or 'empty'}; the upcard: {upcard or 'none'}",
+        )
 
     def _deadwood(self, state: pyspiel.State, seat: int) -> int:
         """Return the deadwood of a hand, after the best discard if a card was drawn.

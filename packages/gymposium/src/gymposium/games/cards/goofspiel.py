@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +11,9 @@ import pyspiel
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
 from gymposium.games.openspiel.boards import legal_line
-from gymposium.games.protocol import Style
+from gymposium.games.openspiel.wording import compact_facts
+from gymposium.games.pictures import Picture, hand, note, table, track
+from gymposium.games.protocol import Event, Style
 from gymposium.plugins.specs import GameSpec
 
 _VIEW = re.compile(
@@ -81,6 +83,30 @@ class Goofspiel:
             lines.append(f"Round {len(rounds) + 1} of {self.num_cards}: the prize is {now}. Prizes to come: {rest}.")
         lines.append(f"Your hand: {hand or 'empty'}. Points: you {mine}, your opponent {theirs}.\n")
         return "\n".join(lines)
+
+    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+        return self._drawn(compact_facts(self, state, seat))
+
+    def _drawn(self, known: Mapping[str, str]) -> Picture:
+        """Return the picture of what the lines of the compact text tell."""
+        mine, theirs = [int(points) for points in known["points"].split()]
+        past = [re.split("[:]", round_) for round_ in known.get("past", "").split()]
+        rounds = [
+            note("Prizes so far, your bids, and w for won, l for lost, t for tied:"),
+            table([[prize for prize, _ in past], [bid[:-1] for _, bid in past], [bid[-1] for _, bid in past]]),
+        ]
+        theirs_held = (
+            [hand(known["theirs"].split(), "Your opponent's hand", names=[""] * 16)] if "theirs" in known else []
+        )
+        scores = [("You", mine, "one"), ("Opponent", theirs, "two")]
+        return Picture.of(
+            hand([known["prize"]] if known["prize"] else [], "The prize", names=[""]),
+            hand(known["hand"].split(), "Your hand"),
+            *theirs_held,
+            track(scores, self.num_cards * (self.num_cards + 1) / 2),
+            *(rounds if past else []),
+            told=f"The prize: {known['prize'] or 'none'}; your hand: {known['hand'] or 'empty'}",
+        )
 
 
 class OpenGoofspiel(Goofspiel):

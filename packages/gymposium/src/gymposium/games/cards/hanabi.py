@@ -14,10 +14,14 @@ from gymposium.errors import BadParameter, NoSampler
 from gymposium.games.cards.hanabi_history import COLOURS, Deck, HanabiHistory
 from gymposium.games.cards.hand_histories import HandHistories
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
-from gymposium.games.protocol import Style
+from gymposium.games.openspiel.wording import compact_facts
+from gymposium.games.pictures import Picture, hand, note, table
+from gymposium.games.protocol import Event, Style
 from gymposium.plugins.specs import GameSpec
 
 _TRIES = 10_000
+_KNOWN = re.compile(r"([A-Z]+)(\d+)")
+"""Colours and numbers that a card may have: `RYG123`."""
 _VIEW = re.compile(
     r"Life tokens: (\d+)\nInfo tokens: (\d+)\nFireworks: (.*) \nHands:\n((?:.*\n)*)Deck size: (\d+)\nDiscards:(.*)"
 )
@@ -120,6 +124,28 @@ class Hanabi:
         else:
             lines.append(f"{'You are' if now.seat == seat else f'P{now.seat} is'} to move.")
         return "\n".join(lines) + "\n"
+
+    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+        known = compact_facts(self, state, seat)
+        hands = []
+        for owner in range(self.deck.players):
+            cards = known[f"P{owner}"].split()
+            shown = ["?" if owner == seat else card[:2] for card in cards]
+            told = [_KNOWN.sub(r"\1\n\2", card.rpartition(":")[2]) for card in cards]
+            title = (
+                "Your hand, and what you know of it" if owner == seat else f"P{owner}'s hand, and what P{owner} knows"
+            )
+            hands.append(hand(shown, title, names=[""] * len(cards), notes=told, wide=66))
+            if owner == seat:
+                places = range(1, len(cards) + 1)
+                hands.append(table([[f"play {n}" for n in places], [f"discard {n}" for n in places]], places=True))
+        left = known["lives"].replace("hints", "· hints").replace("deck", "· deck")
+        return Picture.of(
+            hand(known["stacks"].split(), "Stacks", names=[""] * 5),
+            note(f"Lives {left}\nDiscarded: {known['gone'] or 'nothing'}"),
+            *hands,
+            told=f"Stacks: {known['stacks']}; lives {known['lives']}",
+        )
 
 
 def _short(card: str, own: bool) -> str:

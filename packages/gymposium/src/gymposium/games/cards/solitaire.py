@@ -8,14 +8,15 @@ future chance: the same for a player, and perfect information for search.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyspiel
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, openspiel_game
 from gymposium.games.openspiel.boards import action_names
-from gymposium.games.protocol import Style
+from gymposium.games.pictures import Picture, hand, piles
+from gymposium.games.protocol import Event, Style
 from gymposium.plugins.specs import GameSpec
 
 _RANKS, _SUITS = "A23456789TJQK", "shcd"
@@ -101,6 +102,26 @@ class Solitaire:
             f"Waste: {' '.join(waste) or 'empty'}.\n"
             f"Piles, first card first, ? face down (empty piles: {empty}):\n{drawn}\n"
             f"{end}\n"
+        )
+
+    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+        lines = self.position(state, seat, "compact").splitlines()
+        waste = lines[0].removeprefix("waste ").split() if lines[0] != "waste none" else []
+        free = [card[1:3] for card in waste if card[0] == "["]
+        tops = [top if top[0] != "-" else "" for top in lines[1].split()[1:]]
+        columns = [line.split()[1:] for line in lines if line.startswith("pile ")]
+        built = hand(tops, "Foundations", names=["foundation"] * 4, notes=_SUIT_NAMES, wide=62)
+        back = [place._replace(name=top) for place, top in zip(built.places, tops) if top]
+        return Picture.of(
+            built._replace(places=(*built.places, *back)),
+            hand(
+                [card.strip("[]") for card in waste],
+                "Waste; the marked cards can be taken",
+                names=[card[1:3] if card[0] == "[" else "" for card in waste],
+                last=free,
+            ),
+            piles(columns, most=_PILES, empty="empty"),
+            told=f"{lines[1]}; piles: {', '.join(map(' '.join, columns))}",
         )
 
 

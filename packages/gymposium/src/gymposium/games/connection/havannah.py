@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import pyspiel
 
 from gymposium.games.connection.hexagons import Hexagons
 from gymposium.games.openspiel.adapter import openspiel_game
 from gymposium.games.openspiel.boards import ORDER, legal_line, to_move
-from gymposium.games.protocol import Style
+from gymposium.games.pictures import Picture, last_turn
+from gymposium.games.protocol import Event, Style
 
 _MARKS = "xo"
 
@@ -64,6 +66,9 @@ class Havannah:
             swap = board.names[state.history()[0]]
         offer = f" You may also play {swap}, which makes the stone there yours." if swap else ""
         return f"You are {_MARKS[seat]}{to_move(state, seat)}.{offer} The board:\n{board.full(state, seat)}"
+
+    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+        return self._board.picture(state, seat, last_turn(events))
 
 
 game = openspiel_game("havannah", Havannah)

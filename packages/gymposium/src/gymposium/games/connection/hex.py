@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import pyspiel
 
@@ -18,9 +19,13 @@ from gymposium.games.openspiel.boards import (
     sides_to_join,
     to_move,
 )
-from gymposium.games.protocol import Style
+from gymposium.games.pictures import Picture, hexes, last_turn, note
+from gymposium.games.protocol import Event, Style
 
 _MARKS = "xo"
+
+
+_DRAWN = {"x": "one", "o": "two"}
 
 
 class Hex:
@@ -60,6 +65,23 @@ class Hex:
             return self._frame.compact(rows) + legal_line(state, seat, self.names)
         drawn = self._frame.slanted(board.split("\n"))
         return f"You are {_MARKS[seat]}{to_move(state, seat)}. The board:\n{drawn}"
+
+    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+        rows = [line.split() for line in state.observation_string(seat).split("\n")[: self.board_size]]
+        columns = letters(self.board_size)
+        names = [[f"{column}{row}" for column in columns] for row in range(1, self.board_size + 1)]
+        sides = {"x": [*names[0], *names[-1]], "o": [name for row in names for name in (row[0], row[-1])]}
+        board = hexes(
+            rows,
+            _DRAWN,
+            starts=[row / 2 for row in range(self.board_size)],
+            names=names,
+            last=last_turn(events),
+            sides=sides,
+            won=state.is_terminal(),
+        )
+        told = f"The board, row by row from the top: {' '.join(map(''.join, rows))}"
+        return Picture.of(board, note(f"x joins {self._goals[0][0]}, o {self._goals[1][0]}."), told=told)
 
 
 game = openspiel_game("hex", Hex)

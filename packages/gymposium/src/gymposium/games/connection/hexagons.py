@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyspiel
 
 from gymposium.games.openspiel.boards import action_names
+from gymposium.games.pictures import Picture, hexes
 
 _OFF_BOARD = "unknown"
 """The engine's name of an action that has no cell on the board (havannah.cc, y.cc)."""
@@ -42,12 +43,27 @@ class Hexagons:
         self._labels = [f"{row[0]:{width}} " for row in self.rows]
 
     def full(self, state: pyspiel.State, seat: int) -> str:
-        rows = zip(self._heads, self._cells(state, seat), self._tails)
+        rows = zip(self._heads, self.cells(state, seat), self._tails)
         return "".join([head + " ".join(cells) + tail for head, cells, tail in rows])
 
     def compact(self, state: pyspiel.State, seat: int) -> str:
-        return "".join([f"{label}{cells}\n" for label, cells in zip(self._labels, self._cells(state, seat))])
+        return "".join([f"{label}{cells}\n" for label, cells in zip(self._labels, self.cells(state, seat))])
 
-    def _cells(self, state: pyspiel.State, seat: int) -> list[str]:
+    def cells(self, state: pyspiel.State, seat: int) -> list[str]:
+        """Return what stands on the cells of each row: x, o or a dot."""
         board: str = state.observation_string(seat).replace("O", "x").replace("@", "o")
         return [line[stones] for line, stones in zip(board.split("\n")[1:], self._stones)]
+
+    def picture(self, state: pyspiel.State, seat: int, last: str) -> Picture:
+        """Return a picture of the board. `last` is the last move."""
+        cells = self.cells(state, seat)
+        left = min(stones.start for stones in self._stones)
+        board = hexes(
+            cells,
+            {"x": "one", "o": "two"},
+            starts=[(stones.start - left) / 2 for stones in self._stones],
+            names=self.rows,
+            last=last,
+            won=state.is_terminal() and any(state.returns()),
+        )
+        return Picture.of(board, told=f"The board, row by row from the top: {' '.join(cells)}")

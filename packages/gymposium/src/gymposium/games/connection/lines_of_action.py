@@ -13,11 +13,14 @@ from gymposium.games.openspiel.boards import (
     OpenBoardGame,
     action_names,
     legal_line,
+    letters,
     naming_with_corners,
     spaced,
+    squares,
     to_move,
 )
-from gymposium.games.protocol import Style
+from gymposium.games.pictures import Picture, disc, grid, last_turn
+from gymposium.games.protocol import Event, Style
 
 _MARKS = "xo"
 _STARTS = ("the top and the bottom row", "the leftmost and the rightmost column")
@@ -25,6 +28,9 @@ _BOARD = 90
 """Length of the board in the engine's view: eight rows and a line of columns."""
 _PLACES = [10 * (7 - row) + 1 + column for row in range(8) for column in range(8)]
 """Index in the view of each square, from a1 to h1 up to h8."""
+
+
+_DRAWN = {"x": disc("one"), "o": disc("two")}
 
 
 class LinesOfAction:
@@ -83,6 +89,19 @@ class LinesOfAction:
             head = f"You are {_MARKS[seat]}{to_move(state, seat)}. Move {moves + 1} of at most {self.max_game_length}."
         draws = f"A draw at once, by an earlier position: {', '.join(drawing)}.\n" if drawing else ""
         return f"{head} The board:\n{spaced(board, rows=8)}\n{draws}"
+
+    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+        rows = squares(state.observation_string(seat), 8)
+        numbers = [str(row) for row in range(8, 0, -1)]
+        board = grid(
+            rows,
+            _DRAWN,
+            row_names=numbers,
+            column_names=letters(8),
+            checkered=True,
+            last=last_turn(events),
+        )
+        return Picture.of(board, told=f"The board, row by row from the top: {' '.join(rows)}")
 
 
 def _steps(state: pyspiel.State) -> list[int]:

@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 import pyspiel
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, openspiel_game
-from gymposium.games.protocol import Style
+from gymposium.games.pictures import Picture, dice, stacks
+from gymposium.games.protocol import Event, Style
 
 _MARKS = "xo"
 _CHECKERS = 15
@@ -160,6 +161,23 @@ class Backgammon:
             f"On the bar: you {bars[0]}, your opponent {bars[1]}. "
             f"Borne off: you {off[0]}, your opponent {off[1]}.\n"
         )
+
+    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+        view = _VIEW.search(state.observation_string(seat))
+        assert view is not None, "the engine's view of backgammon has changed"
+        places, at, colours = self._places[seat], state.board, ("one", "two")
+        sides = (seat, 1 - seat)
+        held = [[(colours[who], at(who, place)) for who in sides if at(who, place)] for place in places]
+        points = [(str(point), *(one[0] if one else ("one", 0))) for point, one in enumerate(held, start=1)]
+        bar = [(colours[who], at(who, _BAR)) for who in sides]
+        off = [(colours[who], int(view[4 + who])) for who in sides]
+        by, last = next(((by, move) for by, move in reversed(events) if by >= 0), (seat, ""))
+        if by != seat:  # points are counted from this seat's side
+            last = re.sub(r"\d+", lambda point: str(_POINTS + 1 - int(point[0])), last)
+        board = stacks(points[12:], points[11::-1], bar, off, last=last)
+        faces = view[2] + view[3] if state.current_player() >= 0 else ""
+        told = ", ".join([f"{name}: {count} of {colour}" for name, colour, count in points if count])
+        return Picture.of(board, dice(faces, "Dice"), told=f"Checkers on the points: {told}")
 
 
 def _whose(player: int, seat: int) -> str:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import pyspiel
 
 from gymposium.games.openspiel.adapter import openspiel_game
 from gymposium.games.openspiel.boards import ORDER, legal_line
-from gymposium.games.protocol import Style
+from gymposium.games.openspiel.wording import compact_facts
+from gymposium.games.pictures import Picture, dice, table
+from gymposium.games.protocol import Event, Style
 
 _RULE = {
     "reset-face": "either more dice, of any face, or as many dice of a higher face",
@@ -76,6 +79,20 @@ class LiarsDice:
         who = "You said liar to your opponent's" if called else "Your opponent said liar to your"
         truth = "true" if (result > 0) != called else "false"
         return f"{mine}\nBids: {past}.\n{who} {bids[-1]}, which was {truth}: you {_END[result]}.\n"
+
+    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+        known = compact_facts(self, state, seat)
+        mine, made = known["dice"].split(), [bid for bid in known["bids"].split() if bid != "liar"]
+        bids = self.names[:-1]
+        last = made[-1] if made else ""
+        rows = [[bid for bid in bids if bid.startswith(f"{n}x")] for n in range(1, 2 * self.numdice + 1)]
+        passed = bids[: bids.index(last)] if last else ()
+        return Picture.of(
+            dice(mine, "Your dice"),
+            dice(["?"] * self.numdice, "Your opponent's dice"),
+            table(rows, last=last, faded=passed, places=True),
+            told=f"Your dice: {known['dice']}; bids so far: {' '.join(made) or 'none'}",
+        )
 
 
 _END = {1: "win", -1: "lose"}

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import pyspiel
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, openspiel_game
 from gymposium.games.openspiel.boards import ORDER, legal_line
-from gymposium.games.protocol import Style
+from gymposium.games.pictures import Picture, dice, track
+from gymposium.games.protocol import Event, Style
 
 _VIEW = re.compile(r"Scores: (\d+) (\d+), Turn total: (\d+)\nCurrent player: (\d)")
 _MOVES = ("roll", "stop")
@@ -65,6 +67,16 @@ class Pig:
             return f"{scores} The game is over after {past} decisions.\n"
         turn = "It is your turn" if player == seat else "It is your opponent's turn"
         return f"{scores} {turn}; the turn total is {total}. This is decision {past + 1} of at most {self.horizon}.\n"
+
+    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+        view = _VIEW.match(state.observation_string(seat))
+        assert view is not None, "the engine's view of pig has changed"
+        mine, theirs, total = int(view[1 + seat]), int(view[2 - seat]), int(view[3])
+        # after a turn without points a seat cannot tell a roll of 1 from a stop
+        rolls = [] if not total else [move.removeprefix("Roll ") for _, move in events if move.startswith("Roll ")]
+        rows = [("You", mine, "one"), ("Opponent", theirs, "two"), ("This turn", total, "three")]
+        told = f"Scores: you {mine}, your opponent {theirs}; the turn total is {total}"
+        return Picture.of(track(rows, self.winscore), dice(rolls[-1:] or ["–"], "Last roll"), told=told)
 
 
 class PigGame(OpenSpielGame):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ from gymposium.errors import BadParameter
 from gymposium.games.hidden_boards.battleship_fleets import Lie, Shot, draw_fleet
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
 from gymposium.games.openspiel.boards import legal_line
+from gymposium.games.pictures import Picture, PicturePart, disc, grid, note, tile
 from gymposium.games.protocol import Event, Style
 from gymposium.plugins.specs import GameSpec
 
@@ -29,6 +30,14 @@ class _View(NamedTuple):
     ships: list[Lie]
     shots: list[Shot]
     theirs: list[int]
+
+
+_DRAWN = {
+    **{str(size): tile(str(size), "dark") for size in range(1, 10)},
+    "*": disc("one", radius=0.16),
+    "#": tile("#", "two", "square"),
+    "X": tile("X", "two", "square"),
+}
 
 
 class Battleship:
@@ -155,6 +164,31 @@ class Battleship:
         if over:
             lines.append(f"Your result: {result}.")
         return "\n".join(lines) + "\n"
+
+    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+        view = self.read(state.information_state_string(seat))
+        own, shots = self._boards(view)
+        width, names = self.width, self.squares
+        starts = range(0, len(names), width)
+        places = [names[start : start + width] for start in starts]
+        nowhere = [[""] * width] * self.height
+        placing = len(view.ships) < len(self.sizes)
+        columns = [str(column) for column in range(1, width + 1)]
+
+        def board(squares: str, named: Sequence[Sequence[str]], last: Sequence[int]) -> PicturePart:
+            rows = [squares[start : start + width] for start in starts]
+            marked = [(square % width, square // width) for square in last]
+            return grid(
+                rows, _DRAWN, row_names=_ROWS[: self.height], column_names=columns, places=named, last=marked, most=280
+            )
+
+        return Picture.of(
+            note("Your shots: * missed, # hit, X sank a ship"),
+            board(shots, nowhere if placing else places, [square for square, _ in view.shots[-1:]]),
+            note("Your ships"),
+            board(own, places if placing else nowhere, view.theirs[-1:]),
+            told=f"Your shots, row by row: {shots}; your board: {own}",
+        )
 
     def read(self, view: str) -> _View:
         """Read an information state such as `T=13 /h_2_5/v_1_1/shot_2_6:W/oppshot_1_2`."""

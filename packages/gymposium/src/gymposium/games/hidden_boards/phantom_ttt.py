@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import pyspiel
 
 from gymposium.games.openspiel.adapter import openspiel_game
 from gymposium.games.openspiel.boards import ORDER, legal_line, to_move
-from gymposium.games.protocol import Style
+from gymposium.games.pictures import Picture, cross, grid, line_of, ring
+from gymposium.games.protocol import Event, Style
 
 _MARKS = "xo"
 _SQUARES = [f"{column}{row}" for row in "321" for column in "abc"]  # the engine counts from the top left
@@ -26,6 +28,9 @@ _TOLD = {
 }
 _FULL = "You are {mark}{turn}. The board as you know it:\n3 {0} {1} {2}\n2 {3} {4} {5}\n1 {6} {7} {8}\n  a b c\n"
 _COMPACT = "{0} {1} {2}\n{3} {4} {5}\n{6} {7} {8}\n"
+
+
+_DRAWN = {"x": cross(), "o": ring()}
 
 
 class PhantomTicTacToe:
@@ -71,6 +76,14 @@ class PhantomTicTacToe:
             past = ", ".join(["your opponent ?" if t == "?" else f"you {_in_words(t, cells, mark)}" for t in tries])
             return f"{board}Turns so far: {past or 'none'}.\n{end}"
         return f"{board}Your turns so far: {', '.join([_in_words(t, cells, mark) for t in tries]) or 'none'}.\n{end}"
+
+    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+        rows = state.information_state_string(seat).split("\n")
+        mine = [turn.partition(",")[2] for turn in rows[-1].split() if not turn.endswith("?")]
+        last = _SQUARES[int(mine[-1])] if mine else ""
+        won = line_of(rows[:3], 3)
+        board = grid(rows[:3], _DRAWN, row_names="321", column_names="abc", last=last, won=[won])
+        return Picture.of(board, told=f"The board as you know it, row by row from the top: {' '.join(rows[:3])}")
 
 
 def _in_words(square: str, cells: str, mark: str) -> str:

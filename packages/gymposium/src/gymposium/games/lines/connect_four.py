@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import pyspiel
 
 from gymposium.errors import BadParameter
 from gymposium.games.openspiel.adapter import openspiel_game
 from gymposium.games.openspiel.boards import ORDER, legal_line, to_move
-from gymposium.games.pictures import board, disc
-from gymposium.games.protocol import Style
+from gymposium.games.pictures import Picture, disc, grid, last_turn, line_of
+from gymposium.games.protocol import Event, Style
 
 _MARKS = "xo"
+
+
+_DRAWN = {"x": disc("one"), "o": disc("two")}
 
 
 class ConnectFour:
@@ -56,10 +60,16 @@ class ConnectFour:
             rows = "\n".join([" ".join([c.rjust(self._width) for c in row]) for row in board.split()])
         return f"You are {_MARKS[seat]}{to_move(state, seat)}. The board:\n{rows}\n{self._footer}\n"
 
-    def render_html(self, state: pyspiel.State, seat: int) -> str:
+    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         rows = state.observation_string(seat).split()
-        drawn = {"x": disc("one"), "o": disc("two")}
-        return board(rows, drawn, column_names=self.names, told=f"Board: {' '.join(rows)}")
+        last = []
+        if column := last_turn(events):
+            x = int(column) - 1
+            last = [(x, next(y for y, row in enumerate(rows) if row[x] != "."))]
+        won = line_of(rows, self.x_in_row)
+        places = [self.names] * self.rows  # a click anywhere in a column plays it
+        board = grid(rows, _DRAWN, column_names=self.names, places=places, last=last, won=[won])
+        return Picture.of(board, told=f"The board, row by row from the top: {' '.join(rows)}")
 
 
 def _apart(board: str) -> str:

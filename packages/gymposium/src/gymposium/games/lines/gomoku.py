@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import pyspiel
 
 from gymposium.errors import BadParameter
 from gymposium.games.openspiel.adapter import openspiel_game
 from gymposium.games.openspiel.boards import ORDER, Frame, any_of, legal_line, letters, naming_with_corners, to_move
-from gymposium.games.protocol import Style
+from gymposium.games.pictures import Picture, disc, grid, last_turn, line_of
+from gymposium.games.protocol import Event, Style
 
 _MARKS = "bw"
+
+
+_DRAWN = {"b": disc("black"), "w": disc("white")}
 
 
 class Gomoku:
@@ -56,6 +61,21 @@ class Gomoku:
         if style == "compact":
             return self._frame.compact(rows) + legal_line(state, seat, self.names)
         return f"You are {_MARKS[seat]}{to_move(state, seat)}. The board:\n{self._frame.full(rows)}"
+
+    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+        rows = state.observation_string(seat).split("\n")[1 : self.size + 1]
+        columns, numbers = letters(self.size), [str(row) for row in range(self.size, 0, -1)]
+        won = line_of(rows, self.connect) if state.is_terminal() else []
+        board = grid(
+            rows,
+            _DRAWN,
+            row_names=numbers,
+            column_names=columns,
+            crossings=True,
+            last=last_turn(events),
+            won=[won],
+        )
+        return Picture.of(board, told=f"The board, row by row from the top: {' '.join(rows)}")
 
 
 game = openspiel_game("gomoku", Gomoku)

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import pyspiel
 
 from gymposium.games.openspiel.adapter import openspiel_game
 from gymposium.games.openspiel.boards import ORDER, OpenBoardGame, legal_line, result
-from gymposium.games.protocol import Style
+from gymposium.games.pictures import Picture, disc, last_turn, points
+from gymposium.games.protocol import Event, Style
 
 _COLOURS = ("White", "Black")
 _MARKS = "WB"
@@ -47,6 +49,14 @@ def _read(view: str) -> _View:
 def _pair(line: str) -> tuple[int, int]:
     _, white, black = line.rsplit(" ", 2)
     return int(white), int(black)
+
+
+_DRAWN = {"W": disc("white"), "B": disc("black")}
+_JOINED = (
+    *("a7 d7 g7", "b6 d6 f6", "c5 d5 e5", "a4 b4 c4", "e4 f4 g4", "c3 d3 e3", "b2 d2 f2", "a1 d1 g1"),
+    *("a7 a4 a1", "b6 b4 b2", "c5 c4 c3", "d7 d6 d5", "d3 d2 d1", "e5 e4 e3", "f6 f4 f2", "g7 g4 g1"),
+)
+"""The points on each line."""
 
 
 class NineMensMorris:
@@ -107,6 +117,14 @@ class NineMensMorris:
             f"You are {_COLOURS[seat]}{turn}.{over} Turns so far: {view.turns}. Men to place: White {hand[0]}, Black "
             f"{hand[1]}. Men on the board: White {board[0]}, Black {board[1]}. The board:\n{drawn}\n  {_COLUMNS}\n"
         )
+
+    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+        lines = _read(state.observation_string(seat)).lines
+        at = {point: (float("abcdefg".index(point[0])), 7.0 - int(point[1])) for point in self.points}
+        men = {point: _DRAWN[lines[y][x]] for point, (y, x) in zip(self.points, self._places) if lines[y][x] in _MARKS}
+        joined = [pair for line in _JOINED for pair in pairwise(line.split())]
+        told = ", ".join([f"{lines[y][x]} {point}" for point, (y, x) in zip(self.points, self._places) if point in men])
+        return Picture.of(points(at, joined, men, last=last_turn(events)), told=f"Men on the board: {told or 'none'}")
 
 
 def _task(view: _View, seat: int) -> str:

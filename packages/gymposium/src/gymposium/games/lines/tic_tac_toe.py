@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache
 
 import pyspiel
 
 from gymposium.games.openspiel.adapter import openspiel_game
 from gymposium.games.openspiel.boards import ORDER
-from gymposium.games.pictures import board, cross, ring
-from gymposium.games.protocol import Style
+from gymposium.games.pictures import Picture, cross, grid, last_turn, line_of, ring
+from gymposium.games.protocol import Event, Style
 
 _MARKS = "xo"
 _RULES = (
@@ -21,6 +22,9 @@ _RULES = (
 )
 _FULL = "You are {mark}{turn}. The board:\n3 {0} {1} {2}\n2 {3} {4} {5}\n1 {6} {7} {8}\n  a b c\n"
 _COMPACT = "{0} {1} {2}\n{3} {4} {5}\n{6} {7} {8}\n"
+
+
+_DRAWN = {"x": cross(), "o": ring()}
 
 
 class TicTacToe:
@@ -37,10 +41,11 @@ class TicTacToe:
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         return _in_words(state.observation_string(seat), seat, state.current_player() == seat, style)
 
-    def render_html(self, state: pyspiel.State, seat: int) -> str:
+    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         rows = state.observation_string(seat).split()
-        drawn = {"x": cross(), "o": ring()}
-        return board(rows, drawn, row_names="321", column_names="abc", told=f"Board: {' '.join(rows)}")
+        last, won = last_turn(events), line_of(rows, 3)
+        board = grid(rows, _DRAWN, row_names="321", column_names="abc", last=last, won=[won])
+        return Picture.of(board, told=f"The board, row by row from the top: {' '.join(rows)}")
 
 
 @cache  # 5,478 boards for each seat and style

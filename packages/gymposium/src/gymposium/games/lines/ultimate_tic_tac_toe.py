@@ -14,7 +14,8 @@ import pyspiel
 
 from gymposium.games.openspiel.adapter import openspiel_game
 from gymposium.games.openspiel.boards import ORDER, spaced
-from gymposium.games.protocol import Style
+from gymposium.games.pictures import Picture, cross, grid, note, ring
+from gymposium.games.protocol import Event, Style
 
 _MARKS = "xo"
 _LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
@@ -59,6 +60,11 @@ _NAMES = {f"Choose local board {board}": f"board {board + 1}" for board in range
 """Name of each action, by the engine's name, which contains step and board (ultimate_tic_tac_toe.cc)."""
 
 
+_DRAWN = {"x": cross(), "o": ring()}
+_PLACES = [[f"{y // 3 * 3 + x // 3 + 1}/{y % 3 * 3 + x % 3 + 1}" for x in range(9)] for y in range(9)]
+"""Names of the squares, row by row."""
+
+
 class UltimateTicTacToe:
     """Words for `ultimate_tic_tac_toe`."""
 
@@ -89,6 +95,27 @@ class UltimateTicTacToe:
         turn = _turn(state.current_player(), seat, rows[-1])
         bands = spaced(view[:_END].replace(" ", "|"), rows=9).split("\n\n ")
         return f"You are {_MARKS[seat]}{turn}. {won}. The boards:\n{_FULL.format(*bands)}"
+
+    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+        # three bands of three lines such as `x.. .o. ...`, then two lines with the player to move and the board
+        words = state.observation_string(seat).split()
+        rows = ["".join(words[start : start + 3]) for start in range(0, 27, 3)]
+        boards = [words[i] + words[i + 3] + words[i + 6] for i in _BOARDS]
+        won = []
+        for number, board in enumerate(boards):
+            left, top = number % 3 * 3, number // 3 * 3
+            line = next((line for line in _LINES if board[line[0]] != "." and len({board[i] for i in line}) == 1), ())
+            won.append([(left + i % 3, top + i // 3) for i in line])
+        last = [move for by, move in events if by >= 0 and "/" in move][-1:]
+        drawn = grid(rows, _DRAWN, places=_PLACES, blocks=3, last="".join(last), won=won)
+        whole = [
+            place._replace(name=f"board {place.name[0]}", width=3 * place.width, height=3 * place.height)
+            for place in drawn.places
+            if place.name.endswith("/1")
+        ]
+        turn = _turn(state.current_player(), seat, words[-1]).removeprefix(", to move").removeprefix(". ")
+        parts = [drawn._replace(places=(*whole, *drawn.places)), *([note(f"{turn}.".lstrip(". "))] if turn else [])]
+        return Picture.of(*parts, told=f"The nine boards, row by row from the top: {' '.join(rows)}")
 
 
 @cache  # at most 19,683 boards

@@ -11,7 +11,8 @@ import pyspiel
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, openspiel_game
 from gymposium.games.openspiel.boards import legal_line
-from gymposium.games.protocol import Style
+from gymposium.games.pictures import Picture, table
+from gymposium.games.protocol import Event, Style
 from gymposium.plugins.specs import GameSpec
 
 AGREE = "agree"
@@ -119,6 +120,18 @@ class Bargaining:
             for item, number, value in zip(self._items, pool, values, strict=True)
         ]
         return f"The pool: {'; '.join(listed)}.\n{past}{end}"
+
+    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+        deal, *actions = state.history()
+        offers = [action for action in actions if action < self._agree]
+        who = [("they", "you")[number % 2 == seat] for number in range(len(offers))]
+        rows = [
+            ["in the pool", *map(str, self.pools[deal])],
+            ["worth to you", *map(str, self.values[seat][deal])],
+            *[[f"{whose} would take", *self._taken[offer].split()] for whose, offer in zip(who, offers)],
+        ]
+        told = "; ".join([" ".join(row) for row in rows])
+        return Picture.of(table(rows, head=["", *self._items], widths=(1.7, 1, 1, 1.4)), told=told)
 
 
 class BargainingGame(OpenSpielGame):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyspiel
@@ -12,13 +12,17 @@ import pyspiel
 from gymposium.errors import BadParameter
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
 from gymposium.games.openspiel.boards import ORDER, legal_line, letters, to_move
-from gymposium.games.protocol import Style
+from gymposium.games.pictures import Picture, disc, grid, note, tile
+from gymposium.games.protocol import Event, Style
 from gymposium.plugins.specs import GameSpec
 
 _MARKS = "xo"
 _MOVES = ("up", "down", "left", "right", "stand")
 _DRAWN = str.maketrans(" 01", f".{_MARKS}", "|")
 """Translation of the engine's board into ours."""
+
+
+_PLAYERS = {"x": disc("one", "x"), "o": disc("two", "o")}
 
 
 class CoinGame:
@@ -86,6 +90,18 @@ class CoinGame:
             f"{self.length}. The board:\n"
             f"{drawn}\nCollected by you: {mine}.\nCollected by the other player: {theirs}.\n{end}"
         )
+
+    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+        lines = self.position(state, seat, "compact").splitlines()
+        rows = lines[1 : 1 + self.rows]
+        y, x = next((y, row.index(_MARKS[seat])) for y, row in enumerate(rows) if _MARKS[seat] in row)
+        steps = {(x, y - 1): "up", (x, y + 1): "down", (x - 1, y): "left", (x + 1, y): "right", (x, y): "stand"}
+        places = [[steps.get((i, j), "") for i in range(self.columns)] for j in range(self.rows)]
+        coins = {colour: tile(colour, "mark") for colour in self.colours}
+        board = grid(rows, {**_PLAYERS, **coins}, places=places)
+        mine, theirs = lines[1 + self.rows], lines[2 + self.rows]
+        told = f"{lines[0]}; the board, row by row from the top: {' '.join(rows)}"
+        return Picture.of(board, note(f"Y{lines[0][1:]}.\nCollected: {mine}; {theirs}."), told=told)
 
 
 class CoinGameGame(OpenSpielGame):

@@ -16,6 +16,7 @@ from operator import mul
 from typing import NamedTuple
 
 from gymposium.games.openspiel.boards import letters
+from gymposium.games.pictures import Picture, table
 from gymposium.games.rules import CHANCE, Event, Style, game_of
 
 AGREE = "agree"
@@ -190,6 +191,21 @@ class Negotiation:
             what = "say something" if self.to_speak(talk) else "propose or agree" if talk.offers else "propose"
             lines.append(f"Turn {now} of {turns}: {who} to {what}.")
         return "\n".join(lines) + "\n"
+
+    def picture(self, talk: Talk, seat: int, events: Sequence[Event]) -> Picture:
+        kinds = [f"item {number}" for number in range(1, self.kinds + 1)]
+        said = [*talk.said, *[""] * (len(talk.offers) - len(talk.said))]
+        rows = [
+            ["in the pool", *map(str, self.pool(talk)), ""],
+            ["worth to you", *map(str, self.values(talk, seat)), ""],
+            *[
+                [f"{('they', 'you')[number % 2 == seat]} would take", *map(str, offer), word]
+                for number, (offer, word) in enumerate(zip(talk.offers, said))
+            ],
+        ]
+        told = "; ".join([" ".join(row).strip() for row in rows])
+        widths = (2, *[1] * self.kinds, 1.4)
+        return Picture.of(table(rows, head=["", *kinds, "said" if self.talking else ""], widths=widths), told=told)
 
 
 def _spaced(numbers: Sequence[int]) -> str:

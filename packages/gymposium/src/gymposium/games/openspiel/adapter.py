@@ -25,6 +25,7 @@ from gymposium.streams import draw, stream
 if TYPE_CHECKING:
     import numpy as np
 
+    from gymposium.games.pictures import Picture
     from gymposium.plugins.specs import GameSpec
 
 _RESAMPLES = frozenset("bargaining bridge kuhn_poker leduc_poker oh_hell universal_poker".split())
@@ -255,9 +256,11 @@ class OpenSpielMatch:
     def view(self, seat: int) -> str:
         return self.game.view_of(self.state, seat)
 
-    def render_html(self, seat: int) -> str | None:
+    def picture(self, seat: int) -> Picture | None:
         wording = self.game.wording
-        return wording.render_html(self.state, seat) if isinstance(wording, WordingWithPictures) else None
+        if not isinstance(wording, WordingWithPictures):
+            return None
+        return wording.picture(self.state, seat, () if self.game.hides else self.events)
 
     def tensor(self, seat: int) -> np.ndarray:
         import numpy as np

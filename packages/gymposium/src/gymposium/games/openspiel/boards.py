@@ -60,6 +60,12 @@ def spaced(board: str, rows: int) -> str:
     return "\n".join([f"{line[:width]} {' '.join(line[width:])}" for line in board.split("\n")[:-1]])
 
 
+def squares(board: str, rows: int) -> list[str]:
+    """Return the rows of an engine board such as `5oxo\\n4xox\\n…\\n abc\\n`, without labels: `["oxo", "xox"]`."""
+    width = len(str(rows))
+    return [line[width:] for line in board.split("\n")[:rows]]
+
+
 def any_of(rows: int) -> str:
     """Return a regular expression that matches the row numbers 1 to `rows`."""
     return f"(?:{'|'.join(map(str, range(1, rows + 1)))})"

@@ -8,7 +8,8 @@ from typing import Protocol, runtime_checkable
 
 import pyspiel
 
-from gymposium.games.protocol import Style
+from gymposium.games.pictures import Picture
+from gymposium.games.protocol import Event, Style
 
 
 class Wording(Protocol):
@@ -42,6 +43,17 @@ class WordingByPosition(Wording, Protocol):
 class WordingWithPictures(Protocol):
     """Optional protocol: words with pictures for people in a browser."""
 
-    def render_html(self, state: pyspiel.State, seat: int) -> str:
-        """Return a picture of the position as this seat may see it (`gymposium.games.protocol.Draws`)."""
+    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+        """Return a picture of the position as this seat may see it (`gymposium.games.protocol.Draws`).
+
+        `events` are the events so far if the game hides nothing, else ()."""
         ...
+
+
+def compact_facts(words: Wording, state: pyspiel.State, seat: int) -> dict[str, str]:
+    """Return the lines of the compact text by their first words: `{"hand": "3c 7c", "top": "8s clubs"}`; `none` is an
+    empty text.
+
+    Pictures of games with hidden information are made from them: so they show what the words tell, and no more."""
+    lines = [line.partition(" ") for line in words.position(state, seat, "compact").splitlines()]
+    return {first: "" if rest == "none" else rest for first, _, rest in lines}

@@ -8,13 +8,26 @@ from collections.abc import Sequence
 import pyspiel
 
 from gymposium.games.openspiel.adapter import openspiel_game
-from gymposium.games.openspiel.boards import ORDER, OpenBoardGame, action_names, any_of, letters, naming, position_of
-from gymposium.games.protocol import Style
+from gymposium.games.openspiel.boards import (
+    ORDER,
+    OpenBoardGame,
+    action_names,
+    any_of,
+    letters,
+    naming,
+    position_of,
+    squares,
+)
+from gymposium.games.pictures import Picture, disc, grid, last_turn
+from gymposium.games.protocol import Event, Style
 
 _MARKS = "bw"
 _DIRECTIONS = ("down", "up")
 _FULL_ROWS = 6
 """Least number of rows at which each player starts with two rows of pieces instead of one (breakthrough.cc)."""
+
+
+_DRAWN = {"b": disc("black"), "w": disc("white")}
 
 
 class Breakthrough:
@@ -57,6 +70,19 @@ class Breakthrough:
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         return position_of(state, seat, style, mark=_MARKS[seat], rows=self.rows, names=self._names)
+
+    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+        rows = squares(state.observation_string(seat), self.rows)
+        numbers = [str(row) for row in range(self.rows, 0, -1)]
+        board = grid(
+            rows,
+            _DRAWN,
+            row_names=numbers,
+            column_names=letters(self.columns),
+            checkered=True,
+            last=last_turn(events),
+        )
+        return Picture.of(board, told=f"The board, row by row from the top: {' '.join(rows)}")
 
 
 game = openspiel_game("breakthrough", Breakthrough, OpenBoardGame)

@@ -24,9 +24,11 @@ from gymposium.games.openspiel.boards import (
     letters,
     naming,
     result,
+    squares,
     to_move,
 )
-from gymposium.games.protocol import Style
+from gymposium.games.pictures import Picture, disc, grid, last_turn
+from gymposium.games.protocol import Event, Style
 from gymposium.plugins.specs import GameSpec
 
 _COLOURS = ("White", "Black")
@@ -34,6 +36,14 @@ _PIECES = str.maketrans("o8+*", "wWbB")
 """Translation of the engine's men and kings into ours."""
 _FILLED, _QUIET = 3, 40
 """Rows filled by each player's men at the start, and moves without a capture that make a draw (checkers.cc)."""
+
+
+_DRAWN = {
+    "w": disc("white"),
+    "b": disc("black"),
+    "W": disc("white", "K"),
+    "B": disc("black", "K"),
+}
 
 
 class Checkers:
@@ -96,6 +106,19 @@ class Checkers:
             f"board:\n"
             f"{drawn}\n{_drawn(columns, self._label, style)}\n"
         )
+
+    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+        lines = squares(state.observation_string(seat), self.rows)
+        rows = [line.translate(_PIECES) for line in lines]
+        board = grid(
+            rows,
+            _DRAWN,
+            row_names=[str(row) for row in range(self.rows, 0, -1)],
+            column_names=letters(self.columns),
+            checkered=True,
+            last=last_turn(events),
+        )
+        return Picture.of(board, told=f"The board, row by row from the top: {' '.join(rows)}")
 
     def facts(self, state: pyspiel.State) -> tuple[int, str]:
         """Return facts that the engine's board omits: the moves since the last capture, and the square of the piece

@@ -16,8 +16,8 @@ import pyspiel
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, openspiel_game
 from gymposium.games.openspiel.boards import naming, to_move
-from gymposium.games.pictures import board, glyph
-from gymposium.games.protocol import Style
+from gymposium.games.pictures import Picture, glyph, grid, last_turn
+from gymposium.games.protocol import Event, Style
 from gymposium.plugins.specs import GameSpec
 
 _COLOURS = ("Black", "White")
@@ -132,17 +132,18 @@ class Chess:
             f"{since or 'none'}.\n"
         )
 
-    def render_html(self, state: pyspiel.State, seat: int) -> str:
+    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         fen: str = state.observation_string(seat)
         rows = fen.split()[0].translate(_EMPTY).split("/")
-        return board(
+        board = grid(
             rows,
             _PIECES,
             row_names="87654321",
             column_names="abcdefgh",
             checkered=True,
-            told=f"Board: {fen}",
+            last=last_turn(events),
         )
+        return Picture.of(board, told=f"The position as FEN: {fen}")
 
     def since(self, state: pyspiel.State) -> list[str]:
         """Return the moves since the last irreversible one, which comes first and shows whether there was an en
@@ -183,6 +184,15 @@ class ChessGame(OpenSpielGame):
 
     def view_of(self, state: pyspiel.State, seat: int) -> str:
         return f"{state.observation_string(seat)} {' '.join(self.wording.since(state))}"
+
+    def notation(self, events: Sequence[Event]) -> list[str]:
+        """Return the moves in standard algebraic notation."""
+        match, written = self.begin(None), list[str]()
+        for event in events:
+            moves, actions = match.legal_moves(event.seat), match.legal_actions(event.seat)
+            written.append(match.state.action_to_string(event.seat, actions[moves.index(event.move)]))
+            match.apply({event.seat: event.move})
+        return written
 
 
 game = openspiel_game("chess", Chess, ChessGame)

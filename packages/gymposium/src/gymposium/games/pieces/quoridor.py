@@ -15,9 +15,13 @@ import pyspiel
 
 from gymposium.games.openspiel.adapter import openspiel_game
 from gymposium.games.openspiel.boards import ORDER, OpenBoardGame, any_of, letters, naming, result, to_move
-from gymposium.games.protocol import Style
+from gymposium.games.pictures import Picture, disc, grid, last_turn, note, walled
+from gymposium.games.protocol import Event, Style
 
 _MARKS = "xo"
+
+
+_DRAWN = {"x": disc("one"), "o": disc("two")}
 
 
 class Quoridor:
@@ -94,6 +98,23 @@ class Quoridor:
             f"You are {_MARKS[seat]}{to_move(state, seat)}.{over} Moves so far: {number}. Walls left: x {left[0]}, o "
             f"{left[1]}. Walls on the board: {walls}. The board:\n{drawn}\n{columns}\n"
         )
+
+    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+        board = state.observation_string(seat).replace(" 0 ", " x ").replace(" @ ", " o ")
+        head, _, *lines, _ = board.split("\n")[:-1]
+        left = head.partition("walls: ")[2].split(", ")
+        pawns = {self._pawn(lines, f" {mark} "): mark for mark in _MARKS}
+        columns, numbers = letters(self.size), range(self.size, 0, -1)
+        rows = [[pawns.get(f"{column}{row}", ".") for column in columns] for row in numbers]
+        walls = self.walls(state)
+        drawn = walled(
+            grid(rows, _DRAWN, row_names=[*map(str, numbers)], column_names=columns, last=last_turn(events)),
+            walls,
+            self.size,
+            last=last_turn(events),
+        )
+        told = f"Pawns: {', '.join([f'{mark} {square}' for square, mark in pawns.items()])}; walls: {' '.join(walls)}"
+        return Picture.of(drawn, note(f"Walls left: x {left[0]}, o {left[1]}."), told=told)
 
     def _pawn(self, rows: list[str], mark: str) -> str:
         y, x = next((y, row.index(mark)) for y, row in enumerate(rows) if mark in row)

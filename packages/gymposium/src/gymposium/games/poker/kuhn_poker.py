@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache
 
 import pyspiel
 
 from gymposium.games.openspiel.adapter import openspiel_game
 from gymposium.games.openspiel.boards import ORDER
-from gymposium.games.protocol import Style
+from gymposium.games.openspiel.wording import compact_facts
+from gymposium.games.pictures import Picture, hand, note, table
+from gymposium.games.protocol import Event, Style
 
 _CARDS = "JQK"
 _MOVES = {"p": "pass", "b": "bet"}
@@ -37,6 +40,18 @@ class KuhnPoker:
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         return _in_words(state.information_state_string(seat), seat, style, not state.is_terminal())
+
+    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+        known = compact_facts(self, state, seat)
+        moves = known["moves"].split()
+        rows = [["you" if turn % 2 == seat else "opponent", move] for turn, move in enumerate(moves)]
+        chips = [1 + sum(move == "bet" for turn, move in enumerate(moves) if turn % 2 == by) for by in (seat, 1 - seat)]
+        return Picture.of(
+            hand([known["card"], "?"], "Cards", names=["", ""], notes=["you", "other"]),
+            table(rows or [["nobody has acted yet"]]),
+            note(f"Chips in the pot: you {chips[0]}, your opponent {chips[1]}."),
+            told=f"Your card: {known['card']}; moves: {known['moves'] or 'none'}",
+        )
 
 
 @cache  # twelve information states for each style

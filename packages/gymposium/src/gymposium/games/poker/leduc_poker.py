@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
 import pyspiel
 
 from gymposium.games.openspiel.adapter import openspiel_game
 from gymposium.games.openspiel.boards import ORDER
-from gymposium.games.protocol import Style
+from gymposium.games.openspiel.wording import compact_facts
+from gymposium.games.pictures import Picture, hand, note, table
+from gymposium.games.protocol import Event, Style
 
 _CARDS = ("Js", "Jh", "Qs", "Qh", "Ks", "Kh")
 _MOVES = ("fold", "call", "raise")
@@ -43,6 +46,28 @@ class LeducPoker:
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         legal = " ".join([_MOVES[action] for action in state.legal_actions(seat)]) if style == "compact" else ""
         return _in_words(state.information_state_string(seat), seat, style, legal)
+
+    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+        view = state.information_state_string(seat)
+        rounds = re.findall(r"\[Round\d: ([^\]]*)\]", view)
+        known = compact_facts(self, state, seat)
+        card, public = known["card"], known["public"]
+        said = [[_MOVES[int(move)] for move in moves.split()] for moves in rounds]
+        rows = [
+            [
+                f"round {number}",
+                ", ".join([f"{('you', 'other')[turn % 2 != seat]} {move}" for turn, move in enumerate(moves)]),
+            ]
+            for number, moves in enumerate(said, start=1)
+        ]
+        mine, _, theirs = known.get("pot", "").partition(" ")
+        pot = [note(f"Chips in the pot: you {mine}, your opponent {theirs}.")] if mine else []
+        return Picture.of(
+            hand([card, public or "?", "?"], "Cards", names=["", "", ""], notes=["yours", "public", "other"]),
+            table(rows, widths=(1, 3)),
+            *pot,
+            told=f"Your card: {card}; the public card: {public or 'not turned up yet'}",
+        )
 
 
 @lru_cache(maxsize=4096)  # 936 information states for each style

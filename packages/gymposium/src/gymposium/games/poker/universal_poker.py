@@ -11,8 +11,10 @@ import pyspiel
 
 from gymposium.errors import BadParameter
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
+from gymposium.games.openspiel.wording import compact_facts
+from gymposium.games.pictures import Picture, hand, note, table
 from gymposium.games.poker.holdem import CARDS, RAISES, ROUNDS, TURNED_UP, BettingRules, Hand
-from gymposium.games.protocol import Style
+from gymposium.games.protocol import Event, Style
 from gymposium.plugins.specs import GameSpec
 
 _FOLD, _CALL = 0, 1
@@ -126,6 +128,22 @@ class UniversalPoker:
         else:
             lines.append(f"{names[player]} is to act.")
         return "\n".join(lines) + "\n"
+
+    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+        known = compact_facts(self, state, seat)
+        board = known["board"].split()
+        rounds = [[first, known[first]] for first in known if first in ("flop", "turn", "river")]
+        before = known.get("before", "").removeprefix("the flop ").removesuffix("none")
+        chips, _, shares = known["pot"].partition(" of ")
+        parts = shares.split(" ")
+        held = [" ".join(pair) for pair in zip(parts[::2], parts[1::2])]
+        return Picture.of(
+            hand(known["cards"].split(), f"Your cards ({self.table.seats[seat]})"),
+            hand([*board, *["?"] * (5 - len(board))], "On the table"),
+            note(f"The pot holds {chips} chips: {', '.join(held)}."),
+            table([["before the flop", before or "–"], *[[name, said or "–"] for name, said in rounds]], widths=(1, 3)),
+            told=f"Your cards: {known['cards']}; on the table: {known['board'] or 'none'}; the pot: {known['pot']}",
+        )
 
     def _costs(self, hand: Hand, player: int, legal: Sequence[int]) -> list[str]:
         """Return the chips that each legal move other than fold and check costs: `call 2`."""

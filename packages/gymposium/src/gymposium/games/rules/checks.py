@@ -36,7 +36,7 @@ _OPTIONAL = {
     "view": "view(self, state, seat)  (a key of what the seat knows)",
     "tensor": "tensor(self, state, seat)  (what the seat knows, as numbers)",
     "resample": "resample(self, events, seat, rng)  (events that the seat cannot tell from these)",
-    "render_html": "render_html(self, state, seat)  (a picture of what the seat knows, as HTML)",
+    "picture": "picture(self, state, seat, events)  (a picture of what the seat knows)",
 }
 
 

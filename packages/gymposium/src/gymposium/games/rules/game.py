@@ -19,6 +19,7 @@ from gymposium.streams import draw, stream
 if TYPE_CHECKING:
     import numpy as np
 
+    from gymposium.games.pictures import Picture
     from gymposium.plugins.specs import GameSpec
 
 
@@ -172,9 +173,11 @@ class RulesMatch(Generic[S]):
             return f"{view}\nreturns {self.returns()}"
         return view
 
-    def render_html(self, seat: int) -> str | None:
+    def picture(self, seat: int) -> Picture | None:
         author = self.game.author
-        return author.render_html(self.state, seat) if isinstance(author, HasPictures) else None
+        if not isinstance(author, HasPictures):
+            return None
+        return author.picture(self.state, seat, () if self.game.hides else self.events)
 
     def tensor(self, seat: int) -> np.ndarray:
         return self.game.tensor_of(self.state, seat)

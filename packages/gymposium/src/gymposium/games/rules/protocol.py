@@ -11,6 +11,8 @@ from gymposium.games.protocol import Event, Style
 if TYPE_CHECKING:
     import numpy as np
 
+    from gymposium.games.pictures import Picture
+
 S = TypeVar("S", bound=Hashable)
 """Type of the author's positions. Positions are immutable and compare by value: a NamedTuple, a frozen dataclass, a
 tuple or a string."""
@@ -126,6 +128,8 @@ class HasResample(Protocol):
 class HasPictures(Protocol):
     """Optional protocol: rules that draw pictures for people in a browser."""
 
-    def render_html(self, state: object, seat: int, /) -> str:
-        """Return the position as this seat may see it as HTML (`gymposium.games.protocol.Draws`)."""
+    def picture(self, state: object, seat: int, events: Sequence[Event], /) -> Picture:
+        """Return the position as this seat may see it as a picture (`gymposium.games.protocol.Draws`).
+
+        `events` are the events so far if the game hides nothing, else ()."""
         ...

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyspiel
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, openspiel_game
 from gymposium.games.openspiel.boards import legal_line, to_move
-from gymposium.games.protocol import Style
+from gymposium.games.pictures import Picture, last_turn, note, pits
+from gymposium.games.protocol import Event, Style
 from gymposium.games.sowing.houses import SEATS, compact_drawing, full_drawing, house_names
 from gymposium.plugins.specs import GameSpec
 
 _HOUSES = 6
 _SOUTH, _NORTH = house_names(_HOUSES)
+
+
+_SIDES = ("the lower row", "the upper row")
 
 
 class Mancala:
@@ -73,6 +77,13 @@ class Mancala:
             f"{head} Stores: you {stores[seat]}, your opponent {stores[1 - seat]}. The houses:\n"
             f"{self._full % (*north, *south)}\n"
         )
+
+    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+        north, south, stores = _read(state.observation_string(seat))
+        upper, lower = zip(_NORTH[::-1], map(int, north)), zip(_SOUTH, map(int, south))
+        drawn = pits([*upper], [*lower], (int(stores[1]), int(stores[0])), last=last_turn(events)[-1:])
+        told = f"Seeds: North {' '.join(north)}, South {' '.join(south)}; stores: South {stores[0]}, North {stores[1]}"
+        return Picture.of(drawn, note(f"You are {SEATS[seat]}, {_SIDES[seat]}."), told=told)
 
 
 def _read(board: str) -> tuple[list[str], list[str], tuple[str, str]]:

@@ -11,6 +11,7 @@ import pyspiel
 
 from gymposium.errors import WrongSeat
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, openspiel_game
+from gymposium.games.pictures import Picture, last_turn, note, pits
 from gymposium.games.protocol import Event, Observation, Style
 from gymposium.games.sowing.houses import SEATS, compact_drawing, full_drawing, house_names
 from gymposium.plugins.specs import GameSpec
@@ -39,6 +40,9 @@ def read(board: str) -> Houses:
     """Read the engine's board, such as `3 0 | 4 0 5 …`."""
     stores, seeds = board.split("|")
     return Houses([int(store) for store in stores.split()], [int(seed) for seed in seeds.split()])
+
+
+_SIDES = ("the lower row", "the upper row")
 
 
 class Oware:
@@ -103,6 +107,16 @@ class Oware:
             f"You are {SEATS[seat]}{turn}. {moves} of at most {LIMIT} moves are played.{end} Stores: you "
             f"{stores[seat]}, your opponent {stores[1 - seat]}. The houses:\n{self._full % (*north, *south)}\n"
         )
+
+    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+        board = state.observation_string(seat)[4:]
+        if state.move_number() >= LIMIT:  # when the engine ends a game, its board is collected already
+            board = str(read(board).collected())
+        stores, seeds = ([int(number) for number in numbers.split()] for numbers in board.split(" | "))
+        south, north = seeds[: self.houses], seeds[: self.houses - 1 : -1]
+        upper, lower = zip(self.rows[1][::-1], north), zip(self.rows[0], south)
+        drawn = pits([*upper], [*lower], (stores[1], stores[0]), last=last_turn(events)[-1:])
+        return Picture.of(drawn, note(f"You are {SEATS[seat]}, {_SIDES[seat]}."), told=f"Seeds and stores: {board}")
 
 
 class OwareMatch(OpenSpielMatch):

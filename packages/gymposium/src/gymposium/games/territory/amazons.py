@@ -22,10 +22,14 @@ from gymposium.games.openspiel.boards import (
     naming_with_corners,
     to_move,
 )
-from gymposium.games.protocol import Style
+from gymposium.games.pictures import Picture, disc, grid, last_turn, tile
+from gymposium.games.protocol import Event, Style
 from gymposium.plugins.specs import GameSpec
 
 _MARKS = "XO"
+
+
+_DRAWN = {"X": disc("one", "X"), "O": disc("two", "O"), "#": tile("", "line")}
 
 
 class Amazons:
@@ -79,6 +83,24 @@ class Amazons:
             return f"{self._frame.compact(rows)}{step}\n{legal_line(state, seat, self.names)}"
         step = "The game is over." if player < 0 else _step(_MARKS[player], squares)
         return f"You are {_MARKS[seat]}{to_move(state, seat)}. {step} The board:\n{self._frame.full(rows)}"
+
+    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+        board: str = state.observation_string(seat)
+        chosen = under_way(state)
+        if len(chosen) == 1:  # the engine already shows the chosen amazon's square as empty
+            place = chosen[0] + chosen[0] // self.board_size
+            board = f"{board[:place]}{_MARKS[state.current_player()]}{board[place + 1 :]}"
+        rows = board.split("\n")[: self.board_size]
+        numbers = [str(row) for row in range(self.board_size, 0, -1)]
+        drawn = grid(
+            rows,
+            _DRAWN,
+            row_names=numbers,
+            column_names=letters(self.board_size),
+            checkered=True,
+            last=last_turn(events),
+        )
+        return Picture.of(drawn, told=f"The board, row by row from the top: {' '.join(rows)}")
 
 
 def under_way(state: pyspiel.State) -> list[int]:

@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import pyspiel
 
 from gymposium.games.openspiel.adapter import openspiel_game
-from gymposium.games.openspiel.boards import ORDER, action_names, any_of, letters, naming_with_corners, position_of
-from gymposium.games.protocol import Style
+from gymposium.games.openspiel.boards import (
+    ORDER,
+    action_names,
+    any_of,
+    letters,
+    naming_with_corners,
+    position_of,
+    squares,
+)
+from gymposium.games.pictures import Picture, disc, grid, last_turn
+from gymposium.games.protocol import Event, Style
 
 _MARKS = "ox"
+
+
+_DRAWN = {"o": disc("one"), "x": disc("two")}
 
 
 class Clobber:
@@ -37,6 +50,19 @@ class Clobber:
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         return position_of(state, seat, style, mark=_MARKS[seat], rows=self.rows, names=self.names)
+
+    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+        rows = squares(state.observation_string(seat), self.rows)
+        numbers = [str(row) for row in range(self.rows, 0, -1)]
+        board = grid(
+            rows,
+            _DRAWN,
+            row_names=numbers,
+            column_names=letters(self.columns),
+            checkered=True,
+            last=last_turn(events),
+        )
+        return Picture.of(board, told=f"The board, row by row from the top: {' '.join(rows)}")
 
 
 game = openspiel_game("clobber", Clobber)

@@ -4,7 +4,7 @@ join."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,12 +12,16 @@ import pyspiel
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, openspiel_game
 from gymposium.games.openspiel.boards import ORDER, any_of, legal_line, letters, naming_with_corners, to_move
-from gymposium.games.protocol import Style
+from gymposium.games.pictures import Picture, cross, edges, last_turn, note, ring
+from gymposium.games.protocol import Event, Style
 from gymposium.plugins.specs import GameSpec
 
 _MARKS = "xo"
 _DRAWN = str.maketrans({"─": "-", "│": "|", "╴": " ", "╶": " ", "1": "x", "2": "o"} | dict.fromkeys("┌┬┐├┼┤└┴┘", "+"))
 """Translation of the engine's lines, dots and owned boxes into ASCII."""
+
+
+_OWNERS = {"x": cross(), "o": ring()}
 
 
 class DotsAndBoxes:
@@ -72,6 +76,27 @@ class DotsAndBoxes:
         drawn = "\n".join([label + line for label, line in zip(self._labels, lines)])
         boxes = f"Boxes: x {board.count('x')}, o {board.count('o')}."
         return f"You are {_MARKS[seat]}{to_move(state, seat)}. {boxes} The board:\n{self._header}\n{drawn}\n"
+
+    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+        lines = state.observation_string(seat).translate(_DRAWN).split("\n")
+        drawn = [name for number, name in enumerate(self.names) if self._is_drawn(lines, number)]
+        owners = [[lines[2 * y + 1][4 * x + 2].strip() for x in range(self.columns)] for y in range(self.rows)]
+        board = edges(owners, _OWNERS, drawn, names=self.names, last=last_turn(events))
+        boxes = [sum(row.count(mark) for row in owners) for mark in _MARKS]
+        return Picture.of(
+            board,
+            note(f"Boxes: x {boxes[0]}, o {boxes[1]}."),
+            told=f"Lines drawn: {' '.join(drawn) or 'none'}",
+        )
+
+    def _is_drawn(self, lines: Sequence[str], number: int) -> bool:
+        """Return whether the line with this number is drawn on the engine's board."""
+        across = (self.rows + 1) * self.columns
+        if number < across:
+            y, x = divmod(number, self.columns)
+            return lines[2 * y][4 * x + 2] == "-"
+        y, x = divmod(number - across, self.columns + 1)
+        return lines[2 * y + 1][4 * x] == "|"
 
 
 class DotsAndBoxesGame(OpenSpielGame):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyspiel
@@ -11,12 +11,16 @@ import pyspiel
 from gymposium.errors import BadParameter
 from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
 from gymposium.games.openspiel.boards import ORDER, Frame, any_of, legal_line
-from gymposium.games.protocol import Style
+from gymposium.games.pictures import Picture, disc, grid, last_turn, note
+from gymposium.games.protocol import Event, Style
 from gymposium.plugins.specs import GameSpec
 
 _MARKS = "XO"
 _COLOURS = ("black", "white")
 _COLUMNS = "ABCDEFGHJKLMNOPQRST"
+
+
+_STONES = {"X": disc("black"), "O": disc("white")}
 
 
 class Go:
@@ -88,6 +92,18 @@ class Go:
             head += f" If {'you pass' if mine else f'{_MARKS[1 - seat]} passes'} too, the game ends."
         repeats = f"Moves that would bring back an earlier position, a draw: {repeating}.\n" if repeating else ""
         return f"{head} The board:\n{self._frame.full(rows)}{repeats}"
+
+    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+        size = self.board_size
+        rows = [line[3:] for line in state.observation_string(seat).split("\n")[2 : size + 2]]
+        numbers = [str(row) for row in range(size, 0, -1)]
+        last = last_turn(events)
+        board = grid(rows, _STONES, row_names=numbers, column_names=self._columns, crossings=True, last=last)
+        return Picture.of(
+            board,
+            *([note("The last move was a pass.")] if last.endswith("pass") else []),
+            told=f"The board, row by row from the top: {' '.join(rows)}",
+        )
 
     def repeating(self, state: pyspiel.State, board: str) -> list[int]:
         """Return the moves that would bring back an earlier position. `board` is the engine's."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import pyspiel
 
 from gymposium.games.openspiel.adapter import openspiel_game
 from gymposium.games.openspiel.boards import ORDER, action_names, legal_line, naming_with_corners, to_move
-from gymposium.games.protocol import Style
+from gymposium.games.pictures import Picture, disc, grid, last_turn, note
+from gymposium.games.protocol import Event, Style
 
 _MARKS = "xo"
 _RULES = (
@@ -20,6 +22,9 @@ _RULES = (
     "enclose anything, often with the board full. Whoever has more discs then wins; equal numbers are a draw.\n"
     f"{naming_with_corners(8, 8, row_1='top')}. An empty square is shown as a dot.\n"
 )
+
+
+_DRAWN = {"x": disc("one"), "o": disc("two")}
 
 
 class Othello:
@@ -45,6 +50,14 @@ class Othello:
         discs = f"Discs: x {board.count('x')}, o {board.count('o')}."
         drawn = "\n".join([row[:17] for row in board.split("\n")[:9]])
         return f"You are {_MARKS[seat]}{to_move(state, seat)}. {discs} The board:\n{drawn}\n"
+
+    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+        lines = state.observation_string(seat).replace("-", ".").split("\n")[2:10]
+        rows = [line[2:17].split() for line in lines]
+        board = grid(rows, _DRAWN, row_names="12345678", column_names="abcdefgh", last=last_turn(events))
+        counts = [sum(row.count(mark) for row in rows) for mark in _MARKS]
+        told = f"The board, row by row from the top: {' '.join(map(''.join, rows))}"
+        return Picture.of(board, note(f"Discs: x {counts[0]}, o {counts[1]}."), told=told)
 
 
 game = openspiel_game("othello", Othello)

@@ -11,10 +11,24 @@ from typing import Any
 import pyspiel
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
-from gymposium.games.protocol import Style
+from gymposium.games.openspiel.wording import compact_facts
+from gymposium.games.pictures import Picture, PicturePart, hand, note, table
+from gymposium.games.protocol import Event, Style
 from gymposium.games.tricks.bridge_history import CARDS, DEALT, MOVES, ORDERS, BridgeHistory, Contract, history_of
 from gymposium.games.tricks.deals import fill
-from gymposium.games.tricks.trick import NAMES, RANKS, SEATS, all_of, by_suit, played, short, sides, trick_lines, voids
+from gymposium.games.tricks.trick import (
+    NAMES,
+    RANKS,
+    SEATS,
+    all_of,
+    by_suit,
+    played,
+    short,
+    sides,
+    trick_lines,
+    trick_parts,
+    voids,
+)
 from gymposium.plugins.specs import GameSpec
 
 _SHOWN = [[f"{suit}{rank}" for rank in reversed(RANKS)] for suit in "SHDC"]
@@ -111,6 +125,28 @@ class Bridge:
             lines.append(_next(past, contract, seat))
         return "\n".join(lines) + "\n"
 
+    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+        past = history_of(state.history(), self.dealer)
+        known = compact_facts(self, state, seat)
+        calls = known["auction"].split()
+        bids = [f"{level}{strain}" for level in range(1, 8) for strain in ("C", "D", "H", "S", "NT")]
+        last = next((call for call in reversed(calls) if call in bids), "")
+        gone = bids[: bids.index(last)] if last else ()
+        rows = [bids[start : start + 5] for start in range(0, 35, 5)] + [["pass", "double", "redouble"]]
+        auction = [table(rows, last=last, faded=gone, places=True)] if past.contract is None else []
+        parts = [_cards(known["hand"], "Your hand")]
+        if "dummy" in known and past.contract is not None and seat != past.contract.dummy:
+            parts.append(_cards(known["dummy"], f"The dummy's hand ({SEATS[past.contract.dummy]})"))
+        tricks = trick_parts(past.tricks, seat, f"Tricks taken: {known['taken']}") if "taken" in known else []
+        contract = f"\nContract: {known['contract']}" if "contract" in known else ""
+        return Picture.of(
+            note(f"Auction, from {SEATS[self.dealer]}: {known['auction'] or 'no call yet'}{contract}"),
+            *auction,
+            *tricks,
+            *parts,
+            told=f"Your hand: {known['hand'] or 'empty'}; auction: {known['auction'] or 'no call yet'}",
+        )
+
 
 _PLAYED = (
     "Then 13 tricks are played. The player after the declarer leads to the first; then the dummy's hand is laid open, "
@@ -156,6 +192,12 @@ def _next(past: BridgeHistory, contract: Contract, seat: int) -> str:
     else:
         player, whose = past.turn, "your own hand" if past.turn == seat else "their own hand"
     return f"Now {names[player]} {'play' if player == seat else 'plays'} from {whose}."
+
+
+def _cards(cards: str, title: str) -> PicturePart:
+    """Return a hand in the engine's names: `SA HK`."""
+    names = cards.split()
+    return hand([card[1] + card[0].lower() for card in names], title, names=names)
 
 
 class BridgeGame(OpenSpielGame):

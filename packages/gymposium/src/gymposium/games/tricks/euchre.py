@@ -9,7 +9,9 @@ from collections.abc import Sequence
 import pyspiel
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, openspiel_game
-from gymposium.games.protocol import Style
+from gymposium.games.openspiel.wording import compact_facts
+from gymposium.games.pictures import Picture, hand, note
+from gymposium.games.protocol import Event, Style
 from gymposium.games.tricks.deals import fill
 from gymposium.games.tricks.euchre_history import CARDS, DEALT, MOVES, ORDERS, RANKS, SUITS, EuchreHistory, history_of
 from gymposium.games.tricks.trick import (
@@ -22,6 +24,7 @@ from gymposium.games.tricks.trick import (
     short,
     sides,
     trick_lines,
+    trick_parts,
     voids,
 )
 
@@ -104,6 +107,17 @@ class Euchre:
         elif not past.tricks:
             lines.append(f"Now {NAMES[seat][state.current_player()]} {self._task(past, state.current_phase())}.")
         return "\n".join(lines) + "\n"
+
+    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+        past = history_of(state.history(), self.lone_defender)
+        known = compact_facts(self, state, seat)
+        held = known["hand"].split()
+        return Picture.of(
+            note("\n".join([f"{key} {known[key]}" for key in ("dealer", "bids", "trump") if known.get(key)])),
+            *trick_parts(past.tricks, seat, f"Tricks taken: {known['taken']}"),
+            hand(held, "Your hand"),
+            told=f"Your hand: {known['hand'] or 'empty'}; tricks taken: {known['taken']}",
+        )
 
     def _task(self, past: EuchreHistory, phase: pyspiel.euchre.Phase) -> str:
         """Return the task of the seat to move before the first card is played."""

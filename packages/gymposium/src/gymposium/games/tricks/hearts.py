@@ -11,7 +11,8 @@ import pyspiel
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
 from gymposium.games.openspiel.boards import legal_line
-from gymposium.games.protocol import Style
+from gymposium.games.pictures import Picture, hand, note
+from gymposium.games.protocol import Event, Style
 from gymposium.games.tricks.hearts_deals import redeal
 from gymposium.games.tricks.trick import (
     NAMES,
@@ -23,6 +24,7 @@ from gymposium.games.tricks.trick import (
     plain_order,
     short,
     trick_lines,
+    trick_parts,
     voids,
 )
 from gymposium.plugins.specs import GameSpec
@@ -137,6 +139,18 @@ class Hearts:
         elif tricks:
             lines += self._known(tricks, names)
         return "\n".join(lines) + "\n"
+
+    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+        view = _read(state.information_state_string(seat))
+        held = [] if state.is_terminal() else list(view.hand)
+        points = ", ".join([f"{name} {n}" for name, n in zip(NAMES[seat], view.points, strict=True)])
+        chosen = [note(f"Cards that you pass: {' '.join(view.passed) or 'none yet'}")] if not view.tricks else []
+        return Picture.of(
+            *trick_parts(view.tricks, seat, f"Points: {points}"),
+            *chosen,
+            hand(held, "Your hand"),
+            told=f"Your hand: {' '.join(held) or 'empty'}; points: {points}",
+        )
 
     def _passing(self, view: _View, seat: int) -> list[str]:
         way = _WAYS[view.way]

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyspiel
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
-from gymposium.games.protocol import Style
+from gymposium.games.openspiel.wording import compact_facts
+from gymposium.games.pictures import Picture, hand, table
+from gymposium.games.protocol import Event, Style
 from gymposium.games.tricks.deals import fill
 from gymposium.games.tricks.trick import (
     NAMES,
@@ -23,6 +25,7 @@ from gymposium.games.tricks.trick import (
     played,
     short,
     trick_lines,
+    trick_parts,
     voids,
 )
 from gymposium.plugins.specs import GameSpec
@@ -100,6 +103,21 @@ class Spades:
                 f"{points[seat % 2]:+d}."
             )
         return "\n".join(lines) + "\n"
+
+    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+        known = compact_facts(self, state, seat)
+        said = known["bids"].split()
+        tricks = _ORDER.tricks([_CARDS[action] for action in state.history()[_PLAYS:]], 0)
+        names = NAMES[seat]
+        bids = [*said, *["–"] * (4 - len(said))]
+        bidding = [table([_MOVES[_NIL : _NIL + 7], _MOVES[_NIL + 7 : _NIL + 14]], places=True)] if len(said) < 4 else []
+        return Picture.of(
+            table([bids], head=[f"{name} bids" if name != "you" else "you bid" for name in names]),
+            *bidding,
+            *trick_parts(tricks, seat, f"Tricks taken: {known['taken']}"),
+            hand(known["hand"].split(), "Your hand"),
+            told=f"Your hand: {known['hand'] or 'empty'}; bids: {known['bids'] or 'none'}; taken: {known['taken']}",
+        )
 
 
 class SpadesGame(OpenSpielGame):

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
+from gymposium.games.pictures import PicturePart, hand, note
+
 RANKS = "23456789TJQKA"
 SEATS = ("North", "East", "South", "West")
 """Names of the engine's seats 0 to 3, in turn order."""
@@ -117,3 +119,17 @@ def _line(number: int, trick: Trick, seat: int) -> str:
 def short(tricks: Sequence[Trick]) -> str:
     """Return the leader of each trick and its cards in order: `N 2c Ac 4c Kc, E …`."""
     return ", ".join([f"{SEATS[trick.seats[0]][0]} {' '.join(trick.cards)}" for trick in tricks]) or "none"
+
+
+def trick_parts(tricks: Sequence[Trick], seat: int, taken: str) -> list[PicturePart]:
+    """Return the parts of a picture that show the last trick, as this seat calls the others, and the tricks taken."""
+    if not tricks:
+        return [note("No card is played yet.")]
+    last = tricks[-1]
+    names = [NAMES[seat][by] for by in last.seats]
+    won = [card for by, card in zip(last.seats, last.cards) if by == last.winner]
+    whose = "under way" if last.winner is None else f"to {NAMES[seat][last.winner]}"
+    title = f"Trick {len(tricks)}, {whose}"
+    shown = [card if card[1:] in SUIT_NAMES else card[1] + card[0].lower() for card in last.cards]
+    marked = [card if card[1:] in SUIT_NAMES else card[1] + card[0].lower() for card in won]
+    return [hand(shown, title, names=[""] * 4, last=marked, notes=names, wide=48), note(taken)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from copy import copy
 from functools import lru_cache
 from itertools import tee
@@ -29,9 +29,9 @@ from gymposium.testing.contract import (
     short,
     unlike,
 )
-from gymposium.testing.leaks import DECLARE, LeakKind, LeakReport, check_leaks
-from gymposium.testing.positions import STYLES, GameAtPosition, Snapshot, difference
-from gymposium.testing.walk import AnyPlayer, play_out, played
+from gymposium.testing.leaks import DECLARE, Leak, LeakKind, LeakReport, check_leaks
+from gymposium.testing.positions import PICTURE, STYLES, GameAtPosition, Snapshot, difference
+from gymposium.testing.walk import AnyPlayer, match_seed, play_out, played
 from gymposium.testing.worlds import Finder, WorldPosition, go_the_same_way, has_history
 
 _PAIRS = 6
@@ -89,25 +89,32 @@ def _lines(text: str) -> Iterator[str]:
 
 
 def nothing_hidden_shows(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """In worlds that a seat cannot tell apart it sees the same: prompts, legal moves, indices, tensor, picture,
-    refusals."""
-    _raise(_report(game, seed, effort), ("leak", "coarse view"))
+    """In worlds that a seat cannot tell apart it sees the same: prompts, legal moves, indices, tensor, refusals."""
+    leaks = [leak for leak in _report(game, seed, effort).leaks if leak.what != PICTURE]
+    _raise(game, leaks, ("leak", "coarse view"))
+
+
+def pictures_show_nothing_hidden(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """In worlds that a seat cannot tell apart it sees the same picture, with the same places."""
+    if not hasattr(game.new(match_seed(seed, 0)), "picture"):
+        raise NotApplicable("the game draws no pictures")
+    _raise(game, [leak for leak in _report(game, seed, effort).leaks if leak.what == PICTURE], ("leak",))
 
 
 def everything_known_is_told(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
     """If what a seat knows differs, its prompts differ, in both styles."""
     if game.spec.tools:
         raise NotApplicable("a prompt shows what the last tools returned, as a message of a conversation")
-    _raise(_report(game, seed, effort), ("blind prompt",))
+    _raise(game, _report(game, seed, effort).leaks, ("blind prompt",))
 
 
-def _raise(report: LeakReport, faults: tuple[LeakKind, ...]) -> None:
-    leaks = [leak for leak in report.leaks if leak.fault in faults]
+def _raise(game: Game, found: Sequence[Leak], faults: tuple[LeakKind, ...]) -> None:
+    leaks = [leak for leak in found if leak.fault in faults]
     if leaks:
-        raise CheckFailed("\n".join(map(str, leaks[:3])), where=report.game.name, do="do what each of them says.")
+        raise CheckFailed("\n".join(map(str, leaks[:3])), where=game.name, do="do what each of them says.")
 
 
-@lru_cache(maxsize=2)  # three checks read one report
+@lru_cache(maxsize=2)  # four checks read one report
 def _report(game: Game, seed: int, effort: Effort) -> LeakReport:
     # if nothing is hidden, worlds are seldom more than the same moves in another order
     events = _events(game, effort) // (1 if game.spec.information == "imperfect" else 4)

@@ -84,10 +84,12 @@ def opponents() -> list[OpponentSpec]:
     return [spec for spec in host().opponents.values() if spec.name != "human"]
 
 
-def suggestions() -> list[str]:
-    """Names of opponents that the form suggests."""
-    names = ["random", "greedy", "mcts-25", "mcts-100", "mcts-400", "exact", "cfr-200"]
-    return [name for name in names if any(spec.parse(name) is not None for spec in opponents())]
+def offers(spec: GameSpec | None) -> dict[str, str]:
+    """The opponents that a game is offered with, by name, each with a sentence. Without a spec those of any game."""
+    kinds = [one for one in opponents() if not one.games or (spec is not None and spec.name in one.games)]
+    if spec is not None and (spec.unsearchable or spec.free_text):
+        kinds = [one for one in kinds if one.name != "mcts"]
+    return {text: sentence for one in kinds for text, sentence in one.offers().items()}
 
 
 def _text(value: bool | int | float | str) -> str:

@@ -11,6 +11,7 @@ import secrets
 import time
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
+from urllib.parse import urlencode
 
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -112,7 +113,8 @@ class Playing:
             costs=COSTS,
             cost=form.text("on_illegal"),
             players=games.opponents(),
-            suggestions=games.suggestions(),
+            offers=games.offers(spec),
+            without=_without_opponent(form),
             problem=problem,
             token=self._token,
         )
@@ -135,7 +137,8 @@ class Playing:
         with self._store.look(request.path_params["key"]) as table:
             if not isinstance(table, BrowserTable):
                 return self._no_match(request, table)
-            return HTMLResponse(self._match_page(table))
+            at = number(request.query_params.get("at", ""))
+            return HTMLResponse(self._match_page(table, at=at))
 
     def _no_match(self, request: Request, gone: Gone | None) -> Response:
         if gone is None:
@@ -144,14 +147,20 @@ class Playing:
         page = self._viewer.page("playing/gone.html", path, gone=gone, most=MOST, minutes=round(IDLE / 60))
         return HTMLResponse(page, 410)
 
-    def _match_page(self, table: BrowserTable, problem: str = "", typed: str = "") -> str:
+    def _match_page(self, table: BrowserTable, problem: str = "", typed: str = "", at: int = 0) -> str:
+        """The page of a match. With `at` it shows that decision of the person again, from 1, if it is past."""
         state, legal = table.state, table.state.legal
+        before = state.past[: -1 if state.phase == "yours" else None]
+        at = at if at in range(1, len(before) + 1) else 0
         record = None if state.end is None else state.end.record
         return self._viewer.page(
             "playing/match.html",
             f"play/{table.id}.html",
             table=table,
             state=state,
+            view=before[at - 1] if at else state.view,
+            at=at,
+            back=len(before),
             lineup=[table.who(seat) for seat in range(table.game.seats)],
             legal=legal[:BUTTONS],
             more=max(0, len(legal) - BUTTONS),
@@ -199,6 +208,11 @@ class Playing:
 def make(viewer: Viewer) -> Playing:
     """The part of the viewer in which people play."""
     return Playing(viewer)
+
+
+def _without_opponent(form: Form) -> str:
+    """The query string of a form without its opponents."""
+    return urlencode([(name, value) for name, value in form.fields if name not in ("opponent", "token")])
 
 
 def _numbered(legal: Sequence[str]) -> bool:

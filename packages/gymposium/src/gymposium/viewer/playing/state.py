@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from gymposium.driver import MatchResult
 from gymposium.ending import OVER
 from gymposium.games.protocol import CHANCE, Draws, Match
+from gymposium.viewer.frames import clicks_on, frame_of
 
 _FRAME = (
     '<!doctype html><meta charset="utf-8"><meta name="color-scheme" content="light dark">'
@@ -31,8 +32,11 @@ class SeatView:
     """The match as one seat sees it."""
 
     text: str
-    picture: str | None
-    """A complete HTML document, for a frame without any rights; None if the game draws none."""
+    picture: tuple[str, float] | None
+    """A complete HTML document, for a frame without any rights, and the height of that frame in relation to its width;
+    None if the game draws none."""
+    clicks: dict[str, Any] | None
+    """The places on the picture and the legal moves that name them (`clicks_on`); None if there are none."""
     legal: Sequence[str] | None
     """The seat's legal moves; () if the seat is not asked, None if the game takes free text."""
     moves: Sequence[tuple[int, str]]
@@ -47,10 +51,13 @@ def view_for_seat(
     """The match as the seat sees it now. `before` is the seat's view at its last decision (None at its first), and
     `since` the number of events up to that decision."""
     text = match.observe(seat).text.rstrip("\n")
-    picture = match.render_html(seat) if isinstance(match, Draws) else None
+    picture, clicks = None, None
+    if isinstance(match, Draws) and (drawn := match.picture(seat)) is not None:
+        html, tall = frame_of(drawn)
+        picture, clicks = (_FRAME + html, tall), clicks_on(drawn, legal or ())
     events = match.events[since:] if match.game.spec.information == "perfect" else ()
     moves = [(event.seat, event.move) for event in events if event.seat not in (seat, CHANCE)]
-    return SeatView(text, None if picture is None else _FRAME + picture, legal, moves, _lines(text, before))
+    return SeatView(text, picture, clicks, legal, moves, _lines(text, before))
 
 
 def _lines(text: str, before: SeatView | None) -> list[tuple[str, bool]]:
@@ -112,6 +119,8 @@ class TableState:
     """The person's view; None until the match has begun."""
     mine: str | None = None
     """The person's last move."""
+    past: tuple[SeatView, ...] = ()
+    """The person's view at each decision so far, the current one included."""
     end: MatchEnd | None = None
     trouble: str = ""
     """The reason why the match cannot be played, if it failed."""

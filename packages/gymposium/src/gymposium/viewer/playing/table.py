@@ -158,14 +158,14 @@ class BrowserTable:
         if table.over or (view := self._look(table)) is None:
             return self._end(table)
         self._before = view, len(table.match.events)
-        return TableState("yours", now.turn + 1, view, now.mine)
+        return TableState("yours", now.turn + 1, view, now.mine, (*now.past, view))
 
     def _end(self, table: Table) -> TableState:
         played, now = table.played, self.state
         assert played is not None
         end = MatchEnd.of(played, self.seat, self._keep(played))
         view = self._look(table) if not played.ending.broke_off else None
-        return TableState("over", now.turn, view or now.view, now.mine, end)
+        return TableState("over", now.turn, view or now.view, now.mine, now.past, end)
 
     def _look(self, table: Table) -> SeatView | None:
         """The person's view; None if the game's engine fails, which breaks the match off."""

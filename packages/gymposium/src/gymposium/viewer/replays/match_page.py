@@ -24,6 +24,7 @@ _ALONE: dict[str, Any] = {
     "link": None,
     "compare": None,
     "raw": None,
+    "tokens": None,
     "curve": None,
     "unreadable": "",
 }

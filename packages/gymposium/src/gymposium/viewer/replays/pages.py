@@ -177,6 +177,7 @@ class Replays:
             same_deal=[other for other in self._index.same_deal(row) if live or id(other) in self._numbers],
             link=self._link_to_row,
             compare=lambda other: f"compare.html?match={in_url(_place_of(row))}&match={in_url(_place_of(other))}",
+            tokens=self._viewer.link_to_tokens(row.file, row.id),
             raw=in_url(row.path.removesuffix("html") + "json") if live else None,
         )
 

@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl
 
 from gymposium.ending import OVER
 from gymposium.errors import BadRecord, GymposiumError
-from gymposium.games.protocol import Draws, Game, Match, Observation
+from gymposium.games.protocol import Draws, Game, Match, Notates, Observation
 from gymposium.games.registry import load_named_game, needs_isolation
 from gymposium.isolated import CallFailed, isolated
 from gymposium.players.protocol import Usage
@@ -19,10 +19,13 @@ from gymposium.prompt import PROMPT_VERSION, prompt_for
 from gymposium.reading import reader
 from gymposium.records import Decision, Record, first_difference, walk
 from gymposium.records.replay import replayed_game, results_are_checked
+from gymposium.viewer.frames import frame_of
 from gymposium.viewer.replays.reasons import offered, why
 from gymposium.viewer.replays.tasks import ShownCall, ShownTask
-from gymposium.visible import visible
 from gymposium.worlds.transcript import Transcript
+
+THOUGHT = "</think>"
+"""The tag that ends the thoughts of a reply, whether the form of replies or the model's template has it."""
 
 
 @dataclass(slots=True)
@@ -55,6 +58,17 @@ class Try:
     seconds: float | None = None
 
     @property
+    def thoughts(self) -> str:
+        """What stands before the answer, in `<think>` tags; empty if the reply has none."""
+        before, closed, _ = self.text.partition(THOUGHT)
+        return before.strip().removeprefix("<think>").strip() if closed else ""
+
+    @property
+    def answer(self) -> str:
+        """The reply without its thoughts."""
+        return self.text.partition(THOUGHT)[2].strip() if THOUGHT in self.text else self.text
+
+    @property
     def tag(self) -> str:
         """The CSS class of the reading."""
         return self.reading.replace(" ", "-")
@@ -78,6 +92,8 @@ class Act:
     seat: int
     move: str | None
     """The move; None if the seat made none."""
+    notation: str = ""
+    """The move as people write it, if the game has such a notation."""
     tries: list[Try] = field(default_factory=list)
     """The seat's replies in order."""
     drawn: bool = False
@@ -155,12 +171,13 @@ class Story:
     record: Record
     seats: list[Seat]
     steps: list[StoryStep]
-    pictures: list[str]
-    """The game's different pictures as HTML, to be shown only in a frame without any rights."""
+    pictures: list[tuple[str, float]]
+    """The game's different pictures: their HTML, to be shown only in a frame without any rights, and the height of that
+    frame in relation to its width."""
     verdict: list[str]
     """The ending in sentences."""
     decisive: int
-    """Number of the step that decided the match, where its page begins."""
+    """Number of the step that decided the match."""
     loser: int
     """The seat whose view of the end is shown: the one that forfeits, else the first that lost, else seat 0."""
     bad: bool
@@ -189,7 +206,7 @@ def _build(record: Record, trouble: str = "") -> Story:
     """The story of a record. With `trouble` the match is not played again."""
     seats = [_seat(record, number) for number in range(len(record.players))]
     steps: list[StoryStep] = []
-    pictures: dict[str, int] = {}
+    pictures: dict[tuple[str, float], int] = {}
     difference, unchecked = "", False
     try:
         if not trouble:
@@ -201,6 +218,8 @@ def _build(record: Record, trouble: str = "") -> Story:
                 acts = [_act(record, game, seats[number], decision) for number in decision.seats]
                 steps.append(StoryStep(len(steps), decision.chance, decision.seen.views, acts, ends=not decision.moves))
             difference = first_difference(record) or ""
+            if isinstance(game, Notates):
+                _write_as_people_do(steps, game.notation(record.events))
     except GymposiumError as error:
         trouble = str(error)
     except Exception as error:  # noqa: BLE001 - a third-party game may raise anything
@@ -266,11 +285,11 @@ class _Position:
     asked: dict[int, Observation]
 
 
-def _look(record: Record, pictures: dict[str, int], match: Match) -> _Position:
+def _look(record: Record, pictures: dict[tuple[str, float], int], match: Match) -> _Position:
     views = []
     for seat in range(match.game.seats):
-        html = match.render_html(seat) if isinstance(match, Draws) else None
-        picture = None if html is None else pictures.setdefault(visible(html), len(pictures))
+        drawn = match.picture(seat) if isinstance(match, Draws) else None
+        picture = None if drawn is None else pictures.setdefault(frame_of(drawn), len(pictures))
         views.append(SeatPicture(seat, match.observe(seat).text, picture))
     return _Position(views, {seat: match.observe(seat, record.prompts[seat]["style"]) for seat in match.to_move()})
 
@@ -315,6 +334,13 @@ def _prompt(complete: str, without_rules: str, reason: str | None) -> PromptText
     return PromptText(complete[:begin], complete[begin:end], complete[end:])
 
 
+def _write_as_people_do(steps: Sequence[StoryStep], written: Sequence[str]) -> None:
+    """Give the moves of a game without chance the notation of its events."""
+    moved = (act for step in steps for act in step.acts if act.move is not None)
+    for act, notation in zip(moved, written, strict=False):
+        act.notation = notation
+
+
 def _unplayed(record: Record, steps: Sequence[StoryStep]) -> list[StoryStep]:
     """The recorded replies after `steps`, one step for each, if the match could not be played on."""
     shown = Counter(act.seat for step in steps for act in step.acts for _ in act.tries)
@@ -332,7 +358,7 @@ def _unplayed(record: Record, steps: Sequence[StoryStep]) -> list[StoryStep]:
             reply_tokens=written,
             seconds=turn.get("seconds"),
         )
-        unplayed.append(StoryStep(len(steps) + len(unplayed), [], [], [Act(turn["seat"], None, [reply])]))
+        unplayed.append(StoryStep(len(steps) + len(unplayed), [], [], [Act(turn["seat"], None, tries=[reply])]))
     return unplayed
 
 

@@ -38,7 +38,9 @@
     frame.className = "picture";
     frame.setAttribute("sandbox", "");
     frame.title = section.querySelector("h4").textContent;
-    frame.srcdoc = FRAME + drawn[section.id.slice(0, section.id.indexOf("step-"))][section.dataset.picture];
+    const [html, tall] = drawn[section.id.slice(0, section.id.indexOf("step-"))][section.dataset.picture];
+    frame.style.aspectRatio = String(1 / tall);
+    frame.srcdoc = FRAME + html;
     const words = document.createElement("details");
     words.className = "words";
     words.append(Object.assign(document.createElement("summary"), { textContent: "in words" }));
@@ -108,6 +110,43 @@
   const ways = { first: () => 0, back: () => now - 1, on: () => now + 1, last: () => last };
   const keys = { Home: "first", ArrowLeft: "back", ArrowRight: "on", End: "last" };
 
+  /* Playing a match goes one step on after the time that is chosen, up to the end; any other step stops it. */
+  const autoplay = play.querySelector("[data-autoplay]");
+  const pace = play.querySelector(".stepper select");
+  let timer = 0;
+
+  function halt() {
+    clearTimeout(timer);
+    timer = 0;
+    autoplay.textContent = "Play";
+    autoplay.setAttribute("aria-pressed", "false");
+  }
+
+  function begin() {
+    if (now === last) show(0);
+    autoplay.textContent = "Pause";
+    autoplay.setAttribute("aria-pressed", "true");
+    goOn();
+  }
+
+  function toggle() {
+    if (timer) halt();
+    else begin();
+  }
+
+  function goOn() {
+    timer = setTimeout(() => {
+      show(now + 1);
+      if (now === last) halt();
+      else goOn();
+    }, Number(pace.value));
+  }
+
+  function go(number) {
+    halt();
+    show(number);
+  }
+
   function look(whose) {
     if (!toggles.some((button) => button.dataset.view === whose)) return;
     view = whose;
@@ -117,7 +156,8 @@
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.altKey || event.metaKey || event.target.matches("input, select, textarea")) return;
     const key = event.key.toLowerCase();
-    if (keys[event.key]) show(ways[keys[event.key]]());
+    if (keys[event.key]) go(ways[keys[event.key]]());
+    else if (key === " " && !event.target.matches("button, a, summary")) toggle();
     else if (key === "w") look("mover");
     else if (/^[0-9]$/.test(key)) look(key);
     else if (key === "a") look("all");
@@ -130,14 +170,15 @@
   play.addEventListener("click", (event) => {
     const button = event.target.closest("button");
     const link = event.target.closest(".moves a, [data-both]");
-    if (button?.dataset.go) show(ways[button.dataset.go]());
+    if (button?.dataset.go) go(ways[button.dataset.go]());
+    else if (button === autoplay) toggle();
     else if (button?.dataset.view) look(button.dataset.view);
     else if (link) {
       event.preventDefault();
-      show(Number(link.dataset.step));
+      go(Number(link.dataset.step));
     }
   });
-  range.addEventListener("input", () => show(Number(range.value)));
+  range.addEventListener("input", () => go(Number(range.value)));
   window.addEventListener("hashchange", fromAddress);
 
   /* The rules stand once on the page. A prompt that is opened gets its copy, so that it can be copied as sent. */
@@ -154,6 +195,6 @@
     play.classList.add("stepping");
     for (const part of document.querySelectorAll(".stepper, .toggle, .keys")) part.hidden = false;
     range.max = last;
-    if (!fromAddress()) show(Number(play.dataset.decisive), false);
+    if (!fromAddress()) show(Number(play.dataset.begins), false);
   }
 }

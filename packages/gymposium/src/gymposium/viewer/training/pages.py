@@ -34,8 +34,9 @@ class Training:
         self._viewer = viewer
         self._library = Library(viewer.directory)
         self._sessions = SessionsPages(viewer)
-        self._kept: dict[str, set[str] | None] = {}
+        self._kept: dict[str, tuple[int, dict[str, str] | None]] = {}
         viewer.exports = self._exports
+        viewer.link_to_tokens = self._link_to_tokens
 
     @property
     def tabs(self) -> Sequence[Tab]:
@@ -155,22 +156,34 @@ class Training:
 
     def _exports(self, file: str, match: str) -> bool:
         """True if an export has a page for a match. Of a training run, only matches whose tokens were kept have one."""
-        if file not in self._kept:
-            self._kept[file] = self._kept_in(file)
-        kept = self._kept[file]
+        kept = self._tokens(file)
         return kept is None or match in kept
 
-    def _kept_in(self, file: str) -> set[str] | None:
-        """The ids of the matches in a run's file whose tokens were kept; None if the file belongs to no run."""
+    def _link_to_tokens(self, file: str, match: str) -> str | None:
+        path = (self._tokens(file) or {}).get(match)
+        return None if path is None else in_url(path)
+
+    def _tokens(self, file: str) -> dict[str, str] | None:
+        """The pages with the tokens of the matches in a run's file, by match id; None if the file belongs to no run."""
+        groups = sum(len(opened.samples.places()) for opened in self._all())
+        if self._kept.get(file, (-1, None))[0] != groups:  # as a run goes on, more are kept
+            self._kept[file] = groups, self._tokens_in(file)
+        return self._kept[file][1]
+
+    def _tokens_in(self, file: str) -> dict[str, str] | None:
         for opened in self._all():
             matches = opened.run.matches
             if file == self._below(matches):
                 groups = (_group(opened, *place) for place in opened.samples.places())
-                kept = [group for group in groups if isinstance(group, KeptGroup)]
-                trajectories = (trajectory for group in kept for trajectory in group.trajectories)
-                return {t.match for t in trajectories if t.match is not None and t.rows is not None}
+                return {
+                    trajectory.match: _group_path(opened.run.name, group.step, group.number)
+                    for group in groups
+                    if isinstance(group, KeptGroup)
+                    for trajectory in group.trajectories
+                    if trajectory.match is not None and trajectory.rows is not None
+                }
             if file.startswith(f"{self._below(matches.parent)}/"):
-                return set()
+                return {}
         return None
 
     def _all(self) -> Iterator[Opened]:

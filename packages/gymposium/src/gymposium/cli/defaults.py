@@ -1,0 +1,65 @@
+"""Defaults of the commands' options from the user's file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from gymposium.cli.text import note
+from gymposium.errors import BadOption, UnknownName
+from gymposium.user_file import PLUGINS, UserFile
+
+_KINDS = {bool: "true or false", int: "an integer", float: "a number", str: "text"}
+
+
+def defaults_of(verb: str, command: Any, file: UserFile, verbs: Iterable[str]) -> dict[str, Any]:
+    """The defaults that the user's file has for the options of a command, by the names of its parameters, as Click's
+    `default_map` takes them. They are told in a note. `verbs` are all commands.
+
+    Raises `UnknownName` for a command or an option that does not exist, and `BadOption` for a value of another type
+    than the option's own default, and for an option without one: what it stands for depends on other settings."""
+    known = {name for name in verbs if name != PLUGINS}
+    for name in file.defaults:
+        if name not in known:
+            raise UnknownName(f"command in {file.path}", name, known)
+    found = _options(f"{file.path}: [{verb}]", command, file.defaults.get(verb, {}))
+    if found:
+        note(f"Defaults of {file.path}: {', '.join(_told(file.defaults[verb]))}")
+    return found
+
+
+def _options(where: str, command: Any, table: Mapping[str, Any]) -> dict[str, Any]:
+    below = getattr(command, "commands", None)
+    if below is not None:
+        for name, inner in table.items():
+            if name not in below:
+                raise UnknownName(f"command of {where}", name, below)
+            if not isinstance(inner, dict):
+                raise BadOption(f"{where}: {name} is a command; write a table for it.")
+        return {name: _options(f"{where[:-1]}.{name}]", below[name], inner) for name, inner in table.items()}
+    options = {
+        option.lstrip("-").replace("-", "_"): parameter
+        for parameter in command.params
+        for option in parameter.opts
+        if option.startswith("--")
+    }
+    found = {}
+    for name, value in table.items():
+        if name not in options:
+            raise UnknownName(f"option of {where}", name, sorted(options))
+        parameter = options[name]
+        default = parameter.default
+        if type(default) not in _KINDS or (isinstance(default, bool) and not parameter.secondary_opts):
+            raise BadOption(f"{where} {name}: only options whose default --help shows have another one here.")
+        if type(value) is not type(default) and not (isinstance(default, float) and type(value) is int):
+            raise BadOption(f"{where} {name} is {value!r}; give {_KINDS[type(default)]}.")
+        found[parameter.name] = value
+    return found
+
+
+def _told(table: Mapping[str, Any], before: str = "") -> Iterable[str]:
+    for name, value in table.items():
+        if isinstance(value, dict):
+            yield from _told(value, f"{before}{name}.")
+        else:
+            yield f"{before}{name} = {value}"

@@ -1,0 +1,29 @@
+"""The arguments GAME and NAME=VALUE of the verbs that take one game."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from gymposium.errors import BadOption
+
+GameArgument = Annotated[
+    str, typer.Argument(metavar="GAME", help="A game of gymposium list, with or without parameters.")
+]
+ParametersArgument = Annotated[
+    list[str] | None, typer.Argument(metavar="NAME=VALUE", help="Parameters of the game, such as num_cards=5.")
+]
+
+
+def with_parameters(game: str, parameters: Sequence[str] | None) -> str:
+    """The name of a game with these parameters, each written NAME=VALUE, beside those that stand in the name."""
+    for parameter in parameters or ():
+        name, equals, value = parameter.partition("=")
+        if not (name and equals and value):
+            raise BadOption(f"{parameter}: write a parameter of {game} as NAME=VALUE, such as num_cards=5.")
+    if not parameters:
+        return game
+    given = ",".join(parameters)
+    return f"{game[:-1]},{given})" if game.endswith(")") else f"{game}({given})"

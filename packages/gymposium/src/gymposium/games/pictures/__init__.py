@@ -1,0 +1,42 @@
+"""Pictures of positions as SVG, for people who look at matches in a browser (`gymposium.games.protocol.Draws`).
+
+A picture is made of parts, such as a board, a hand of cards or a line of text. Squares, cards and other places of it
+have names, so that people can click on them. Pictures need no script and load nothing. Their colours follow the light
+or dark scheme of the browser.
+"""
+
+from gymposium.games.pictures.boards import edges, grid, line_of, points, walled
+from gymposium.games.pictures.cards import dice, hand, piles
+from gymposium.games.pictures.hexagons import hexes
+from gymposium.games.pictures.picture import Picture, PicturePart, PicturePlace, last_turn, places_of
+from gymposium.games.pictures.pieces import cross, disc, glyph, ring, tile
+from gymposium.games.pictures.rows import pits, stacks
+from gymposium.games.pictures.tables import code, note, table, track
+
+__all__ = [
+    "Picture",
+    "PicturePart",
+    "PicturePlace",
+    "code",
+    "cross",
+    "dice",
+    "disc",
+    "edges",
+    "glyph",
+    "grid",
+    "hand",
+    "hexes",
+    "last_turn",
+    "line_of",
+    "note",
+    "piles",
+    "pits",
+    "places_of",
+    "points",
+    "ring",
+    "stacks",
+    "table",
+    "tile",
+    "track",
+    "walled",
+]

@@ -1,0 +1,167 @@
+"""Pictures made of parts, and the places on them that moves name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from html import escape
+from itertools import takewhile
+from typing import NamedTuple
+from zlib import crc32
+
+WIDTH = 360.0
+"""Width of every picture, in its own units. A unit is about a pixel on a phone."""
+_GAP = 12.0
+_TURN = 24
+"""Number of the last events in which a turn is looked for."""
+
+_STYLE = """<style>
+svg { --square: #f6f3ec; --dark: #ded5c4; --line: #766d5e; --name: #57514a; --ink: #1c1d20; --one: #2f5fd0;
+  --two: #b8430f; --three: #1d7d57; --white: #fff; --black: #26262a; --edge: #26262a; --mark: #ffe08a;
+  --mark-line: #8a5a00; --won: #157a3c; --card: #fff; --red: #b3261e; --back: #4a5a8a; --back-ink: #fff;
+  font-family: system-ui, "DejaVu Sans", sans-serif }
+@media (prefers-color-scheme: dark) {
+  svg { --square: #33363f; --dark: #24272f; --line: #8d92a2; --name: #b9bcc6; --ink: #ececef; --one: #8fb0ff;
+    --two: #ffa268; --three: #6fd3a8; --white: #f2f2f2; --black: #0c0c0f; --edge: #a2a6b3; --mark: #4a3b0e;
+    --mark-line: #d9b24a; --won: #7ee2a0; --card: #17181c; --red: #ff9d94; --back: #34406a; --back-ink: #fff }
+}
+</style>"""
+
+_WORD = re.compile(r"\w+")
+
+
+class PicturePlace(NamedTuple):
+    """A rectangle of a picture that stands for a part of moves, such as a square or a card."""
+
+    name: str
+    """The text of the place in moves: `e2` in `e2e4`, `Ah` in `discard Ah`, or a whole move."""
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+class PicturePart(NamedTuple):
+    """A part of a picture, such as a board or a hand of cards."""
+
+    svg: str
+    height: float
+    places: tuple[PicturePlace, ...] = ()
+    drawings: frozenset[str] = frozenset()
+    """The drawings that `svg` uses by their ids (`use`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """The picture of a position."""
+
+    html: str
+    """An `<svg>` with a `viewBox`, or other HTML. It is shown in a frame in which no script runs and nothing loads."""
+    width: float
+    height: float
+    """Size of the frame, in any unit; the frame keeps this ratio."""
+    places: tuple[PicturePlace, ...] = ()
+    """The places on it, in the unit of its size. Two places may have the same name."""
+
+    @classmethod
+    def of(cls, *parts: PicturePart, told: str) -> Picture:
+        """Return the picture with these parts below each other. `told` describes it for people who cannot see it."""
+        inside: list[str] = []
+        places: list[PicturePlace] = []
+        drawings: set[str] = set()
+        y = 0.0
+        for part in parts:
+            if y:
+                y += _GAP
+            inside.append(f'<g transform="translate(0 {number(y)})">{part.svg}</g>' if y else part.svg)
+            places += [place._replace(y=place.y + y) for place in part.places] if y else part.places
+            drawings |= part.drawings
+            y += part.height
+        symbols = [f'<symbol id="{_id(one)}" viewBox="0 0 1 1">{one}</symbol>' for one in sorted(drawings)]
+        box = f"0 0 {number(WIDTH)} {number(y)}"
+        svg = f'<svg viewBox="{box}" role="img" aria-label="{escape(told)}">{"".join([*symbols, *inside])}</svg>'
+        return cls(_STYLE + svg, WIDTH, y, tuple(places))
+
+
+def last_turn(events: Sequence[tuple[int, str]]) -> str:
+    """Return the moves of the seat that moved last, since another seat moved, with spaces between: `a4 f4 e3`.
+
+    `events` are pairs of a seat and a move; those of chance (seat -1) are left out."""
+    moves = [(seat, move) for seat, move in events[-_TURN:] if seat >= 0]
+    mine = takewhile(lambda event: event[0] == moves[-1][0], reversed(moves))
+    return " ".join([move for _, move in mine][::-1])
+
+
+def places_of(move: str, names: Collection[str]) -> list[str]:
+    """Return the places that a move names, in order: those of `e2e4` are `e2` and `e4`.
+
+    A move names the place with its own name. Otherwise each of its words counts that consists of names of places, and
+    at most one more letter after two of them: `e7e8q`, `13/7 8/7`, `7h to 8c`."""
+    if move in names:
+        return [move]
+    return [name for word in _WORD.findall(move) for name in _places_of_word(word, names)]
+
+
+def _places_of_word(word: str, names: Collection[str]) -> list[str]:
+    found: list[str] = []
+    start = 0
+    while start < len(word):
+        end = next((end for end in range(len(word), start, -1) if word[start:end] in names), None)
+        if end is None:
+            return found if len(found) > 1 and len(word) - start == 1 else []
+        found.append(word[start:end])
+        start = end
+    return found
+
+
+def use(drawing: str, x: float, y: float, size: float = 1) -> str:
+    """Return the markup that shows a drawing of size 1 at a place. The part must list it among its drawings."""
+    return (
+        f'<use href="#{_id(drawing)}" x="{number(x)}" y="{number(y)}" width="{number(size)}" height="{number(size)}"/>'
+    )
+
+
+@lru_cache(maxsize=1024)
+def _id(drawing: str) -> str:
+    return f"d{crc32(drawing.encode()):x}"
+
+
+def text(x: float, y: float, words: str, size: float, colour: str = "name", *, anchor: str = "middle") -> str:
+    """Return the markup of one line of text, centred on `y`, in one of the colours of pictures."""
+    return (
+        f'<text x="{number(x)}" y="{number(y)}" font-size="{number(size)}" fill="var(--{colour})" '
+        f'text-anchor="{anchor}" dominant-baseline="central">{escape(words)}</text>'
+    )
+
+
+def box(x: float, y: float, width: float, height: float, fill: str, line: str = "line", *, thick: float = 1.2) -> str:
+    """Return the markup of a rectangle with round corners, in colours of pictures."""
+    return (
+        f'<rect x="{number(x)}" y="{number(y)}" width="{number(width)}" height="{number(height)}" rx="4" '
+        f'fill="var(--{fill})" stroke="var(--{line})" stroke-width="{thick}"/>'
+    )
+
+
+def wrapped(words: str, most: int) -> list[str]:
+    """Return the lines of a text, none longer than `most` characters. Longer words are cut."""
+    lines: list[str] = []
+    for paragraph in words.split("\n"):
+        line = ""
+        for word in paragraph.split(" "):
+            while len(word) > most:
+                lines += [line, word[:most]] if line else [word[:most]]
+                line, word = "", word[most:]
+            if line and len(line) + 1 + len(word) > most:
+                lines.append(line)
+                line = word
+            else:
+                line = f"{line} {word}" if line else word
+        lines.append(line)
+    return lines
+
+
+def number(value: float) -> str:
+    """Return a coordinate as short text."""
+    return f"{value:.2f}".rstrip("0").rstrip(".")

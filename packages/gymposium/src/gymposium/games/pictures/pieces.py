@@ -1,0 +1,50 @@
+"""Drawings of pieces, each in a square of size 1."""
+
+from __future__ import annotations
+
+from html import escape
+
+from gymposium.games.pictures.picture import number
+
+
+def cross() -> str:
+    """Return the drawing of an x."""
+    return '<path d="M.24.24.76.76M.76.24.24.76" stroke="var(--one)" stroke-width=".13" stroke-linecap="round"/>'
+
+
+def ring() -> str:
+    """Return the drawing of an o."""
+    return '<circle cx=".5" cy=".5" r=".27" fill="none" stroke="var(--two)" stroke-width=".12"/>'
+
+
+def disc(colour: str, label: str = "", radius: float = 0.38) -> str:
+    """Return the drawing of a disc in one of the picture's colours (one, two, three, white or black), with a short
+    label."""
+    shape = f'cx=".5" cy=".5" r="{number(radius)}"'
+    drawn = f'<circle {shape} fill="var(--{colour})" stroke="var(--edge)" stroke-width=".035"/>'
+    ink = "var(--black)" if colour == "white" else "var(--square)" if colour != "black" else "var(--white)"
+    if not label:
+        return drawn
+    return (
+        f'{drawn}<text x=".5" y=".5" font-size=".42" font-weight="600" text-anchor="middle" '
+        f'dominant-baseline="central" fill="{ink}">{escape(label)}</text>'
+    )
+
+
+def glyph(sign: str, colour: str) -> str:
+    """Return the drawing of a character in one of the picture's colours, with an outline."""
+    # U+FE0E asks for text instead of a coloured emoji
+    return (
+        f'<text x=".5" y=".79" font-size=".82" text-anchor="middle" fill="var(--{colour})" stroke="var(--edge)" '
+        f'stroke-width=".03" paint-order="stroke">{escape(sign)}&#xfe0e;</text>'
+    )
+
+
+def tile(label: str, fill: str = "square", ink: str = "ink") -> str:
+    """Return the drawing of a tile with a label, in colours of pictures."""
+    size = min(0.5, 1.3 / max(len(label), 1))
+    return (
+        f'<rect x=".05" y=".05" width=".9" height=".9" rx=".09" fill="var(--{fill})" stroke="var(--line)" '
+        f'stroke-width=".015"/><text x=".5" y=".5" font-size="{number(size)}" font-weight="600" text-anchor="middle" '
+        f'dominant-baseline="central" fill="var(--{ink})">{escape(label)}</text>'
+    )

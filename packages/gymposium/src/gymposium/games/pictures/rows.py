@@ -1,0 +1,87 @@
+"""Boards of two rows: pits with seeds, and points with stacks of checkers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gymposium.games.pictures.picture import WIDTH, PicturePart, PicturePlace, box, number, places_of, text
+
+
+def pits(
+    upper: Sequence[tuple[str, int]], lower: Sequence[tuple[str, int]], stores: tuple[int, int], *, last: str = ""
+) -> PicturePart:
+    """Return two rows of pits with their names and numbers of seeds, between the stores of the upper player on the
+    left and the lower player on the right."""
+    side = 42.0
+    step = (WIDTH - 2 * side - 4) / len(lower)
+    wide = min(step - 4, side)
+    svg = [box(1, 1, WIDTH - 2, 138, "square")]
+    found = []
+    for x, seeds in ((6.0, stores[0]), (WIDTH - side - 2, stores[1])):
+        svg.append(box(x, 28, side - 4, 84, "dark"))
+        svg.append(text(x + side / 2 - 2, 70, str(seeds), 18, "ink"))
+    for row, (y, cells) in enumerate(((46.0, upper), (94.0, lower))):
+        for place, (name, seeds) in enumerate(cells):
+            x = side + 4 + place * step + step / 2
+            fill, line, thick = ("mark", "mark-line", 2.4) if name == last else ("dark", "line", 1.2)
+            svg.append(
+                f'<circle cx="{number(x)}" cy="{number(y)}" r="{number(wide / 2)}" fill="var(--{fill})" '
+                f'stroke="var(--{line})" stroke-width="{thick}"/>'
+            )
+            svg.append(text(x, y, str(seeds), 17, "ink"))
+            svg.append(text(x, 14 if row == 0 else 127, name, 13))
+            found.append(PicturePlace(name, x - wide / 2, y - wide / 2, wide, wide))
+    return PicturePart("".join(svg), 140, tuple(found))
+
+
+def stacks(
+    upper: Sequence[tuple[str, str, int]],
+    lower: Sequence[tuple[str, str, int]],
+    bar: Sequence[tuple[str, int]],
+    off: Sequence[tuple[str, int]],
+    *,
+    last: str = "",
+) -> PicturePart:
+    """Return a board of two rows of points, as in backgammon, with a bar in the middle and the checkers borne off.
+
+    A point is its name, the colour of its checkers and their number. `bar` and `off` have colours and numbers. Points,
+    bar and off are places; `last` marks the points of a move."""
+    step, high = (WIDTH - 2) / (len(lower) + 2), 150.0
+    half, r = len(lower) // 2, (WIDTH - 2) / (len(lower) + 2) * 0.44
+    names = {name for name, _, _ in (*upper, *lower)} | {"bar", "off"}
+    marked = set(places_of(last, names))
+    svg = [box(1, 18, WIDTH - 2, 2 * high, "square")]
+    found: list[PicturePlace] = []
+    for row, points in enumerate((upper, lower)):
+        base, way = (19.0, 1) if row == 0 else (17 + 2 * high, -1)
+        for place, (name, colour, count) in enumerate(points):
+            x = 1 + (place + (place >= half)) * step
+            fill, line = ("mark", "mark-line") if name in marked else ("dark" if place % 2 else "square", "line")
+            svg.append(
+                f'<path d="M{number(x + 1)} {number(base)}h{number(step - 2)}L{number(x + step / 2)} '
+                f'{number(base + way * 118)}z" fill="var(--{fill})" stroke="var(--{line})"/>'
+            )
+            svg.append(text(x + step / 2, 9 if row == 0 else 2 * high + 27, name, 12))
+            svg += _stack(x + step / 2, base, way, r, colour, count)
+            found.append(PicturePlace(name, x, 18 + row * high, step, high))
+    for column, name, piles in ((half, "bar", bar), (len(lower) + 1, "off", off)):
+        x = 1 + column * step
+        svg.append(box(x, 18, step, 2 * high, "dark"))
+        svg.append(text(x + step / 2, 9, name, 12))
+        for way, (colour, count) in zip((-1, 1), piles):
+            svg += _stack(x + step / 2, 18 + high + way * 40, way, r, colour, count)
+        found.append(PicturePlace(name, x, 18, step, 2 * high))
+    return PicturePart("".join(svg), 2 * high + 36, tuple(found))
+
+
+def _stack(x: float, base: float, way: int, r: float, colour: str, count: int) -> list[str]:
+    """Return checkers on each other from a base, up or down; five at most, with their number if there are more."""
+    shown = min(count, 5)
+    drawn = [
+        f'<circle cx="{number(x)}" cy="{number(base + way * (r + 1 + place * 2 * r))}" r="{number(r)}" '
+        f'fill="var(--{colour})" stroke="var(--edge)"/>'
+        for place in range(shown)
+    ]
+    if count > shown:
+        drawn.append(text(x, base + way * (r + 1 + (shown - 1) * 2 * r), str(count), 13, "square"))
+    return drawn

@@ -1,0 +1,49 @@
+"""Writes the lowest versions of other projects that our distributions ask for, as a file of constraints:
+
+    python tests/workspace/lowest.py constraints.txt
+
+`tox run -e lowest` installs with it, and runs tests. uv finds the versions (`--resolution lowest-direct`): what a
+distribution names itself is as old as it allows, and what comes along with that is as new as fits.
+
+Plugins whose library is bounded to the tested release from both sides have no lower versions to try.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from itertools import chain
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).resolve().parents[2]
+
+APART = {"inspect", "ray", "textarena", "tinker", "trl", "verifiers"}
+"""Plugins that are tested in environments of their own, with a library bounded to one minor version."""
+
+
+def requirements() -> list[str]:
+    """What the distributions ask for, with all their extras, without each other."""
+    names, wanted = set(), list[Requirement]()
+    for path in sorted([*ROOT.glob("packages/*/pyproject.toml"), *ROOT.glob("plugins/*/pyproject.toml")]):
+        project = tomllib.loads(path.read_text(encoding="utf-8"))["project"]
+        names.add(canonicalize_name(project["name"]))
+        if project["name"].removeprefix("gymposium-") in APART:
+            continue
+        extras = chain.from_iterable(project.get("optional-dependencies", {}).values())
+        wanted += map(Requirement, [*project["dependencies"], *extras])
+    return sorted({str(one) for one in wanted if canonicalize_name(one.name) not in names})
+
+
+def main(file: Path) -> None:
+    """Let uv find the versions."""
+    command = ["uv", "pip", "compile", "--quiet", "--python", sys.executable, "--resolution", "lowest-direct"]
+    command += ["--no-header", "--output-file", str(file), "-"]
+    subprocess.run(command, input="\n".join(requirements()), text=True, check=True)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
