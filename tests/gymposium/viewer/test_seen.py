@@ -11,6 +11,8 @@ from playwright.sync_api import expect
 from typer.testing import CliRunner
 
 from gymposium.cli.main import app
+from gymposium.viewer.app import export
+from gymposium.viewer.training.run_page import report_page
 
 from ..seen import AXE, faint, findings, troubles
 from .served import Served, mail
@@ -75,6 +77,30 @@ def test_runs_sessions_and_exploits(serve: Any, look: Any, training_run: Any, tm
         expect(page.locator("h1")).to_be_visible()
         found[path] = troubles(page)
     assert not {path: wrong for path, wrong in found.items() if wrong}
+
+
+def test_an_export(look: Any, runs: Path, tmp_path: Path) -> None:
+    export(runs, tmp_path / "site")
+    found = {}
+    for path, shown in (("matches.html", "form.filters"), ("match.html?match=3", ".play.stepping")):
+        page = look.at(f"{(tmp_path / 'site').as_uri()}/{path}")
+        page.locator(shown).wait_for()
+        found[path] = troubles(page)
+    assert not {path: wrong for path, wrong in found.items() if wrong}
+
+
+def test_the_report_of_a_run(look: Any, training_run: Any, tmp_path: Path) -> None:
+    """It is one file, whose policy lets its own scripts draw."""
+    run = training_run()
+    run.log(1)
+    run.keep(1)
+    run.finish()
+    (tmp_path / "report.html").write_text(report_page(run.path), encoding="utf-8")
+    page = look.at((tmp_path / "report.html").as_uri())
+    page.locator(".evaluation canvas").wait_for()
+    expect(page.locator(".standing")).to_contain_text("finished")
+    expect(page.locator("#replies + .scroll")).to_contain_text("+1.00")
+    assert not troubles(page)
 
 
 def test_the_first_key_skips_to_the_content(serve: Any, look: Any, runs: Path) -> None:
