@@ -13,7 +13,7 @@ def pits(
     """Return two rows of pits with their names and numbers of seeds, between the stores of the upper player on the
     left and the lower player on the right."""
     side = 42.0
-    step = (WIDTH - 2 * side - 4) / len(lower)
+    step = (WIDTH - 2 * side - 16) / len(lower)
     wide = min(step - 4, side)
     svg = [box(1, 1, WIDTH - 2, 138, "square")]
     found = []
@@ -22,7 +22,7 @@ def pits(
         svg.append(text(x + side / 2 - 2, 70, str(seeds), 18, "ink"))
     for row, (y, cells) in enumerate(((46.0, upper), (94.0, lower))):
         for place, (name, seeds) in enumerate(cells):
-            x = side + 4 + place * step + step / 2
+            x = side + 8 + place * step + step / 2
             fill, line, thick = ("mark", "mark-line", 2.4) if name == last else ("dark", "line", 1.2)
             svg.append(
                 f'<circle cx="{number(x)}" cy="{number(y)}" r="{number(wide / 2)}" fill="var(--{fill})" '
