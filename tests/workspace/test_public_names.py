@@ -40,7 +40,8 @@ def test_help_shows_the_public_names() -> None:
     import gymposium
 
     text = pydoc.plain(pydoc.render_doc(gymposium))
-    for name in ("load_game(name", "make_player(text", "make_reward(text", "play(game", "class GameSpec", "hookimpl = "):
+    functions = ("load_game(name", "make_player(text", "make_reward(text", "play(game")
+    for name in (*functions, "class GameSpec", "hookimpl = "):
         assert name in text, name
     for name in ("annotations", "TYPE_CHECKING", "warnings", "PluginWarning", "_register"):
         assert f"\n    {name}" not in text, name
