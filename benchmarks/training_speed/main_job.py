@@ -70,7 +70,7 @@ def prepare(directory: Path, config: TrainConfig) -> list[Demonstration]:
     play = RandomPlay(
         load_game(config.games[0]), prompting.prompt, reader(prompting.reply), seed=config.seed, tag="cold-start"
     )
-    lessons = winners_moves(play.play(cold.games))
+    lessons = winners_moves(play.play(cold.matches))
     texts, moves = texts_of(lessons), moves_of(lessons)
     make_small_model(directory, texts, seed=config.seed, size=config.model.small, moves=moves)
     loaded = load_model(directory)
