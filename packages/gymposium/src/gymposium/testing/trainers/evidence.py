@@ -15,6 +15,7 @@ from gymposium.testing.contract import CheckFailed
 from gymposium.testing.trainers.protocol import RolledOut, RowTrainer, TrainedRow, TrainerTask, Vector
 from gymposium.testing.trainers.row_faults import Replayed, RowFault, faults_of, replayed
 from gymposium.testing.trainers.traversal import Answer, GameTree
+from gymposium.testing.trainers.updates import Explanation, explained
 
 MATCHES = 64
 """Matches of a rollout whose rows are looked at one by one."""
@@ -151,6 +152,15 @@ class TrainerEvidence:
         rewards = {key: rng.choice((-1.0, 1.0)) for key in seats}
         rows = tuple(replace(row, reward=rewards[row.match, row.seat]) for row in self.rolled.rows)
         return rows, self.step(rows)
+
+    @cached_property
+    def explanations(self) -> list[Explanation]:
+        """What explains the step of `drawn`, the best explanation first."""
+        rows, step = self.drawn
+        gradients = [self.gradients(self.answers_of(row)) for row in rows]
+        whole = [np.asarray(sum(of_row, np.zeros_like(step))) for of_row in gradients]
+        without_last = [np.asarray(sum(of_row[:-1], np.zeros_like(step))) for of_row in gradients]
+        return explained(rows, step, whole, without_last)
 
     @cached_property
     def exact_gradient(self) -> Vector:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal
 
 import numpy as np
 
-from gymposium.testing.trainers.evidence import TrainerEvidence
 from gymposium.testing.trainers.protocol import TrainedRow, Vector
 
 Explained = Literal["the rewards", "the other seat's rewards", "without last steps"]
@@ -27,21 +25,21 @@ class Explanation:
     """Of the step and the nearest direction of this kind; below 0 if the step goes the opposite way."""
 
 
-@lru_cache(maxsize=8)
-def explanations(evidence: TrainerEvidence) -> list[Explanation]:
-    """Return how well each way explains the step of `TrainerEvidence.drawn`, the best one first.
+def explained(
+    rows: Sequence[TrainedRow], step: Vector, whole: Sequence[Vector], without_last: Sequence[Vector]
+) -> list[Explanation]:
+    """Return how well each way explains a step on rows, the best one first. `whole` holds the gradient of the
+    log-probability of each row's replies, `without_last` that of all but the last one.
 
     Trainers subtract different baselines from rewards, divide by different spreads, and weigh long rows differently.
     All of these are tried, beside any constant baseline of a seat: for each kind the nearest counts."""
-    rows, step = evidence.drawn
-    whole = [_sum(evidence, row, 0) for row in rows]
     own = [row.reward for row in rows]
     of_seat = {(row.match, row.seat): row.reward for row in rows}
     others = [of_seat.get((row.match, 1 - row.seat), 0.0) for row in rows]
     tried: list[tuple[Explained, Sequence[float], Sequence[Vector]]] = [("the rewards", own, whole)]
     if any(others):
         tried.append(("the other seat's rewards", others, whole))
-    tried.append(("without last steps", own, [_sum(evidence, row, 1) for row in rows]))
+    tried.append(("without last steps", own, without_last))
     found = [
         max(
             (Explanation(kind, one) for one in _cosines(step, rows, rewards, np.array(gradients))),
@@ -50,13 +48,6 @@ def explanations(evidence: TrainerEvidence) -> list[Explanation]:
         for kind, rewards, gradients in tried
     ]
     return sorted(found, key=lambda one: -abs(one.cosine))
-
-
-def _sum(evidence: TrainerEvidence, row: TrainedRow, without: int) -> Vector:
-    """Return the gradient of the log-probability of a row's replies, without the last ones."""
-    answers = evidence.answers_of(row)
-    gradients = evidence.gradients(answers[: len(answers) - without])
-    return np.asarray(sum(gradients, np.zeros_like(evidence.drawn[1])))
 
 
 def _cosines(step: Vector, rows: Sequence[TrainedRow], rewards: Sequence[float], gradients: Vector) -> Iterator[float]:

@@ -10,7 +10,6 @@ import numpy as np
 from gymposium.testing.contract import CheckFailed, NotApplicable, events_in_words, require
 from gymposium.testing.trainers.evidence import TrainerEvidence
 from gymposium.testing.trainers.row_faults import RowFault
-from gymposium.testing.trainers.updates import explanations
 
 
 def tokens(evidence: TrainerEvidence) -> None:
@@ -38,7 +37,7 @@ def retokenised_turns(evidence: TrainerEvidence) -> None:
 def last_step(evidence: TrainerEvidence) -> None:
     """Every decision of a seat is learned from, the last one too."""
     _refuse(evidence, "last step", "look at how turns are counted, and at the reward of the turn that ends a match.")
-    found = explanations(evidence)[0]
+    found = evidence.explanations[0]
     require(
         found.kind != "without last steps",
         f"A step goes where it would without the last turn of each row (cosine {found.cosine:.3f})",
@@ -57,7 +56,7 @@ def reward_of_the_seat(evidence: TrainerEvidence) -> None:
             do="take the return of the row's own seat, counted from 0.",
             where=f"match {row.match}: {events_in_words(evidence.rolled.matches[row.match].events)}",
         )
-    found = explanations(evidence)[0]
+    found = evidence.explanations[0]
     require(
         found.kind != "the other seat's rewards",
         f"A step goes where the other seat's rewards lead (cosine {found.cosine:.3f})",

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from typing import Any
 
-from gymposium.testing.contract import require
+from gymposium.testing.contract import NotApplicable, require
 from gymposium.testing.trainers.evidence import TrainerEvidence
 from gymposium.testing.trainers.protocol import RolledOut, TokenIds, TrainedRow
 from gymposium.testing.trainers.row_faults import replayed
@@ -66,6 +65,10 @@ def versions(evidence: TrainerEvidence) -> None:
 
 def staleness(evidence: TrainerEvidence) -> None:
     """The sampler holds the weights whose version it says. Rows may be old, if they say so."""
+    evidence.at_start()
+    rolled = evidence.rolled
+    if _farthest(rolled, evidence.model.log_probs([row.tokens for row in rolled.rows]))[1] > NEAR:
+        raise NotApplicable("sampler and learner differ before the first step already")
     newest = len(evidence.moved.states) - 1
     for row, given, fits in _by_version(evidence):
         require(
@@ -76,7 +79,7 @@ def staleness(evidence: TrainerEvidence) -> None:
             where=f"match {row.match}, seat {row.seat}",
         )
         require(
-            bool(fits) or _differs_at_start(evidence),
+            bool(fits),
             f"After {newest} steps the log-probabilities of a row are those of no version",
             do="publish all weights to the sampler after each step, and none in the middle of a rollout.",
             where=f"match {row.match}, seat {row.seat}",
@@ -87,13 +90,6 @@ def _is_stale(evidence: TrainerEvidence, given: int, fits: Sequence[int]) -> boo
     """Return whether a row claims the newest version and comes from an older one."""
     newest = len(evidence.moved.states) - 1
     return given == newest and bool(fits) and newest not in fits
-
-
-def _differs_at_start(evidence: TrainerEvidence) -> bool:
-    """Return whether the log-probabilities differ before the first step, which `temperature` reports."""
-    evidence.at_start()
-    rolled = evidence.rolled
-    return _farthest(rolled, evidence.model.log_probs([row.tokens for row in rolled.rows]))[1] > NEAR
 
 
 def _by_version(evidence: TrainerEvidence) -> list[tuple[TrainedRow, int, list[int]]]:
@@ -164,5 +160,5 @@ def _surprise(evidence: TrainerEvidence) -> tuple[float, float]:
     return excess / math.sqrt(variance + 1.0), deviant
 
 
-def _named(versions: Sequence[Any]) -> str:
+def _named(versions: Sequence[int]) -> str:
     return " or ".join(map(str, versions)) or "no step"

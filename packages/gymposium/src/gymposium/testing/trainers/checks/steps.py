@@ -13,7 +13,6 @@ from gymposium.streams import stream
 from gymposium.testing.contract import NotApplicable, require
 from gymposium.testing.trainers.evidence import TrainerEvidence, cosine, outside_of
 from gymposium.testing.trainers.protocol import TrainedRow, Vector
-from gymposium.testing.trainers.updates import explanations
 
 OUTSIDE = 0.02
 """Largest share of a step's direction that no sampled reply explains."""
@@ -30,7 +29,7 @@ KL_WEIGHT = 1.0
 
 def sign(evidence: TrainerEvidence) -> None:
     """Replies become more likely if their reward is above the others'."""
-    found = explanations(evidence)[0]
+    found = evidence.explanations[0]
     require(
         found.kind != "the rewards" or found.cosine > OPPOSITE,
         f"A step goes opposite to where the rewards lead (cosine {found.cosine:.3f}): replies with a greater reward "
@@ -41,7 +40,7 @@ def sign(evidence: TrainerEvidence) -> None:
 
 def rewards(evidence: TrainerEvidence) -> None:
     """A step follows the rewards of its rows: each row counts by its own reward less a baseline."""
-    found = explanations(evidence)[0]
+    found = evidence.explanations[0]
     require(
         abs(found.cosine) >= EXPLAINED,
         f"A step is not what rewards lead to with any usual baseline, spread or weight of long rows. Nearest is "
