@@ -186,6 +186,6 @@ def _imitate(loaded: LoadedModel, imitated: dict[tuple[TokenIds, TokenIds], floa
         optimizer.zero_grad()
         logits = loaded.model(input_ids=ids, attention_mask=attention).logits[:, :-1]
         losses = torch.nn.functional.cross_entropy(logits.transpose(1, 2), ids[:, 1:], reduction="none")
-        ((losses * weights[:, 1:]).sum() / weights.sum()).backward()
+        ((losses * weights[:, 1:]).sum() / weights.sum()).backward()  # type: ignore[no-untyped-call]
         optimizer.step()
     optimizer.zero_grad()

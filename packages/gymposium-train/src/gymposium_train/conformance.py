@@ -112,7 +112,7 @@ class LearningUnderTest:
         played: list[MatchResult] = []
         planner = MatchPlanner(config, [self._game], self.training.trainee.players)
         found = MatchRollouts(planner, record=played.append).roll_out(0, lambda: None)
-        numbers = {one.job.id: number for number, one in enumerate(played)}
+        numbers: dict[str | None, int] = {one.job.id: number for number, one in enumerate(played)}
         rows = [_rows(numbers[one.match], group, one) for group in found.groups for one in group.trajectories]
         return RolledOut(
             tuple(trained_match(one.events, one.turns) for one in played), tuple(chain.from_iterable(rows))
