@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, strategies as st
 
 from gymposium.arena.results.model import Interval, Place, Standing
-from gymposium.arena.site.charts import means_chart, ratings_chart
+from gymposium.arena.site.charts import cost_plot, means_chart, ratings_chart
 
 FIGURES = st.lists(st.floats(-5000, 5000), min_size=3, max_size=3).map(sorted)
 
@@ -47,3 +47,14 @@ def test_the_unknown_end_is_open_and_zero_is_marked() -> None:
     assert (chart.bars["sure"].at, chart.bars["sure"].right, chart.bars["sure"].open) == (None, "100", "right")
     assert (chart.bars["weak"].at, chart.bars["weak"].left, chart.bars["weak"].open) == (None, "0", "left")
     assert [tick.text for tick in chart.ticks if tick.main] == ["0"]
+
+
+def test_cost_stands_on_a_logarithmic_axis_and_programs_are_lines() -> None:
+    plot = cost_plot({"best": 400.0, "dear": 300.0, "cheap": 100.0, "close": 395.0}, {"dear": 1000.0, "cheap": 10.0})
+    assert [tick.text for tick in plot.across] == ["10", "100", "1000"]
+    dear, cheap = plot.points
+    assert [(point.player, point.name) for point in (dear, cheap)] == [("dear", "left"), ("cheap", "right")]
+    assert float(cheap.x) == float(plot.across[0].at)
+    assert float(dear.x) == float(plot.across[2].at)
+    assert float(dear.y) < float(cheap.y), "more strength stands higher"
+    assert [(level.player, level.named) for level in plot.levels] == [("best", True), ("close", False)]

@@ -81,8 +81,8 @@ class CostPoint:
     player: str
     x: str
     y: str
-    left: bool
-    """True if its name stands on the left of the mark, for lack of room on the right."""
+    name: Literal["right", "above", "left"]
+    """The side of the mark on which there is room for the player's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,8 @@ def cost_plot(strengths: Mapping[str, float], tokens: Mapping[str, float]) -> Pl
     for player, strength in strengths.items():
         if player in tokens:
             x = across.at(math.log10(tokens[player]))
-            points.append(CostPoint(player, x, _down(up.at(strength)), float(x) > 50))
+            side: Literal["right", "above", "left"] = "right" if float(x) < 30 else "left" if float(x) > 70 else "above"
+            points.append(CostPoint(player, x, _down(up.at(strength)), side))
     levels, before = list[Level](), -_LINE
     for player, strength in sorted(strengths.items(), key=lambda one: -one[1]):
         if player not in tokens:
