@@ -1,9 +1,14 @@
-"""The tests of the kit for trainers need torch, which the trainer that is checked uses."""
+"""The tests of the kit for trainers, which plant the defects of `benchmarks.trainers`; torch has one thread."""
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import pytest
 import torch
+
+sys.path.insert(0, str(Path(__file__).parents[4]))  # for the benchmarks
 
 
 @pytest.fixture(autouse=True)
