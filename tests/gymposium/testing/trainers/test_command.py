@@ -73,9 +73,7 @@ def test_the_command_says_what_is_no_policy(folder: Path) -> None:
     ("options", "says"),
     [
         ((), "write --trainer MODULE:NAME"),
-        (("--trainer", "adapter"), "write --trainer MODULE:NAME"),
         (("--trainer", "adapter:Nobody"), "has no attribute 'Nobody'"),
-        (("--trainer", "nowhere:Trainer"), "No module named 'nowhere'"),
     ],
 )
 def test_the_command_says_which_trainer_it_does_not_find(options: tuple[str, ...], says: str, folder: Path) -> None:
