@@ -14,7 +14,7 @@ from gymposium.streams import derived_seed, stream
 from gymposium.testing.contract import CheckFailed
 from gymposium.testing.trainers.protocol import RolledOut, RowTrainer, TrainedRow, TrainerTask, Vector
 from gymposium.testing.trainers.row_faults import Replayed, RowFault, faults_of, replayed
-from gymposium.testing.trainers.traversal import Answer, GameTree
+from gymposium.testing.trainers.traversal import GameTree, PromptedReply
 from gymposium.testing.trainers.updates import Explanation, explained
 
 MATCHES = 64
@@ -45,7 +45,7 @@ class TrainerEvidence:
         self.task = TrainerTask(load_game("kuhn_poker"), "self" if trainer.self_play else "random")
         self.model = trainer.begin(self.task, seed)
         self._start = self.model.save()
-        self._gradients: dict[Answer, Vector] = {}
+        self._gradients: dict[PromptedReply, Vector] = {}
 
     def seed_of(self, *key: str | int) -> int:
         """Return a seed for one rollout."""
@@ -108,7 +108,7 @@ class TrainerEvidence:
         self.at_start()
         return rolled
 
-    def gradients(self, answers: Iterable[Answer]) -> list[Vector]:
+    def gradients(self, answers: Iterable[PromptedReply]) -> list[Vector]:
         """Return the gradient of the log-probability of each reply, by the first weights."""
         found = []
         for answer in answers:
@@ -138,7 +138,7 @@ class TrainerEvidence:
             raise CheckFailed("A step goes in a direction that is not finite.", do="look for a division by zero.")
         return direction
 
-    def answers_of(self, row: TrainedRow) -> list[Answer]:
+    def answers_of(self, row: TrainedRow) -> list[PromptedReply]:
         """Return the prompts and replies of a row, as they were sampled."""
         turns = [turn for turn in self.matches[row.match].turns if turn.seat == row.seat]
         return [(turn.prompt, turn.reply) for turn in turns]

@@ -18,7 +18,7 @@ from gymposium.failures import forfeit_returns
 from gymposium.games.protocol import CHANCE
 from gymposium.testing.trainers.protocol import ReadingModel, TokenIds, TrainerTask, TrainingModel
 
-Answer = tuple[TokenIds, TokenIds]
+PromptedReply = tuple[TokenIds, TokenIds]
 """A prompt and a reply."""
 
 
@@ -79,7 +79,7 @@ class GameTree:
         node.children = [self._grow(nodes, child, before) for child in position.children]
         return number
 
-    def probabilities(self, model: TrainingModel) -> dict[Answer, float]:
+    def probabilities(self, model: TrainingModel) -> dict[PromptedReply, float]:
         """Return the probability of every reply that plays a move, by the weights of the model now."""
         answers = [(prompt, reply) for prompt, replies in self.answers.items() for reply in replies]
         scored = model.log_probs([prompt + reply for prompt, reply in answers])
@@ -88,7 +88,7 @@ class GameTree:
             for (prompt, reply), found in zip(answers, scored, strict=True)
         }
 
-    def reached(self, odds: dict[Answer, float]) -> dict[TokenIds, float]:
+    def reached(self, odds: dict[PromptedReply, float]) -> dict[TokenIds, float]:
         """Return the mean number of times in a match that the model reads each prompt."""
         found: defaultdict[TokenIds, float] = defaultdict(float)
         for nodes in self._trees:
@@ -97,10 +97,10 @@ class GameTree:
                     found[node.prompt] += reach / len(self._trees)
         return dict(found)
 
-    def coefficients(self, odds: dict[Answer, float]) -> dict[Answer, float]:
+    def coefficients(self, odds: dict[PromptedReply, float]) -> dict[PromptedReply, float]:
         """Return the factor of the gradient of each reply's log-probability in the exact policy gradient: that of the
         mean return of a match, summed over the seats that the model plays. A reply that plays no move forfeits."""
-        found: defaultdict[Answer, float] = defaultdict(float)
+        found: defaultdict[PromptedReply, float] = defaultdict(float)
         for nodes in self._trees:
             worth = _worths(nodes, odds)
             for node, reach in zip(nodes, _reaches(nodes, odds), strict=True):
@@ -114,13 +114,13 @@ class GameTree:
         return dict(found)
 
 
-def _chances(node: _Node, odds: dict[Answer, float]) -> Iterator[tuple[int, float]]:
+def _chances(node: _Node, odds: dict[PromptedReply, float]) -> Iterator[tuple[int, float]]:
     prompt = node.prompt
     chances = node.odds if prompt is None else [odds[prompt, reply] for reply in node.replies]
     return zip(node.children, chances, strict=True)
 
 
-def _reaches(nodes: Sequence[_Node], odds: dict[Answer, float]) -> list[float]:
+def _reaches(nodes: Sequence[_Node], odds: dict[PromptedReply, float]) -> list[float]:
     reach = [0.0] * len(nodes)
     reach[0] = 1.0
     for node, here in zip(nodes, reach, strict=True):  # a node stands before its children
@@ -129,7 +129,7 @@ def _reaches(nodes: Sequence[_Node], odds: dict[Answer, float]) -> list[float]:
     return reach
 
 
-def _worths(nodes: Sequence[_Node], odds: dict[Answer, float]) -> list[tuple[float, ...]]:
+def _worths(nodes: Sequence[_Node], odds: dict[PromptedReply, float]) -> list[tuple[float, ...]]:
     worth = [node.returns for node in nodes]
     for number in reversed(range(len(nodes))):
         node = nodes[number]
