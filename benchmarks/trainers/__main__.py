@@ -1,12 +1,12 @@
 """The conformance kit of trainers (`gymposium.testing.trainers`), tried out: twelve defects planted in a trainer that
-was written by hand, and clean runs, which no check may refuse.
+was written by hand, six more by somebody who had not seen the checks, and clean runs, which no check may refuse.
 
     python -m benchmarks.trainers loop           # defects and clean runs of the loop that was written by hand
     python -m benchmarks.trainers ours
     python -m benchmarks.trainers trl            # in the environment of `tox run -e trl`
 
 Each row is one run of the kit at both levels, with the CPU seconds it took. Rows are kept as soon as they are there, so
-the same command goes on after Ctrl-C. `--defects FILE` tries other defects, which it adds to the table.
+the same command goes on after Ctrl-C. `--defects FILE` tries other defects, which it adds to the tables.
 """
 
 from __future__ import annotations
@@ -27,15 +27,16 @@ from benchmarks.report import RESULTS, about, table, write
 from benchmarks.trainers.planting import Defect, defects, loop_trainer
 from gymposium.testing.trainers import RowTrainer, outcomes, trainer_checks
 
-DEFECTS = Path(__file__).with_name("defects.toml")
+DEFECTS, BLIND = (Path(__file__).with_name(f"{name}.toml") for name in ("defects", "blind"))
 NAME = "trainers"
 CLEAN_LOOPS, CLEAN_OTHERS = 20, 3
-LEAST, MOST_SECONDS = 11, 600.0
+LEAST, LEAST_BLIND, MOST_SECONDS = 11, 4, 600.0
 OTHERS = {"ours": "gymposium_train.conformance:SelfPlayTrainer", "trl": "gymposium_trl.conformance:GrpoUnderTest"}
 VERSIONS = ("gymposium", "gymposium-train", "gymposium-trl", "numpy", "torch", "transformers", "trl")
 
 Row = dict[str, Any]
-"""One run of the kit: `trainer` and `seed`; for a defect `defect` and `named_by`, the check that names it; `failed`,
+"""One run of the kit: `trainer` and `seed`; for a defect `defect` and `named_by`, the check that names it ("" if it was
+planted blind); `failed`,
 the checks that failed at each level; `cpu_seconds`."""
 
 
@@ -61,13 +62,14 @@ def run_of(name: str, seed: int) -> Row:
     return measured(getattr(import_module(module), attribute)(), seed)
 
 
-def planned(part: str, file: Path) -> list[tuple[Row, Callable[[], Row]]]:
+def planned(part: str, files: Sequence[Path]) -> list[tuple[Row, Callable[[], Row]]]:
     """What is to be run: the facts of each row, and its run."""
     if part in OTHERS:
         return [({"trainer": part, "seed": seed}, partial(run_of, OTHERS[part], seed)) for seed in range(CLEAN_OTHERS)]
     return [
         *(
             ({"trainer": "loop", "seed": 0, "defect": one.name, "named_by": one.check}, partial(run_of_loop, one, 0))
+            for file in files
             for one in defects(file)
         ),
         *(({"trainer": "loop", "seed": seed}, partial(run_of_loop, None, seed)) for seed in range(CLEAN_LOOPS)),
@@ -76,7 +78,8 @@ def planned(part: str, file: Path) -> list[tuple[Row, Callable[[], Row]]]:
 
 def text(rows: Sequence[Row]) -> str:
     """The tables and their verdict, as Markdown."""
-    planted = [row for row in rows if "defect" in row]
+    planted = [row for row in rows if row.get("named_by")]
+    blind = [row for row in rows if row.get("named_by") == ""]
     lines = [
         [
             row["defect"],
@@ -90,6 +93,15 @@ def text(rows: Sequence[Row]) -> str:
     ]
     named = sum(row["named_by"] in row["failed"]["b"] for row in planted)
     alone = [row["defect"] for row in planted if row["failed"]["a"]]
+    unknown = [
+        [
+            row["defect"],
+            ", ".join(row["failed"]["b"]) or "–",
+            f"{len(row['failed']['a'])} of 3" if row["failed"]["a"] else "–",
+        ]
+        for row in blind
+    ]
+    caught = sum(any(row["failed"].values()) for row in blind)
     clean = []
     for trainer in ("loop", *OTHERS):
         of_trainer = [row for row in rows if row["trainer"] == trainer and "defect" not in row]
@@ -105,6 +117,12 @@ def text(rows: Sequence[Row]) -> str:
         table(["defect", "check that names it", "named", "also failed", "level (a)", "CPU s"], lines)
         + f"\n{named} of {len(planted)} defects are named ({LEAST} of the first 12 asked). Level (a) alone catches "
         f"{len(alone)}: {', '.join(alone) or 'none'}.\n\n"
+        + (
+            f"Planted by somebody who had not seen the checks:\n\n{table(['defect', 'failed', 'level (a)'], unknown)}\n"
+            f"{caught} of {len(blind)} are caught ({LEAST_BLIND} of 6 asked).\n\n"
+            if blind
+            else ""
+        )
         + table(["clean trainer", "runs", "false alarms", "checks", "CPU s at most"], clean)
         + f"\nlevel (a): trainings that miss the optimum. A run takes {longest:.0f} CPU seconds at most "
         f"({MOST_SECONDS:.0f} asked).\n"
@@ -117,7 +135,7 @@ def main() -> None:
         prog="python -m benchmarks.trainers", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("part", choices=("loop", *OTHERS), help="the trainer to check")
-    parser.add_argument("--defects", type=Path, default=DEFECTS, help="file of defects")
+    parser.add_argument("--defects", type=Path, nargs="+", default=(DEFECTS, BLIND), help="files of defects")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the results")
     given = parser.parse_args()
     torch.set_num_threads(1)

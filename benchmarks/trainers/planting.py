@@ -22,10 +22,10 @@ class Defect:
     """A piece of the loop that is replaced."""
 
     name: str
-    check: str
-    """The check that names the defect."""
     old: str
     new: str
+    check: str = ""
+    """The check that names the defect; empty if it was planted by somebody who did not know the checks."""
 
     def planted(self, source: str) -> str:
         """The source with the defect. Raises `ValueError` unless the piece is there once."""
