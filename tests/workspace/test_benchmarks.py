@@ -194,7 +194,7 @@ def test_viewer_opens_what_it_wrote(tmp_path: Path) -> None:
     run("viewer", "--matches", "200", "--distinct", "40", "--out", str(tmp_path))
     found = found_by(tmp_path / "viewer.json")
     assert found["matches"] == 200
-    assert len(found["seconds"]) == 5
+    assert len(found["seconds"]) == 8
     assert "within the 2 that it may be" in (tmp_path / "viewer.md").read_text(encoding="utf-8")
 
 

@@ -82,7 +82,10 @@ TAUGHT = [
     *ROOT.glob("docs/examples/**/*.py"),
     *ROOT.glob("docs/tutorials/*.md"),
 ]
-INSIDE = {"gymposium.plugins.host", "gymposium_agents.engines.transformers", "gymposium_agents.loading"}
+INSIDE = {
+    *("gymposium.exact.graph", "gymposium.failures", "gymposium.plugins.host"),
+    *("gymposium_agents.engines.transformers", "gymposium_agents.loading"),
+}
 """Modules that an example uses to look inside."""
 
 

@@ -65,7 +65,7 @@ def test_a_board_of_poker_alone_is_ordered_by_what_is_won(board: Board, tmp_path
     write_results(board, results)
     build(board, tmp_path / "site", replays=1)
     index = (tmp_path / "site" / "index.html").read_text()
-    assert "Ordered by mean return" in index
+    assert "mean return, less luck" in index
     assert "There is no joint board" not in index
     page = next((tmp_path / "site" / "games").iterdir()).read_text()
     assert "Corrected for luck" in page

@@ -166,14 +166,14 @@ def test_what_it_would_search_badly_it_refuses(game: str, why: str) -> None:
 def test_a_game_says_itself_why_it_is_not_to_be_searched() -> None:
     game = load_game("kuhn_poker")
     spec = replace(game.spec, unsearchable="its author asks for people to play it")
-    asked_of = asked(OpenSpielGame(spec, {}, pyspiel.load_game("kuhn_poker"), KuhnPoker()).new(0), 0, 0)
+    asked_of = asked(OpenSpielGame(spec, {"disguise": 0}, pyspiel.load_game("kuhn_poker"), KuhnPoker()).new(0), 0, 0)
     with pytest.raises(NoSampler, match="mcts-5 does not play kuhn_poker: its author asks for people to play it"):
         MctsPlayer(5).act([asked_of])
 
 
 def test_free_text_is_not_searched() -> None:
     spec = replace(load_game("kuhn_poker").spec, free_text=True)
-    asked_of = asked(OpenSpielGame(spec, {}, pyspiel.load_game("kuhn_poker"), KuhnPoker()).new(0), 0, 0)
+    asked_of = asked(OpenSpielGame(spec, {"disguise": 0}, pyspiel.load_game("kuhn_poker"), KuhnPoker()).new(0), 0, 0)
     with pytest.raises(NoSampler, match=r"it takes free text.*A person can"):
         MctsPlayer(5).act([asked_of])
 

@@ -76,7 +76,7 @@ class Visitor:
     @property
     def text(self) -> str:
         """The text of the page."""
-        return " ".join(unescape(re.sub(r"<[^>]*>", " ", self.html.partition("<main>")[2])).split())
+        return " ".join(unescape(re.sub(r"<[^>]*>", " ", re.split(r"<main\b[^>]*>", self.html)[-1])).split())
 
     def _ask(self, request: urllib.request.Request) -> str:
         try:

@@ -106,6 +106,7 @@ def test_hostile_calls_and_results_are_shown_and_do_nothing(
     page.locator(".play.stepping").wait_for()
     expect(page.locator(".opening pre")).to_have_text(SEEN)
     expect(page.locator(".found-in li").first).to_contain_text("m17")
+    page.keyboard.press("End")
     page.locator(".found-in a").first.click()
     expect(page.locator(".step:visible")).to_have_attribute("data-step", "0")
     expect(page.locator("#step-0 .arguments dd")).to_have_text(SEEN)
