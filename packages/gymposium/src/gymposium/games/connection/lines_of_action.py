@@ -12,14 +12,14 @@ from gymposium.games.openspiel.boards import (
     ORDER,
     OpenBoardGame,
     action_names,
+    checkered,
     legal_line,
-    letters,
     naming_with_corners,
     spaced,
     squares,
     to_move,
 )
-from gymposium.games.pictures import Picture, disc, grid, last_turn
+from gymposium.games.pictures import Picture, disc
 from gymposium.games.protocol import Event, Style
 
 _MARKS = "xo"
@@ -92,16 +92,7 @@ class LinesOfAction:
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         rows = squares(state.observation_string(seat), 8)
-        numbers = [str(row) for row in range(8, 0, -1)]
-        board = grid(
-            rows,
-            _DRAWN,
-            row_names=numbers,
-            column_names=letters(8),
-            checkered=True,
-            last=last_turn(events),
-        )
-        return Picture.of(board, told=f"The board, row by row from the top: {' '.join(rows)}")
+        return checkered(rows, _DRAWN, events)
 
 
 def _steps(state: pyspiel.State) -> list[int]:

@@ -10,7 +10,8 @@ import pyspiel
 
 from gymposium.games.openspiel.adapter import OpenSpielGame
 from gymposium.games.openspiel.wording import Wording
-from gymposium.games.protocol import Style
+from gymposium.games.pictures import Picture, grid, last_turn
+from gymposium.games.protocol import Event, Style
 from gymposium.plugins.specs import GameSpec
 
 ORDER = ("first", "second")
@@ -64,6 +65,21 @@ def squares(board: str, rows: int) -> list[str]:
     """Return the rows of an engine board such as `5oxo\\n4xox\\n…\\n abc\\n`, without labels: `["oxo", "xox"]`."""
     width = len(str(rows))
     return [line[width:] for line in board.split("\n")[:rows]]
+
+
+def checkered(rows: Sequence[str], pieces: Mapping[str, str], events: Sequence[Event]) -> Picture:
+    """Return the picture of a checkered board whose squares are named as in chess, with the last turn marked.
+
+    `rows` are its rows from the top, `pieces` as in `grid`, `events` those that the picture may show."""
+    board = grid(
+        rows,
+        pieces,
+        row_names=[str(row) for row in range(len(rows), 0, -1)],
+        column_names=letters(len(rows[0])),
+        checkered=True,
+        last=last_turn(events),
+    )
+    return Picture.of(board, told=f"The board, row by row from the top: {' '.join(rows)}")
 
 
 def any_of(rows: int) -> str:

@@ -13,12 +13,13 @@ from gymposium.games.openspiel.boards import (
     OpenBoardGame,
     action_names,
     any_of,
+    checkered,
     letters,
     naming,
     position_of,
     squares,
 )
-from gymposium.games.pictures import Picture, disc, grid, last_turn
+from gymposium.games.pictures import Picture, disc
 from gymposium.games.protocol import Event, Style
 
 _MARKS = "bw"
@@ -73,16 +74,7 @@ class Breakthrough:
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         rows = squares(state.observation_string(seat), self.rows)
-        numbers = [str(row) for row in range(self.rows, 0, -1)]
-        board = grid(
-            rows,
-            _DRAWN,
-            row_names=numbers,
-            column_names=letters(self.columns),
-            checkered=True,
-            last=last_turn(events),
-        )
-        return Picture.of(board, told=f"The board, row by row from the top: {' '.join(rows)}")
+        return checkered(rows, _DRAWN, events)
 
 
 game = openspiel_game("breakthrough", Breakthrough, OpenBoardGame)

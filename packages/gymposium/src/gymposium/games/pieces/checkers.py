@@ -20,6 +20,7 @@ from gymposium.games.openspiel.boards import (
     OpenBoardGame,
     action_names,
     any_of,
+    checkered,
     legal_line,
     letters,
     naming,
@@ -27,7 +28,7 @@ from gymposium.games.openspiel.boards import (
     squares,
     to_move,
 )
-from gymposium.games.pictures import Picture, disc, grid, last_turn
+from gymposium.games.pictures import Picture, disc
 from gymposium.games.protocol import Event, Style
 from gymposium.plugins.specs import GameSpec
 
@@ -110,15 +111,7 @@ class Checkers:
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         lines = squares(state.observation_string(seat), self.rows)
         rows = [line.translate(_PIECES) for line in lines]
-        board = grid(
-            rows,
-            _DRAWN,
-            row_names=[str(row) for row in range(self.rows, 0, -1)],
-            column_names=letters(self.columns),
-            checkered=True,
-            last=last_turn(events),
-        )
-        return Picture.of(board, told=f"The board, row by row from the top: {' '.join(rows)}")
+        return checkered(rows, _DRAWN, events)
 
     def facts(self, state: pyspiel.State) -> tuple[int, str]:
         """Return facts that the engine's board omits: the moves since the last capture, and the square of the piece

@@ -17,12 +17,13 @@ from gymposium.games.openspiel.boards import (
     Frame,
     OpenBoardGame,
     any_of,
+    checkered,
     legal_line,
     letters,
     naming_with_corners,
     to_move,
 )
-from gymposium.games.pictures import Picture, disc, grid, last_turn, tile
+from gymposium.games.pictures import Picture, disc, tile
 from gymposium.games.protocol import Event, Style
 from gymposium.plugins.specs import GameSpec
 
@@ -91,16 +92,7 @@ class Amazons:
             place = chosen[0] + chosen[0] // self.board_size
             board = f"{board[:place]}{_MARKS[state.current_player()]}{board[place + 1 :]}"
         rows = board.split("\n")[: self.board_size]
-        numbers = [str(row) for row in range(self.board_size, 0, -1)]
-        drawn = grid(
-            rows,
-            _DRAWN,
-            row_names=numbers,
-            column_names=letters(self.board_size),
-            checkered=True,
-            last=last_turn(events),
-        )
-        return Picture.of(drawn, told=f"The board, row by row from the top: {' '.join(rows)}")
+        return checkered(rows, _DRAWN, events)
 
 
 def under_way(state: pyspiel.State) -> list[int]:
