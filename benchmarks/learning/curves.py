@@ -34,8 +34,9 @@ def _panel(axes: Any, task: Task, game: str, results: Results) -> None:
     for (seed, found), colour in zip(measured(task, results).items(), _COLOURS, strict=False):
         seconds, values = zip(*found["curves"][game], strict=True)
         axes.plot(seconds, values, marker=".", color=colour, label=f"seed {seed}")
-        control = found["cpu_seconds"]["cold_start"] + found["cpu_seconds"]["control"]
-        axes.plot(control, found["figures"][CONTROL][game][figure], marker="x", color=colour, linestyle="none")
+        if CONTROL in found["figures"]:
+            control = found["cpu_seconds"]["cold_start"] + found["cpu_seconds"]["control"]
+            axes.plot(control, found["figures"][CONTROL][game][figure], marker="x", color=colour, linestyle="none")
         if RANDOM in found["figures"]:
             axes.axhline(found["figures"][RANDOM][game][figure], color="#9ca3af", linewidth=0.8, linestyle=":")
     for goal in task.goals:

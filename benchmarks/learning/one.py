@@ -106,7 +106,7 @@ def measure(task: Task, run: RunDirectory) -> dict[str, Any]:
     players: dict[str, PlayerAt] = {
         COLD_START: partial(_language_model, run.cold_start, None),
         TRAINED: partial(_trained, run, config),
-        CONTROL: partial(_language_model, run.control, None),
+        **({CONTROL: partial(_language_model, run.control, None)} if config.control else {}),
         RANDOM: lambda temperature: make_player("random"),
     }
     found: dict[str, dict[str, Any]] = {}
@@ -122,10 +122,14 @@ def measure(task: Task, run: RunDirectory) -> dict[str, Any]:
     return {
         "config": settings,
         "tokenizer": hashlib.sha256((run.cold_start / "tokenizer.json").read_bytes()).hexdigest(),
-        "cpu_seconds": {name: results[f"{name}_cpu_seconds"] for name in ("cold_start", "train", "control")},
+        "cpu_seconds": {name: results[f"{name}_cpu_seconds"] for name in _phases(config)},
         "figures": found,
         "curves": {game: _curve(game, run, found) for game in config.games},
     }
+
+
+def _phases(config: TrainConfig) -> Sequence[str]:
+    return ("cold_start", "train", "control") if config.control else ("cold_start", "train")
 
 
 def _trained(run: RunDirectory, config: TrainConfig, temperature: float) -> Player:
