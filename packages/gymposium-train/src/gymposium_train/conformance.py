@@ -54,7 +54,7 @@ from gymposium_train.samples import Sample
 from gymposium_train.trainee import make_trainee
 
 LEARNING_RATE = 1e-2
-TRAINING_STEPS, GROUPS, GROUP_SIZE = 60, 32, 4
+TRAINING_STEPS, GROUPS, GROUP_SIZE = 150, 32, 4
 
 
 class SelfPlayTrainer:
