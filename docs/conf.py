@@ -12,7 +12,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "docs"))
 
-import game_pages  # noqa: E402  (the line above makes these two importable)
+import game_pages  # noqa: E402  (the line above makes these importable)
+import page_colours  # noqa: E402
 import training_settings  # noqa: E402
 
 project = "gymposium"
@@ -23,9 +24,12 @@ release = metadata.version("gymposium")
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
 exclude_patterns = ["examples"]
 html_theme = "furo"
+html_logo = html_favicon = "../packages/gymposium/src/gymposium/viewer/static/icon.svg"
 html_title = f"gymposium {release}"
 html_static_path = ["static"]
-html_css_files = ["wrap.css"]
+html_css_files = ["docs.css"]
+_light, _dark = page_colours.css_variables()
+html_theme_options = {"light_css_variables": _light, "dark_css_variables": _dark}
 
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
