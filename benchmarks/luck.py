@@ -11,16 +11,14 @@ Rows are kept as soon as they are there, so the same command goes on after Ctrl-
 from __future__ import annotations
 
 import argparse
-import json
 import random
 from collections.abc import Iterator, Sequence
 from itertools import product
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 from benchmarks.exploitability import Simulated
-from benchmarks.report import RESULTS, about, table, write
+from benchmarks.report import RESULTS, KeptRows, Row, table
 from gymposium import load_game
 from gymposium.arena.outcomes import MatchOutcome
 from gymposium.arena.ratings.bootstrap import deal_weights, generator
@@ -45,13 +43,10 @@ REPEATS, SAMPLES = 100, 400
 LEAST_HELD, MOST_WIDER = 0.92, 1.02
 VERSIONS = ("gymposium", "numpy", "open_spiel")
 
-Row = dict[str, Any]
-"""One pairing: `game`, `deals`, `number` and `kind` of the policy, `opponent`, `ratio` (median of plain by corrected
-width), and `held` and `plain_held` (shares of intervals that hold the truth)."""
-
 
 def measured(name: str, deals: int, number: int, opponent: str) -> Row:
-    """The intervals of one pairing over all repeats."""
+    """The intervals of one pairing over all repeats: its median ratio of the plain width by the corrected one, and the
+    shares of intervals that hold the truth (`held`, `plain_held`)."""
     game, fixed = load_game(name), fixed_table(load_game(name)).policy
     kind = POLICIES[number]
     policy = Simulated(game, kind, number, fixed.table, mixed=0.5).policy
@@ -83,7 +78,6 @@ def measured(name: str, deals: int, number: int, opponent: str) -> Row:
         "ratio": median(ratios),
         "held": held / REPEATS,
         "plain_held": plain_held / REPEATS,
-        "about": about(*VERSIONS),
     }
 
 
@@ -175,18 +169,13 @@ def main() -> None:
     )
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the results")
     given = parser.parse_args()
-    kept = given.out / "luck.json"
-    rows: list[Row] = json.loads(kept.read_text(encoding="utf-8"))["rows"] if kept.exists() else []
+    kept = KeptRows(given.out, "luck", VERSIONS, text)
     for name in GAMES:
         for opponent, deals in product(OPPONENTS, DEALS):
             for number in range(len(POLICIES)):
-                key = (name, opponent, deals, number)
-                if any((row["game"], row["opponent"], row["deals"], row["number"]) == key for row in rows):
-                    continue
-                rows.append(measured(name, deals, number, opponent))
-                write(given.out, "luck", {"about": about(*VERSIONS), "rows": rows}, text(rows), quiet=True)
-            print(f"{name}, {opponent}, {deals} deals: {len(rows)} rows are kept", flush=True)
-    print(text(rows))
+                if {"game": name, "opponent": opponent, "deals": deals, "number": number} not in kept:
+                    kept.add(measured(name, deals, number, opponent))
+    kept.show()
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ Rows are kept as soon as they are there, so the same command goes on after Ctrl-
 from __future__ import annotations
 
 import argparse
-import json
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,11 +19,10 @@ from functools import cache
 from itertools import combinations
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 import numpy as np
 
-from benchmarks.report import RESULTS, about, table, write
+from benchmarks.report import RESULTS, KeptRows, Row, table
 from gymposium import load_game
 from gymposium.arena.outcomes import MatchOutcome
 from gymposium.arena.ratings.bootstrap import deal_weights, generator, interval
@@ -47,9 +45,6 @@ FAIL = (1, 3)
 DEALS, REPEATS, SAMPLES = 40, 200, 200
 LEAST = 0.92
 VERSIONS = ("gymposium", "numpy", "open_spiel")
-
-Row = dict[str, Any]
-"""One world: `world`, and for each way of rating the share of intervals that hold the truth, and the median width."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +152,7 @@ def simulated(fails: Callable[[Seen], float], rng: random.Random) -> Board:
 
 
 def measured(world: str, repeats: int) -> Row:
-    """The coverage in one world."""
+    """One world: for each way of rating the share of intervals that hold the truth, and the median width."""
     ways = ("plain", "unweighted", "play")
     held, widths, errors = ({way: list[float]() for way in ways} for _ in range(3))
     sizes = []
@@ -193,7 +188,6 @@ def measured(world: str, repeats: int) -> Row:
         "width": {way: median(widths[way]) for way in ways},
         "error": {way: sum(errors[way]) / len(errors[way]) for way in ways},
         "effective": median(sizes),
-        "about": about(*VERSIONS),
     }
 
 
@@ -242,15 +236,11 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the results")
     parser.add_argument("--repeats", type=int, default=REPEATS, help="boards of each world")
     given = parser.parse_args()
-    kept = given.out / "play_ratings.json"
-    rows: list[Row] = json.loads(kept.read_text(encoding="utf-8"))["rows"] if kept.exists() else []
+    kept = KeptRows(given.out, "play_ratings", VERSIONS, text)
     for world in WORLDS:
-        if any(row["world"] == world for row in rows):
-            continue
-        rows.append(measured(world, given.repeats))
-        write(given.out, "play_ratings", {"about": about(*VERSIONS), "rows": rows}, text(rows), quiet=True)
-        print(f"{world}: {rows[-1]['held']}", flush=True)
-    print(text(rows))
+        if {"world": world} not in kept:
+            kept.add(measured(world, given.repeats))
+    kept.show()
 
 
 if __name__ == "__main__":

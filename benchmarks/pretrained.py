@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.report import RESULTS, about, table, write
+from benchmarks.report import RESULTS, KeptRows, Row, table
 
 SEEDS = (0, 1, 2)
 """Seeds, fixed before any published run. Settings were chosen on seeds 10 and above."""
@@ -31,9 +31,6 @@ VERSIONS = ("gymposium", "gymposium-agents", "gymposium-train", "open_spiel", "t
 LEGAL = 0.95
 """Least share of legal replies after imitation."""
 SEARCH = "mcts-1000"
-
-Row = dict[str, Any]
-"""One run: `task`, `seed`, `settings`, the scores of each player, and CPU seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +148,7 @@ def as_it_comes(task: Task, model: Path, seed: int, matches: str) -> dict[str, A
 
 
 def do(task: Task, seed: int, model: Path, runs: Path, settings: Sequence[str]) -> Row:
-    """Do a run, or go on with it, and measure."""
+    """Do a run, or go on with it, and measure: the scores of each player, and CPU seconds."""
     path, log = runs / f"{task.name}-{seed}", runs / f"{task.name}-{seed}.log"
     print(f"[{path.name}] begins", flush=True)
     if (path / "config.json").exists():
@@ -173,7 +170,6 @@ def do(task: Task, seed: int, model: Path, runs: Path, settings: Sequence[str]) 
             for who, score in scores.items()
         },
         "cpu_seconds": {name: results[f"{name}_cpu_seconds"] for name in ("cold_start", "train", "control")},
-        "about": about(*VERSIONS),
     }
 
 
@@ -234,20 +230,17 @@ def main() -> None:
     if strange := set(given.tasks) - TASKS.keys():
         parser.error(f"There is no task {', '.join(sorted(strange))}; there are {', '.join(TASKS)}.")
     given.runs.mkdir(parents=True, exist_ok=True)
-    model, kept = fetched(given.model), given.out / "pretrained.json"
-    rows: list[Row] = json.loads(kept.read_text(encoding="utf-8"))["rows"] if kept.exists() else []
+    model, kept = fetched(given.model), KeptRows(given.out, "pretrained", VERSIONS, text)
     wanted = given.tasks or (["tic_tac_toe"] if given.quick else [*TASKS])
     for task in (TASKS[name] for name in wanted):
         settings = (*task.settings, *QUICK) if given.quick else task.settings
         settings = tuple({text.partition("=")[0]: text for text in settings}.values())
         for seed in task.seeds[:1] if given.quick else task.seeds:
-            if any((row["task"], row["seed"], row["settings"]) == (task.name, seed, [*settings]) for row in rows):
-                continue
-            rows = [row for row in rows if (row["task"], row["seed"]) != (task.name, seed)]
-            rows.append(do(task, seed, model, given.runs, settings))
-            write(given.out, "pretrained", {"about": about(*VERSIONS), "rows": rows}, text(rows), quiet=True)
-            print(f"{len(rows)} rows are kept", flush=True)
-    print(text(rows))
+            run = {"task": task.name, "seed": seed}
+            if run | {"settings": [*settings]} not in kept:
+                kept.remove(run)
+                kept.add(do(task, seed, model, given.runs, settings))
+    kept.show()
 
 
 if __name__ == "__main__":

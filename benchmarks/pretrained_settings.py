@@ -18,7 +18,7 @@ from statistics import fmean
 from typing import Any
 
 from benchmarks.pretrained import BOARD, TASKS, VERSIONS, demonstrated, fetched, program
-from benchmarks.report import RESULTS, about, table, write
+from benchmarks.report import RESULTS, KeptRows, Row, table
 
 SEEDS = (10, 11, 12)
 """Seeds, fixed before any run that is kept."""
@@ -48,9 +48,6 @@ TRIALS: dict[str, dict[str, str]] = {
 }
 COMMON = (*BOARD, "optimizer.precision=bf16", "evaluation.every=0", f"evaluation.matches={MATCHES}")
 
-Row = dict[str, Any]
-"""One run: `seed`, `trial` (None: imitation alone), `settings`, its score, its metrics and CPU seconds."""
-
 
 def imitated(seed: int, model: Path, runs: Path) -> Row:
     """Imitate, and measure."""
@@ -64,7 +61,6 @@ def imitated(seed: int, model: Path, runs: Path) -> Row:
         "settings": settings,
         "score": _score(results, "cold start"),
         "cpu_seconds": results["cold_start_cpu_seconds"],
-        "about": about(*VERSIONS),
     }
 
 
@@ -83,7 +79,6 @@ def tried(name: str, seed: int, runs: Path) -> Row:
         "rewards": [step["rollout/reward"] for step in steps],
         "kl": [step["train/approx_kl"] for step in steps],
         "cpu_seconds": results["train_cpu_seconds"],
-        "about": about(*VERSIONS),
     }
 
 
@@ -145,16 +140,12 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the results")
     given = parser.parse_args()
     given.runs.mkdir(parents=True, exist_ok=True)
-    model, kept = fetched(given.model), given.out / "pretrained_settings.json"
-    rows: list[Row] = json.loads(kept.read_text(encoding="utf-8"))["rows"] if kept.exists() else []
+    model, kept = fetched(given.model), KeptRows(given.out, "pretrained_settings", VERSIONS, text)
     for seed in SEEDS:
         for name in (None, *TRIALS):
-            if any((row["seed"], row["trial"]) == (seed, name) for row in rows):
-                continue
-            rows.append(imitated(seed, model, given.runs) if name is None else tried(name, seed, given.runs))
-            write(given.out, "pretrained_settings", {"about": about(*VERSIONS), "rows": rows}, text(rows), quiet=True)
-            print(f"{len(rows)} rows are kept", flush=True)
-    print(text(rows))
+            if {"seed": seed, "trial": name} not in kept:
+                kept.add(imitated(seed, model, given.runs) if name is None else tried(name, seed, given.runs))
+    kept.show()
 
 
 if __name__ == "__main__":

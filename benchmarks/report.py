@@ -6,7 +6,7 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -15,6 +15,9 @@ from typing import Any
 from gymposium.durable import replace_text
 
 RESULTS = Path(__file__).parent / "results"
+
+Row = dict[str, Any]
+"""One part of a result, as it stands in its JSON file."""
 
 
 def about(*distributions: str) -> dict[str, Any]:
@@ -53,3 +56,36 @@ def write(folder: Path, name: str, data: dict[str, Any], text: str, *, quiet: bo
     if not quiet:
         print(text)
         print(f"Written: {folder / name}.json and .md")
+
+
+class KeptRows:
+    """The rows of the result `name`, written as soon as each is there, so that an interrupted command goes on. Each
+    says with which versions of `distributions` it was made; the Markdown file has the `text` of all."""
+
+    def __init__(
+        self, folder: Path, name: str, distributions: Sequence[str], text: Callable[[Sequence[Row]], str]
+    ) -> None:
+        self._folder, self._name, self._distributions, self._text = folder, name, distributions, text
+        file = folder / f"{name}.json"
+        self.rows: list[Row] = json.loads(file.read_text(encoding="utf-8"))["rows"] if file.exists() else []
+
+    def __contains__(self, facts: Row) -> bool:
+        """Whether a row has these facts."""
+        return any(facts.items() <= row.items() for row in self.rows)
+
+    def add(self, row: Row, *, key: Callable[[Row], Any] | None = None) -> None:
+        """Append a row, or sort it in by `key`, and write the files."""
+        made = about(*self._distributions)
+        self.rows.append({**row, "about": made})
+        if key is not None:
+            self.rows.sort(key=key)
+        write(self._folder, self._name, {"about": made, "rows": self.rows}, self._text(self.rows), quiet=True)
+        print(f"{len(self.rows)} rows are kept", flush=True)
+
+    def remove(self, facts: Row) -> None:
+        """Remove the rows that have these facts; the files follow with the next row."""
+        self.rows = [row for row in self.rows if not facts.items() <= row.items()]
+
+    def show(self) -> None:
+        """Print the text of the rows."""
+        print(self._text(self.rows))

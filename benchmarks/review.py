@@ -11,14 +11,12 @@ Rows are kept as soon as they are there, so the same command goes on after Ctrl-
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
-from typing import Any
 
-from benchmarks.report import RESULTS, about, table, write
+from benchmarks.report import RESULTS, KeptRows, Row, table
 from gymposium import load_game, make_player
 from gymposium.driver import play
 from gymposium.failures import FailurePolicy
@@ -42,13 +40,10 @@ MOST = 0.02
 SEED = 1
 VERSIONS = ("gymposium", "open_spiel")
 
-Row = dict[str, Any]
-"""One game and player: `game`, `player`, `moves`, the share that gave something away, and for each search its error and
-its CPU seconds a match."""
-
 
 def measured(kind: str, name: str, player: str) -> Row:
-    """The errors of the searches in matches of a player against itself."""
+    """Matches of a player against itself: the share of moves that gave something away, and for each search its error
+    and its CPU seconds a match."""
     game = load_game(name)
     exact = judge_of(game, "exact" if kind == "open" else "cfr-1000")
     records = list(_played(game, player, MATCHES[kind]))
@@ -63,7 +58,6 @@ def measured(kind: str, name: str, player: str) -> Row:
         "lossy": sum(given > 1e-9 for given in truth) / len(truth),
         "mean": fmean(truth) / scale,
         "searches": {},
-        "about": about(*VERSIONS),
     }
     for search in SEARCHES:
         judge, begun = judge_of(game, search), time.process_time()
@@ -116,17 +110,13 @@ def main() -> None:
     )
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the results")
     given = parser.parse_args()
-    kept = given.out / "review.json"
-    rows: list[Row] = json.loads(kept.read_text(encoding="utf-8"))["rows"] if kept.exists() else []
+    kept = KeptRows(given.out, "review", VERSIONS, text)
     for kind, names in (("open", OPEN), ("hidden", HIDDEN)):
         for name in names:
             for player in PLAYERS:
-                if any((row["game"], row["player"]) == (name, player) for row in rows):
-                    continue
-                rows.append(measured(kind, name, player))
-                write(given.out, "review", {"about": about(*VERSIONS), "rows": rows}, text(rows), quiet=True)
-                print(f"{name}, {player}: {len(rows)} rows are kept", flush=True)
-    print(text(rows))
+                if {"game": name, "player": player} not in kept:
+                    kept.add(measured(kind, name, player))
+    kept.show()
 
 
 if __name__ == "__main__":

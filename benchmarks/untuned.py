@@ -26,7 +26,7 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any
 
-from benchmarks.report import RESULTS, about, table, write
+from benchmarks.report import RESULTS, KeptRows, Row, table
 
 GAMES = (
     *("hex(board_size=5)", "clobber(rows=5,columns=5)", "othello", "mancala"),
@@ -59,9 +59,6 @@ VERSIONS = (
     "stable-baselines3",
     "sb3-contrib",
 )
-
-Row = dict[str, Any]
-"""One run: `game`, `seed`, `learner`, `settings`, and of each player in it the score against random play."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,14 +127,13 @@ def _row(job: Job, scores: Mapping[str, Any], **facts: Any) -> Row:
         for what, score in scores.items()
     }
     which = {"game": job.game, "seed": job.seed, "learner": job.learner, "budget": job.budget}
-    return {**which, "settings": list(job.settings), "players": players, **facts, "about": about(*VERSIONS)}
+    return {**which, "settings": list(job.settings), "players": players, **facts}
 
 
 def do_all(jobs: Sequence[Job], given: argparse.Namespace, name: str, text: Callable[[Sequence[Row]], str]) -> None:
     """Do all jobs that are not among the results of this name yet. Each is added to them as soon as it is done."""
-    kept = given.out / f"{name}.json"
-    rows: list[Row] = json.loads(kept.read_text(encoding="utf-8"))["rows"] if kept.exists() else []
-    known = {*map(_key, rows)}
+    kept = KeptRows(given.out, name, VERSIONS, text)
+    known = {*map(_key, kept.rows)}
     place = {job.key: number for number, job in enumerate(jobs)}
     cores = iter(sorted(os.sched_getaffinity(0)))
 
@@ -149,14 +145,11 @@ def do_all(jobs: Sequence[Job], given: argparse.Namespace, name: str, text: Call
         doing = [pool.submit(do, job, given.runs, given.matches) for job in jobs if job.key not in known]
         try:
             for future in as_completed(doing):
-                rows.append(future.result())
-                rows.sort(key=lambda row: place.get(_key(row), -1))
-                write(given.out, name, {"about": about(*VERSIONS), "rows": rows}, text(rows), quiet=True)
-                print(f"{len(rows)} rows are kept", flush=True)
+                kept.add(future.result(), key=lambda row: place.get(_key(row), -1))
         except BaseException:
             pool.shutdown(wait=True, cancel_futures=True)
             raise
-    write(given.out, name, {"about": about(*VERSIONS), "rows": rows}, text(rows))
+    kept.show()
 
 
 def _key(row: Row) -> tuple[Any, ...]:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 
-from benchmarks.report import about, table, write
+from benchmarks.report import KeptRows, Row, table
 from gymposium import load_game, make_player
 from gymposium.driver import play
 from gymposium.failures import FailurePolicy
@@ -33,9 +31,6 @@ READ = ("kuhn_poker", "tic_tac_toe", "connect_four")
 AS_IT_COMES = "prompt=full&reply=move&max_tokens=12"
 CHOICES = "prompt=full&reply=move&temperature=1"
 VERSIONS = ("gymposium", "gymposium-agents", "gymposium-train", "open_spiel", "torch", "transformers")
-
-Row = dict[str, Any]
-"""A player in a plain game or its disguises: `player`, `game`, `words`, and the counts of its matches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +97,6 @@ def measured(cell: Cell, words: str) -> Row:
         "without_failure": clean,
         "return": [*map(float, (score.mean_return().value, score.mean_return().low, score.mean_return().high))],
         "prompt_tokens": score.prompt_tokens / replies if score.prompt_tokens else None,
-        "about": about(*VERSIONS),
     }
 
 
@@ -194,8 +188,7 @@ def _apart(two: Sequence[Estimate], what: str) -> str:
 
 def run_play(out: Path, model: Path | None, matches: int, model_matches: int, budget: int, runs: Path) -> None:
     """Play what is not there yet, and write the results after each row."""
-    kept = out / "disguises-play.json"
-    rows: list[Row] = json.loads(kept.read_text(encoding="utf-8"))["rows"] if kept.exists() else []
+    kept = KeptRows(out, "disguises-play", VERSIONS, text)
     torch.set_num_threads(1)
     cells = [Cell(SEARCH, SEARCH, game, matches) for game in SEARCHED]
     if model is not None:
@@ -205,12 +198,9 @@ def run_play(out: Path, model: Path | None, matches: int, model_matches: int, bu
         cells += [Cell(TRAINED, f"lm:{runs / game / 'model'}", game, matches) for game in READ]
     for cell in cells:
         for words in ("plain", "disguised"):
-            key = (cell.player, cell.game, words)
-            if any((row["player"], row["game"], row["words"]) == key for row in rows):
+            if {"player": cell.player, "game": cell.game, "words": words} in kept:
                 continue
             if cell.player == TRAINED:
                 train(cell.game, budget, runs)
-            rows.append(measured(cell, words))
-            write(out, "disguises-play", {"about": about(*VERSIONS), "rows": rows}, text(rows), quiet=True)
-            print(", ".join(key), flush=True)
-    print(text(rows))
+            kept.add(measured(cell, words))
+    kept.show()

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.report import about, table, write
+from benchmarks.report import KeptRows, Row, table
 from gymposium import load_game
 from gymposium.exact import optima_against_random
 from gymposium.exact.equilibrium import average_policy
@@ -35,8 +34,6 @@ SOLVED: Mapping[str, Mapping[str, Any]] = {
 }
 """Parameters of games that are small enough to be solved."""
 
-Row = dict[str, Any]
-
 
 def optimum(game: Game) -> Any:
     """The best results against random play, or a policy near an equilibrium if the game hides something."""
@@ -61,7 +58,6 @@ def walked(name: str, positions: int) -> Row:
         "moves": sum(len(walks.moves.there) for walks in each),
         "views": sum(len(walks.views.there) for walks in each),
         "optimum": solved,
-        "about": about(*VERSIONS),
     }
 
 
@@ -83,13 +79,10 @@ def text(rows: Sequence[Row]) -> str:
 
 def run_walks(out: Path, positions: int) -> None:
     """Walk the games that are not there yet, and write the results after each."""
-    kept = out / "disguises-walks.json"
-    rows: list[Row] = json.loads(kept.read_text(encoding="utf-8"))["rows"] if kept.exists() else []
+    kept = KeptRows(out, "disguises-walks", VERSIONS, text)
     for name in DISGUISES:
-        if any(row["game"] == name and row["positions"] >= positions for row in rows):
+        if any(row["game"] == name and row["positions"] >= positions for row in kept.rows):
             continue
-        rows = [row for row in rows if row["game"] != name]
-        rows = sorted([*rows, walked(name, positions)], key=lambda row: str(row["game"]))
-        write(out, "disguises-walks", {"about": about(*VERSIONS), "rows": rows}, text(rows), quiet=True)
-        print(name, flush=True)
-    print(text(rows))
+        kept.remove({"game": name})
+        kept.add(walked(name, positions), key=lambda row: str(row["game"]))
+    kept.show()

@@ -12,18 +12,16 @@ the same command goes on after Ctrl-C. `--defects FILE` tries other defects, whi
 from __future__ import annotations
 
 import argparse
-import json
 import tempfile
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import torch
 
-from benchmarks.report import RESULTS, about, table, write
+from benchmarks.report import RESULTS, KeptRows, Row, table
 from benchmarks.trainers.planting import Defect, defects, loop_trainer
 from gymposium.testing.trainers import RowTrainer, outcomes, trainer_checks
 
@@ -33,11 +31,6 @@ CLEAN_LOOPS, CLEAN_OTHERS = 20, 3
 LEAST, LEAST_BLIND, MOST_SECONDS = 11, 4, 600.0
 OTHERS = {"ours": "gymposium_train.conformance:SelfPlayTrainer", "trl": "gymposium_trl.conformance:GrpoUnderTest"}
 VERSIONS = ("gymposium", "gymposium-train", "gymposium-trl", "numpy", "torch", "transformers", "trl")
-
-Row = dict[str, Any]
-"""One run of the kit: `trainer` and `seed`; for a defect `defect` and `named_by`, the check that names it ("" if it was
-planted blind); `failed`,
-the checks that failed at each level; `cpu_seconds`."""
 
 
 def measured(trainer: RowTrainer, seed: int) -> Row:
@@ -63,16 +56,21 @@ def run_of(name: str, seed: int) -> Row:
 
 
 def planned(part: str, files: Sequence[Path]) -> list[tuple[Row, Callable[[], Row]]]:
-    """What is to be run: the facts of each row, and its run."""
+    """What is to be run: the facts of each row, and its run. A row names its `defect`, None in a clean run, and the
+    check that names it (`named_by`, "" if it was planted blind)."""
     if part in OTHERS:
-        return [({"trainer": part, "seed": seed}, partial(run_of, OTHERS[part], seed)) for seed in range(CLEAN_OTHERS)]
+        clean = partial(run_of, OTHERS[part])
+        return [({"trainer": part, "seed": seed, "defect": None}, partial(clean, seed)) for seed in range(CLEAN_OTHERS)]
     return [
         *(
             ({"trainer": "loop", "seed": 0, "defect": one.name, "named_by": one.check}, partial(run_of_loop, one, 0))
             for file in files
             for one in defects(file)
         ),
-        *(({"trainer": "loop", "seed": seed}, partial(run_of_loop, None, seed)) for seed in range(CLEAN_LOOPS)),
+        *(
+            ({"trainer": "loop", "seed": seed, "defect": None}, partial(run_of_loop, None, seed))
+            for seed in range(CLEAN_LOOPS)
+        ),
     ]
 
 
@@ -104,7 +102,7 @@ def text(rows: Sequence[Row]) -> str:
     caught = sum(any(row["failed"].values()) for row in blind)
     clean = []
     for trainer in ("loop", *OTHERS):
-        of_trainer = [row for row in rows if row["trainer"] == trainer and "defect" not in row]
+        of_trainer = [row for row in rows if row["trainer"] == trainer and row["defect"] is None]
         if of_trainer:
             refused = {name for row in of_trainer for names in row["failed"].values() for name in names}
             most = max(row["cpu_seconds"] for row in of_trainer)
@@ -139,15 +137,11 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the results")
     given = parser.parse_args()
     torch.set_num_threads(1)
-    kept = given.out / f"{NAME}.json"
-    rows: list[Row] = json.loads(kept.read_text(encoding="utf-8"))["rows"] if kept.exists() else []
+    kept = KeptRows(given.out, NAME, VERSIONS, text)
     for facts, run in planned(given.part, given.defects):
-        if any(facts.items() <= row.items() and ("defect" in row) == ("defect" in facts) for row in rows):
-            continue
-        rows.append({**facts, **run(), "about": about(*VERSIONS)})
-        write(given.out, NAME, {"about": about(*VERSIONS), "rows": rows}, text(rows), quiet=True)
-        print({name: value for name, value in rows[-1].items() if name != "about"}, flush=True)
-    write(given.out, NAME, {"about": about(*VERSIONS), "rows": rows}, text(rows))
+        if facts not in kept:
+            kept.add({**facts, **run()})
+    kept.show()
 
 
 if __name__ == "__main__":
