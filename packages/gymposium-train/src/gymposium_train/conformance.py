@@ -164,7 +164,7 @@ def training_config(task: TrainerTask, seed: int, steps: int) -> TrainConfig:
         stages=(Stage(opponents={task.opponent: 1.0}),),
         prompting=_prompting("state"),
         rollout=RolloutSettings(groups=GROUPS, group_size=GROUP_SIZE, growth=1.0),
-        entropy=Entropy(weight=0.1),
+        entropy=Entropy(weight=0.3),
         optimizer=Optimizer(learning_rate=3e-3),
     )
 
