@@ -39,12 +39,12 @@ from gymposium_agents.small import make_small_model
 from gymposium_agents.small_size import SmallModel
 from gymposium_agents.tokens import BASE, Completion, TurnTokens
 
-SIZE = SmallModel(hidden=32, layers=1, heads=2, feed_forward=64, vocabulary=320, context=512)
+SIZE = SmallModel(hidden=64, layers=2, heads=4, feed_forward=128, vocabulary=320, context=512)
 SETTINGS = PlayerSettings("compact", "move", max_tokens=8, context="full", temperature=1.0)
 """The settings of players of the model. With `context="state"` it does not remember earlier turns."""
 SHARES = (0.7, 0.3)
 """How often the model is taught to write a move in its usual tokens, and in the next usual ones."""
-IMITATION_RATE = 3e-3
+IMITATION_RATE, IMITATED_AT_ONCE = 3e-3, 64
 MUCH, LITTLE = 150, 40
 """Steps of imitation: after much, nearly all replies are legal moves; after little, the model learns sooner from
 rewards."""
@@ -95,7 +95,7 @@ def small_player_model(
         for reply in replies
         if reply in usual
     }
-    _imitate(loaded, imitated, imitation)
+    _imitate(loaded, imitated, imitation, seed)
     return loaded
 
 
@@ -170,8 +170,8 @@ def _answers(task: TrainerTask, model: ModelReader) -> Mapping[TokenIds, Sequenc
     }
 
 
-def _imitate(loaded: LoadedModel, imitated: dict[tuple[TokenIds, TokenIds], float], steps: int) -> None:
-    """Teach a model these replies, each with its weight."""
+def _imitate(loaded: LoadedModel, imitated: dict[tuple[TokenIds, TokenIds], float], steps: int, seed: int) -> None:
+    """Teach a model these replies, each with its weight; where they are many, some of them in each step."""
     rows = [prompt + reply for prompt, reply in imitated]
     longest = max(map(len, rows))
     ids = torch.tensor([[*row, *[loaded.pad] * (longest - len(row))] for row in rows])
@@ -180,12 +180,14 @@ def _imitate(loaded: LoadedModel, imitated: dict[tuple[TokenIds, TokenIds], floa
     for number, ((prompt, reply), weight) in enumerate(imitated.items()):
         weights[number, len(prompt) : len(prompt) + len(reply)] = weight
     optimizer = torch.optim.AdamW(loaded.model.parameters(), lr=IMITATION_RATE, weight_decay=0.0)
+    drawn = torch.Generator().manual_seed(seed)
     for step in range(steps):
         for group in optimizer.param_groups:
             group["lr"] = IMITATION_RATE * (1.0 - step / steps)
         optimizer.zero_grad()
-        logits = loaded.model(input_ids=ids, attention_mask=attention).logits[:, :-1]
-        losses = torch.nn.functional.cross_entropy(logits.transpose(1, 2), ids[:, 1:], reduction="none")
-        ((losses * weights[:, 1:]).sum() / weights.sum()).backward()  # type: ignore[no-untyped-call]
+        some = torch.randperm(len(ids), generator=drawn)[:IMITATED_AT_ONCE]
+        logits = loaded.model(input_ids=ids[some], attention_mask=attention[some]).logits[:, :-1]
+        losses = torch.nn.functional.cross_entropy(logits.transpose(1, 2), ids[some, 1:], reduction="none")
+        ((losses * weights[some, 1:]).sum() / weights[some].sum()).backward()  # type: ignore[no-untyped-call]
         optimizer.step()
     optimizer.zero_grad()

@@ -53,7 +53,7 @@ from gymposium_train.rollout.plan import MatchGroup
 from gymposium_train.samples import Sample
 from gymposium_train.trainee import make_trainee
 
-LEARNING_RATE = 1e-2
+LEARNING_RATE = 3e-3
 TRAINING_STEPS, GROUPS, GROUP_SIZE = 150, 32, 4
 
 

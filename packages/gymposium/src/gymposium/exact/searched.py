@@ -30,7 +30,7 @@ AT_ONCE = 256
 """Number of matches that are simulated at the same time, so that the player is asked in batches."""
 MOST_KEPT = 100_000
 """Number of states of the player whose move probabilities are kept; then they are asked for again."""
-EXPLORATION = 3.0
+EXPLORATION = 10.0
 """Weight of the exploration term of UCB1, in standard deviations of the returns. What is played in the end does not
 depend on how often a move was tried, so much is explored."""
 CAUTION = 1.0
