@@ -31,7 +31,6 @@ from gymposium.testing.trainers import (
 )
 from gymposium.trajectories import Trajectory
 from gymposium_agents.conformance import (
-    LITTLE,
     MUCH,
     SETTINGS,
     ModelReader,
@@ -45,8 +44,10 @@ from gymposium_agents.loading import load_model
 from gymposium_trl.rollout import Rollout
 
 COPIES = 4
-LEARNING_RATE = 3e-3
-MATCHES_OF_A_STEP, MOST_STEPS = 128, 80
+LEARNING_RATE = 2e-3
+MATCHES_OF_A_ROLLOUT, MATCHES_OF_A_STEP, MOST_ROLLOUTS = 128, 32, 150
+TRAINING_KL = 0.5
+"""Weight of the KL term in the first half of a training; it then falls to 0. It keeps the policy exploring."""
 
 
 class GrpoUnderTest:
@@ -57,9 +58,14 @@ class GrpoUnderTest:
     kl = True
 
     def train(self, task: TrainerTask, budget: TrainingBudget) -> MovePolicy:
-        model = GrpoModel(task, budget.seed, LITTLE)
-        for step in range(min(MOST_STEPS, budget.matches // MATCHES_OF_A_STEP)):
-            model.step(model.roll_out(MATCHES_OF_A_STEP, derived_seed(budget.seed, step)).rows)
+        model = GrpoModel(task, budget.seed, MUCH)
+        rollouts = min(MOST_ROLLOUTS, budget.matches // MATCHES_OF_A_ROLLOUT)
+        for number in range(rollouts):
+            left = 1.0 - number / rollouts
+            model.set_learning_rate(LEARNING_RATE * left)
+            rows = model.roll_out(MATCHES_OF_A_ROLLOUT, derived_seed(budget.seed, number)).rows
+            for start in range(0, len(rows), MATCHES_OF_A_STEP):
+                model.step(rows[start : start + MATCHES_OF_A_STEP], TRAINING_KL * min(1.0, 2.0 * left))
         return MovesByContext(task, model)
 
     def begin(self, task: TrainerTask, seed: int) -> GrpoModel:
@@ -140,6 +146,10 @@ class GrpoModel:
         trainer.optimizer.step()
         trainer.state.global_step += 1
         return direction
+
+    def set_learning_rate(self, rate: float) -> None:
+        for group in self._trainer.optimizer.param_groups:
+            group["lr"] = rate
 
     @torch.no_grad()
     def log_probs(self, rows: Sequence[TokenIds]) -> list[list[float]]:
