@@ -39,7 +39,10 @@ from gymposium_agents.small import make_small_model
 from gymposium_agents.small_size import SmallModel
 from gymposium_agents.tokens import BASE, Completion, TurnTokens
 
-SIZE = SmallModel(hidden=64, layers=2, heads=4, feed_forward=128, vocabulary=320, context=512)
+STEPPING = SmallModel(hidden=32, layers=1, heads=2, feed_forward=64, vocabulary=320, context=512)
+TRAINING = SmallModel(hidden=64, layers=2, heads=4, feed_forward=128, vocabulary=320, context=512)
+"""Sizes of the model for single steps, whose gradients are compared, and for trainings: the smaller one does not learn
+to attend to its cards on every seed."""
 SETTINGS = PlayerSettings("compact", "move", max_tokens=8, context="full", temperature=1.0)
 """The settings of players of the model. With `context="state"` it does not remember earlier turns."""
 SHARES = (0.7, 0.3)
@@ -75,7 +78,7 @@ class ModelReader:
 
 
 def small_player_model(
-    task: TrainerTask, seed: int, context_name: str = "full", *, imitation: int = MUCH
+    task: TrainerTask, seed: int, context_name: str = "full", *, size: SmallModel = STEPPING, imitation: int = MUCH
 ) -> LoadedModel:
     """A small model that imitates uniformly random play in a task, and writes some moves in unusual tokens. Its weights
     follow from the seed."""
@@ -84,7 +87,7 @@ def small_player_model(
     texts = [prompt(task.game.load(one.events).observe(one.seat, SETTINGS.style)) for one in decisions]
     moves = [*chain.from_iterable(one.moves for one in decisions)]
     with tempfile.TemporaryDirectory() as scratch:
-        make_small_model(Path(scratch), texts, seed=seed, size=SIZE, moves=moves)
+        make_small_model(Path(scratch), texts, seed=seed, size=size, moves=moves)
         loaded = load_model(Path(scratch))
     loaded.model.requires_grad_(True)
     model = ModelReader(task, loaded.chat, context_name)

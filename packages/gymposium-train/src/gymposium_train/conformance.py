@@ -32,6 +32,8 @@ from gymposium_agents.conformance import (
     LITTLE,
     MUCH,
     SETTINGS,
+    STEPPING,
+    TRAINING,
     ModelReader,
     flat_gradient,
     reply_gradient,
@@ -39,6 +41,7 @@ from gymposium_agents.conformance import (
     trained_match,
 )
 from gymposium_agents.loading import LoadedModel
+from gymposium_agents.small_size import SmallModel
 from gymposium_agents.tokens import BASE, Completion, TurnTokens
 from gymposium_train.backends.local_model import LocalModel
 from gymposium_train.config import Entropy, Kl, Legality, Optimizer, Prompting, RolloutSettings, Stage, TrainConfig
@@ -53,7 +56,7 @@ from gymposium_train.rollout.plan import MatchGroup
 from gymposium_train.samples import Sample
 from gymposium_train.trainee import make_trainee
 
-LEARNING_RATE = 3e-3
+LEARNING_RATE = 1e-2
 TRAINING_STEPS, GROUPS, GROUP_SIZE = 150, 32, 4
 
 
@@ -67,22 +70,22 @@ class SelfPlayTrainer:
 
     def train(self, task: TrainerTask, budget: TrainingBudget) -> MovePolicy:
         steps = min(TRAINING_STEPS, budget.matches // (GROUPS * GROUP_SIZE))
-        model = LearningUnderTest(task, budget.seed, training_config(task, budget.seed, steps), LITTLE)
+        model = LearningUnderTest(task, budget.seed, training_config(task, budget.seed, steps), TRAINING, LITTLE)
         for step in range(steps):
             model.training.learn(step, model.training.play(step))
             model.training.trainee.publish()
         return model.policy
 
     def begin(self, task: TrainerTask, seed: int) -> LearningUnderTest:
-        return LearningUnderTest(task, seed, step_config(task, seed), MUCH)
+        return LearningUnderTest(task, seed, step_config(task, seed), STEPPING, MUCH)
 
 
 class LearningUnderTest:
     """A `Training` of the loop as a `TrainingModel`."""
 
-    def __init__(self, task: TrainerTask, seed: int, config: TrainConfig, imitation: int) -> None:
+    def __init__(self, task: TrainerTask, seed: int, config: TrainConfig, size: SmallModel, imitation: int) -> None:
         self._game, self._config = task.game, config
-        loaded = self._loaded = small_player_model(task, seed, config.prompting.context, imitation=imitation)
+        loaded = self._loaded = small_player_model(task, seed, config.prompting.context, size=size, imitation=imitation)
         reader = ModelReader(task, loaded.chat, config.prompting.context)
         self.read, self.replies = reader.read, reader.replies
         self._learner = LocalLearner(loaded.model, loaded.pad, self._config.optimizer, loss=Loss.of(self._config))

@@ -31,8 +31,9 @@ from gymposium.testing.trainers import (
 )
 from gymposium.trajectories import Trajectory
 from gymposium_agents.conformance import (
-    MUCH,
     SETTINGS,
+    STEPPING,
+    TRAINING,
     ModelReader,
     MovesByContext,
     flat_gradient,
@@ -41,6 +42,7 @@ from gymposium_agents.conformance import (
     trained_match,
 )
 from gymposium_agents.loading import load_model
+from gymposium_agents.small_size import SmallModel
 from gymposium_trl.rollout import Rollout
 
 COPIES = 4
@@ -58,7 +60,7 @@ class GrpoUnderTest:
     kl = True
 
     def train(self, task: TrainerTask, budget: TrainingBudget) -> MovePolicy:
-        model = GrpoModel(task, budget.seed, MUCH)
+        model = GrpoModel(task, budget.seed, TRAINING)
         rollouts = min(MOST_ROLLOUTS, budget.matches // MATCHES_OF_A_ROLLOUT)
         for number in range(rollouts):
             left = 1.0 - number / rollouts
@@ -69,17 +71,17 @@ class GrpoUnderTest:
         return MovesByContext(task, model)
 
     def begin(self, task: TrainerTask, seed: int) -> GrpoModel:
-        return GrpoModel(task, seed, MUCH)
+        return GrpoModel(task, seed, STEPPING)
 
 
 class GrpoModel:
     """A `GRPOTrainer` as a `TrainingModel`."""
 
-    def __init__(self, task: TrainerTask, seed: int, imitation: int) -> None:
+    def __init__(self, task: TrainerTask, seed: int, size: SmallModel) -> None:
         resources = ExitStack()
         weakref.finalize(self, resources.close)
         folder = Path(resources.enter_context(tempfile.TemporaryDirectory()))
-        small_player_model(task, seed, imitation=imitation).save(folder / "model")  # from where TRL loads its reference
+        small_player_model(task, seed, size=size).save(folder / "model")  # from where TRL loads its reference
         loaded = load_model(folder / "model")
         loaded.model.requires_grad_(True)
         reader = ModelReader(task, loaded.chat)
