@@ -80,7 +80,7 @@ class KeptRows:
         if key is not None:
             self.rows.sort(key=key)
         write(self._folder, self._name, {"about": made, "rows": self.rows}, self._text(self.rows), quiet=True)
-        print(f"{len(self.rows)} rows are kept", flush=True)
+        print(f"rows kept: {len(self.rows)}", flush=True)
 
     def remove(self, facts: Row) -> None:
         """Remove the rows that have these facts; the files follow with the next row."""

@@ -289,7 +289,7 @@ def test_disguises_are_walked_once_and_go_on(
 ) -> None:
     walks = import_module("benchmarks.disguises.walks")
     monkeypatch.setattr(walks, "DISGUISES", {"kuhn_poker": "", "pig": ""})
-    for done in ("kuhn_poker\npig\n", ""):
+    for done in ("rows kept: 1\nrows kept: 2\n", ""):
         walks.run_walks(tmp_path, 40)
         assert capsys.readouterr().out.startswith(f"{done}| game |")
     kuhn, pig = json.loads((tmp_path / "disguises-walks.json").read_text(encoding="utf-8"))["rows"]
@@ -346,7 +346,7 @@ def test_every_task_is_learned_by_a_model_of_the_run_from_random_play_or_demonst
     chats.touch()
     data = f"cold_start.data={json.dumps([str(chats)])}"
     check(changed(config, data) if task.demonstrations else config, at_hand=False)
-    assert config.control
+    assert config.control or any(anchor.startswith("no control") for anchor in task.anchors)  # the table says why
     asked = config.prompting  # how sharply it samples and what a slip costs are the algorithm's, like a learning rate
     assert asked == Prompting(temperature=asked.temperature, on_illegal=asked.on_illegal)  # compact prompts, bare moves
     assert config.model.name is None  # the run makes its model
@@ -523,12 +523,16 @@ def test_same_refuses_what_is_no_checkout(tmp_path: Path) -> None:
     assert "no-such-revision is neither a folder nor a git revision" in done.stderr
 
 
-def test_trainers_keeps_its_rows_and_says_what_was_missed(tmp_path: Path, run_here: Callable[..., None]) -> None:
+def test_trainers_keeps_its_rows_and_says_what_was_missed(
+    tmp_path: Path, run_here: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
     """All rows are there already, so nothing runs."""
     failed = {"a": [], "b": ["sign"]}
     planted = [{"trainer": "loop", "seed": 0, "defect": "wrong sign", "named_by": name} for name in ("sign", "mask")]
     clean = [
-        {"trainer": trainer, "seed": seed} for trainer, runs in (("loop", 20), ("ours", 3)) for seed in range(runs)
+        {"trainer": trainer, "seed": seed, "defect": None}
+        for trainer, runs in (("loop", 20), ("ours", 3))
+        for seed in range(runs)
     ]
     rows = [{**row, "failed": failed, "cpu_seconds": 7.0} for row in planted]
     rows += [{**row, "failed": {"a": [], "b": []}, "cpu_seconds": 9.0} for row in clean]
@@ -538,7 +542,7 @@ def test_trainers_keeps_its_rows_and_says_what_was_missed(tmp_path: Path, run_he
     defects.write_text('[[defect]]\nname = "wrong sign"\ncheck = "sign"\nold = "a"\nnew = "b"\n', encoding="utf-8")
     run_here("trainers", "loop", "--defects", str(defects), "--out", str(tmp_path))
     run_here("trainers", "ours", "--out", str(tmp_path))
-    text = (tmp_path / "trainers.md").read_text(encoding="utf-8")
+    text = capsys.readouterr().out
     assert "1 of 2 defects are named" in text
     assert "| wrong sign | mask | NO | sign | – | 7 |" in text
     assert "| ours | 3 | 1 | learns kuhn_poker against random play | 9 |" in text
