@@ -67,7 +67,9 @@ class KeptRows:
     ) -> None:
         self._folder, self._name, self._distributions, self._text = folder, name, distributions, text
         file = folder / f"{name}.json"
-        self.rows: list[Row] = json.loads(file.read_text(encoding="utf-8"))["rows"] if file.exists() else []
+        data = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+        self.rows: list[Row] = data.get("rows", [])
+        self._made = data.get("about", about(*distributions))
 
     def __contains__(self, facts: Row) -> bool:
         """Whether a row has these facts."""
@@ -75,11 +77,11 @@ class KeptRows:
 
     def add(self, row: Row, *, key: Callable[[Row], Any] | None = None) -> None:
         """Append a row, or sort it in by `key`, and write the files."""
-        made = about(*self._distributions)
-        self.rows.append({**row, "about": made})
+        self._made = about(*self._distributions)
+        self.rows.append({**row, "about": self._made})
         if key is not None:
             self.rows.sort(key=key)
-        write(self._folder, self._name, {"about": made, "rows": self.rows}, self._text(self.rows), quiet=True)
+        self._write(quiet=True)
         print(f"rows kept: {len(self.rows)}", flush=True)
 
     def remove(self, facts: Row) -> None:
@@ -87,5 +89,9 @@ class KeptRows:
         self.rows = [row for row in self.rows if not facts.items() <= row.items()]
 
     def show(self) -> None:
-        """Print the text of the rows."""
-        print(self._text(self.rows))
+        """Print the text of the rows, and write it: its wording may be newer than the rows."""
+        self._write(quiet=False)
+
+    def _write(self, *, quiet: bool) -> None:
+        data = {"about": self._made, "rows": self.rows}
+        write(self._folder, self._name, data, self._text(self.rows), quiet=quiet)

@@ -523,9 +523,7 @@ def test_same_refuses_what_is_no_checkout(tmp_path: Path) -> None:
     assert "no-such-revision is neither a folder nor a git revision" in done.stderr
 
 
-def test_trainers_keeps_its_rows_and_says_what_was_missed(
-    tmp_path: Path, run_here: Callable[..., None], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_trainers_keeps_its_rows_and_says_what_was_missed(tmp_path: Path, run_here: Callable[..., None]) -> None:
     """All rows are there already, so nothing runs."""
     failed = {"a": [], "b": ["sign"]}
     planted = [{"trainer": "loop", "seed": 0, "defect": "wrong sign", "named_by": name} for name in ("sign", "mask")]
@@ -542,7 +540,7 @@ def test_trainers_keeps_its_rows_and_says_what_was_missed(
     defects.write_text('[[defect]]\nname = "wrong sign"\ncheck = "sign"\nold = "a"\nnew = "b"\n', encoding="utf-8")
     run_here("trainers", "loop", "--defects", str(defects), "--out", str(tmp_path))
     run_here("trainers", "ours", "--out", str(tmp_path))
-    text = capsys.readouterr().out
+    text = (tmp_path / "trainers.md").read_text(encoding="utf-8")
     assert "1 of 2 defects are named" in text
     assert "| wrong sign | mask | NO | sign | – | 7 |" in text
     assert "| ours | 3 | 1 | learns kuhn_poker against random play | 9 |" in text
