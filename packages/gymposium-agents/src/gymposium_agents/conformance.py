@@ -19,6 +19,7 @@ from gymposium.games.protocol import Event, Match
 from gymposium.players.protocol import Ask
 from gymposium.prompt import prompt_for
 from gymposium.reading import reader
+from gymposium.streams import stream
 from gymposium.testing.trainers import (
     ReadingModel,
     SampledReply,
@@ -78,10 +79,19 @@ class ModelReader:
 
 
 def small_player_model(
-    task: TrainerTask, seed: int, context_name: str = "full", *, size: SmallModel = STEPPING, imitation: int = MUCH
+    task: TrainerTask,
+    seed: int,
+    context_name: str = "full",
+    *,
+    size: SmallModel = STEPPING,
+    imitation: int = MUCH,
+    spread: float = 0.0,
 ) -> LoadedModel:
-    """A small model that imitates uniformly random play in a task, and writes some moves in unusual tokens. Its weights
-    follow from the seed."""
+    """A small model that imitates random play in a task, and writes some moves in unusual tokens. Its weights follow
+    from the seed.
+
+    Random play is uniform by default. With a `spread`, its log-odds are drawn for each prompt, with this standard
+    deviation: the model then learns to tell prompts apart before it is trained, as pretrained models can."""
     decisions = [position for position in graph_of(task.game).positions if position.seat >= 0]
     prompt = prompt_for(task.game, SETTINGS.style, reader(SETTINGS.reply))
     texts = [prompt(task.game.load(one.events).observe(one.seat, SETTINGS.style)) for one in decisions]
@@ -92,12 +102,12 @@ def small_player_model(
     loaded.model.requires_grad_(True)
     model = ModelReader(task, loaded.chat, context_name)
     usual = {reply: share for move in {*moves} for reply, share in zip(model.replies(move), SHARES, strict=False)}
-    imitated = {
-        (prompt_ids, reply): usual[reply]
-        for prompt_ids, replies in _answers(task, model).items()
-        for reply in replies
-        if reply in usual
-    }
+    drawn = stream(seed, "imitated")
+    imitated: dict[tuple[TokenIds, TokenIds], float] = {}
+    for prompt_ids, replies in _answers(task, model).items():
+        weights = {reply: usual[reply] * math.exp(drawn.gauss(0.0, spread)) for reply in replies if reply in usual}
+        scale = sum(usual[reply] for reply in weights) / sum(weights.values())
+        imitated |= {(prompt_ids, reply): scale * weight for reply, weight in weights.items()}
     _imitate(loaded, imitated, imitation, seed)
     return loaded
 

@@ -31,6 +31,7 @@ from gymposium.testing.trainers import (
 )
 from gymposium.trajectories import Trajectory
 from gymposium_agents.conformance import (
+    MUCH,
     SETTINGS,
     STEPPING,
     TRAINING,
@@ -46,10 +47,12 @@ from gymposium_agents.small_size import SmallModel
 from gymposium_trl.rollout import Rollout
 
 COPIES = 4
-LEARNING_RATE = 2e-3
-MATCHES_OF_A_ROLLOUT, MATCHES_OF_A_STEP, MOST_ROLLOUTS = 128, 32, 150
+LEARNING_RATE, LEAST_RATE = 2e-3, 6e-4
+MATCHES_OF_A_ROLLOUT, UPDATES_OF_A_ROLLOUT, MOST_ROLLOUTS = 128, 4, 150
 TRAINING_KL = 0.5
-"""Weight of the KL term in the first half of a training; it then falls to 0. It keeps the policy exploring."""
+"""Weight of the KL term at the start of a training. It falls to 0: the policy becomes sure of its moves late."""
+IMITATION, SPREAD = 200, 1.0
+"""How the model of a training is made (`small_player_model`)."""
 
 
 class GrpoUnderTest:
@@ -60,28 +63,30 @@ class GrpoUnderTest:
     kl = True
 
     def train(self, task: TrainerTask, budget: TrainingBudget) -> MovePolicy:
-        model = GrpoModel(task, budget.seed, TRAINING)
+        model = GrpoModel(task, budget.seed, TRAINING, imitation=IMITATION, spread=SPREAD, updates=UPDATES_OF_A_ROLLOUT)
         rollouts = min(MOST_ROLLOUTS, budget.matches // MATCHES_OF_A_ROLLOUT)
         for number in range(rollouts):
             left = 1.0 - number / rollouts
-            model.set_learning_rate(LEARNING_RATE * left)
-            rows = model.roll_out(MATCHES_OF_A_ROLLOUT, derived_seed(budget.seed, number)).rows
-            for start in range(0, len(rows), MATCHES_OF_A_STEP):
-                model.step(rows[start : start + MATCHES_OF_A_STEP], TRAINING_KL * min(1.0, 2.0 * left))
+            model.set_learning_rate(max(LEAST_RATE, LEARNING_RATE * left))
+            rolled_out = model.roll_out(MATCHES_OF_A_ROLLOUT, derived_seed(budget.seed, number))
+            model.step(rolled_out.rows, TRAINING_KL * left)
         return MovesByContext(task, model)
 
     def begin(self, task: TrainerTask, seed: int) -> GrpoModel:
-        return GrpoModel(task, seed, STEPPING)
+        return GrpoModel(task, seed, STEPPING, imitation=MUCH, spread=0.0, updates=1)
 
 
 class GrpoModel:
-    """A `GRPOTrainer` as a `TrainingModel`."""
+    """A `GRPOTrainer` as a `TrainingModel`. It updates the model `updates` times with the rows of a step."""
 
-    def __init__(self, task: TrainerTask, seed: int, size: SmallModel) -> None:
+    def __init__(
+        self, task: TrainerTask, seed: int, size: SmallModel, *, imitation: int, spread: float, updates: int
+    ) -> None:
         resources = ExitStack()
         weakref.finalize(self, resources.close)
         folder = Path(resources.enter_context(tempfile.TemporaryDirectory()))
-        small_player_model(task, seed, size=size).save(folder / "model")  # from where TRL loads its reference
+        start = small_player_model(task, seed, size=size, imitation=imitation, spread=spread)
+        start.save(folder / "model")  # from where TRL loads its reference
         loaded = load_model(folder / "model")
         loaded.model.requires_grad_(True)
         reader = ModelReader(task, loaded.chat)
@@ -99,7 +104,7 @@ class GrpoModel:
                 train_dataset=self._rollout.dataset(2, seed=seed),
                 rollout_func=lambda prompts, trainer: self._given,
                 reward_funcs=lambda rewards, **fields: rewards,
-                args=_config(folder, seed),
+                args=_config(folder, seed, updates),
             )
         self._trainer.current_gradient_accumulation_steps = 1
         self._trainer.create_optimizer()
@@ -142,10 +147,12 @@ class GrpoModel:
         }
         trainer = self._trainer
         trainer.beta, trainer.args.per_device_train_batch_size = kl_weight, len(rows)
-        trainer.optimizer.zero_grad()
-        trainer.training_step(trainer.model, [{"prompt": f"row {number}"} for number in range(len(rows))], None)
+        prompts = [{"prompt": f"row {number}"} for number in range(len(rows))]
+        for _ in range(trainer.num_iterations):
+            trainer.optimizer.zero_grad()
+            trainer.training_step(trainer.model, prompts, None)
+            trainer.optimizer.step()
         direction = -flat_gradient(self._parameters, [parameter.grad for parameter in self._parameters])
-        trainer.optimizer.step()
         trainer.state.global_step += 1
         return direction
 
@@ -174,11 +181,12 @@ class GrpoModel:
         self._trainer.optimizer.load_state_dict(optimizer)
 
 
-def _config(folder: Path, seed: int) -> GRPOConfig:
-    """Settings whose steps are the plain policy gradient, with a reference."""
+def _config(folder: Path, seed: int, updates: int) -> GRPOConfig:
+    """Settings whose steps are the plain policy gradient, with a reference, if each is one update."""
     return GRPOConfig(
         output_dir=str(folder / "trl"),
         num_generations=COPIES,
+        num_iterations=updates,
         per_device_train_batch_size=2 * COPIES,
         loss_type="dr_grpo",
         scale_rewards="none",
@@ -186,6 +194,7 @@ def _config(folder: Path, seed: int) -> GRPOConfig:
         temperature=SETTINGS.temperature,
         beta=1.0,
         learning_rate=LEARNING_RATE,
+        adam_beta2=0.95,
         max_grad_norm=1e9,
         max_steps=1,
         seed=seed,

@@ -65,8 +65,8 @@ def learns(trainer: Trainer, name: str, seed: int = 0) -> None:
         found.share >= LEAST_SHARE,
         f"The policy comes {found.share:.0%} of the way to the optimum: {found.reached:.3f}, where random play has "
         f"{found.start:.3f} and the optimum is {found.optimum:.3f}",
-        do="see which of the other checks fail. If none does, let train() play more of the budget's matches, or set a "
-        "higher learning rate.",
+        do="see which of the other checks fail. If none does, let train() play more of the budget's matches, keep the "
+        "policy exploring for longer (by entropy or KL), or set another learning rate.",
         where=name,
     )
 
