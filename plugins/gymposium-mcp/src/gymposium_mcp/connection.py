@@ -14,6 +14,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Self, TypeVar
 
 import mcp
+from anyio import BrokenResourceError
 from mcp import ClientSession, StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
@@ -58,10 +59,9 @@ class Connection:
             cause = _first(error)
             if isinstance(cause, GymposiumError) or not isinstance(cause, Exception):
                 raise cause from None
-            raise GymposiumError(
-                f"{settings.path}: the server could not be reached: {describe(cause).rstrip('.')}."
-                f"{await connection._last_words()}"
-            ) from error
+            gone = isinstance(cause, BrokenResourceError)  # it ended while something was written to it
+            what = "ended the session" if gone else f"could not be reached: {describe(cause).rstrip('.')}"
+            raise GymposiumError(f"{settings.path}: the server {what}.{await connection._last_words()}") from error
         return connection
 
     async def tools(self) -> list[dict[str, Any]]:
