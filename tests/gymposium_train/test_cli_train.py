@@ -13,6 +13,7 @@ from typer.testing import CliRunner, Result
 
 from gymposium.cli.main import app
 from gymposium.errors import BadOption
+from gymposium.players.grammar import make_player
 from gymposium_agents.small_size import SmallModel
 from gymposium_train import Callback, TrainConfig, train
 from gymposium_train.config import Stage
@@ -211,6 +212,10 @@ def test_a_run_from_python_stops_goes_on_and_calls_back(tmp_path: Path) -> None:
     assert run.results()["evaluations"]
     again = gymposium("--resume", run.path, "--json")  # nothing is left to be done
     assert json.loads(again.stdout) == run.results()
+    said = gymposium("--resume", run.path).stdout  # its status says whether the model learned
+    command, _, player = said.rpartition("Play it: ")[2].strip().partition(" --opponent ")
+    assert command == "gymposium play tic_tac_toe"
+    assert make_player(player).name == player
     with pytest.raises(BadOption, match="is not empty"):
         train(config, out=run.path)
     assert "--resume" in refused("--game", "tic_tac_toe", "--out", run.path)

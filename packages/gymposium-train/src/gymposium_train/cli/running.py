@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -100,6 +101,8 @@ def do_run(config: TrainConfig | None, directory: Path | None, metrics: str | No
 
 
 def _show_results(run: RunDirectory) -> None:
+    from gymposium_train.backends.models import trained  # imports torch
+
     config, results = run.open(run.path)[1], run.results()
     several = len(config.games) > 1
     headings = ("player", "against", "win", "draw", "loss", "mean return", "failed")
@@ -117,6 +120,11 @@ def _show_results(run: RunDirectory) -> None:
     console.print(table)
     console.print("CPU time: " + ", ".join(f"{name} {seconds:.0f} s" for name, seconds in spent(results).items()))
     console.print(f"Report: {run.report}")
+    model, adapter = trained(run, config)
+    if (adapter or Path(model)).exists():
+        player = f"lm:{model}" if adapter is None else f"lm:{model}@{adapter}"
+        command = shlex.join(["gymposium", "play", config.games[0], "--opponent", player])
+        console.print(f"Play it: {command}", soft_wrap=True)
 
 
 def _value(cell: str) -> str:
