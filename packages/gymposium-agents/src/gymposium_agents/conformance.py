@@ -106,8 +106,8 @@ def small_player_model(
     imitated: dict[tuple[TokenIds, TokenIds], float] = {}
     for prompt_ids, replies in _answers(task, model).items():
         weights = {reply: usual[reply] * math.exp(drawn.gauss(0.0, spread)) for reply in replies if reply in usual}
-        scale = sum(usual[reply] for reply in weights) / sum(weights.values())
-        imitated |= {(prompt_ids, reply): scale * weight for reply, weight in weights.items()}
+        total = sum(weights.values())
+        imitated |= {(prompt_ids, reply): weight / total for reply, weight in weights.items()}
     _imitate(loaded, imitated, imitation, seed)
     return loaded
 
