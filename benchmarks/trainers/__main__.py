@@ -37,10 +37,12 @@ def measured(trainer: RowTrainer, seed: int) -> Row:
     """One run of the kit."""
     started = time.process_time()
     failed: dict[str, list[str]] = {"a": [], "b": []}
+    messages: dict[str, str] = {}
     for outcome in outcomes(trainer_checks(trainer, seed)):
         if outcome.result == "failed":
             failed[outcome.level].append(outcome.check)
-    return {"failed": failed, "cpu_seconds": round(time.process_time() - started, 1)}
+            messages[outcome.check] = outcome.message
+    return {"failed": failed, "messages": messages, "cpu_seconds": round(time.process_time() - started, 1)}
 
 
 def run_of_loop(defect: Defect | None, seed: int) -> Row:
