@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 from gymposium import load_game, make_player
 from gymposium.driver import MatchJob, play
@@ -154,9 +154,12 @@ def test_search_in_replies(runs: Path) -> None:
     st.lists(
         st.lists(st.text(alphabet='aB\\"\né😀,:{text}', max_size=6), min_size=1, max_size=3), min_size=1, max_size=4
     ),
-    st.text(alphabet='abB\\"\né,:{tx', min_size=1, max_size=2),
+    st.text(alphabet='abB\\"\né,:{txnu0e9', min_size=1, max_size=2),
     st.booleans(),
 )
+@example(said=[["\\"]], text='"', spaced=False)
+@example(said=[["a\nb"]], text="n", spaced=False)
+@example(said=[["é"]], text="e9", spaced=True)
 def test_search_finds_what_stands_in_replies(tmp_path: Path, said: list[list[str]], text: str, spaced: bool) -> None:
     record, lines = a_record(), []
     for replies in said:

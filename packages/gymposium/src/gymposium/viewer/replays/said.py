@@ -1,7 +1,8 @@
 """Search in the replies of recorded matches.
 
 Lines of record files are searched as bytes, many at a time, since most of them do not have the text: only a place where
-it stands is looked at closely. JSON puts a backslash before each quotation mark in a text, so an unescaped one ends it.
+it stands is looked at closely. A text in JSON ends at a quotation mark without a backslash, and what is found must not
+begin within an escape: the n of a new line (`\\n`) is no letter.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ _BLOCK = 1 << 22
 """Number of bytes that are searched at once."""
 
 _READING, _TEXT = b'"reading":"', b'","text":"'
-_END = re.compile(rb'(?<!\\)(?:\\\\)*"')
+_WHOLE = re.compile(rb'(?:[^"\\]++|\\u[0-9a-f]{4}|\\[^u])*+')
+"""Whole characters and escapes of a text, without its end."""
 
 
 def rows_that_say(rows: Sequence[Row], path: Path, text: str, readings: Sequence[str]) -> Iterator[Row]:
@@ -79,7 +81,7 @@ def _in_a_reply(data: bytes, start: int, end: int, at: int, needle: bytes, wante
     text = data.rfind(_TEXT, start, at)
     if text < 0:
         return data.find(_TEXT, at, end) < 0 and _in_other_spelling(data[start:end], needle, wanted)
-    if _END.search(data, text + len(_TEXT), at):
+    if not _WHOLE.fullmatch(data, text + len(_TEXT), at):
         return False
     reading = data.rfind(_READING, start, text)
     return reading >= 0 and (not wanted or data[reading + len(_READING) : text] in wanted)
