@@ -59,9 +59,12 @@ class Connection:
             cause = _first(error)
             if isinstance(cause, GymposiumError) or not isinstance(cause, Exception):
                 raise cause from None
-            gone = isinstance(cause, BrokenResourceError)  # it ended while something was written to it
-            what = "ended the session" if gone else f"could not be reached: {describe(cause).rstrip('.')}"
-            raise GymposiumError(f"{settings.path}: the server {what}.{await connection._last_words()}") from error
+            if isinstance(cause, BrokenResourceError):  # it ended while something was written to it
+                raise await connection._ending() from error
+            raise GymposiumError(
+                f"{settings.path}: the server could not be reached: {describe(cause).rstrip('.')}."
+                f"{await connection._last_words()}"
+            ) from error
         return connection
 
     async def tools(self) -> list[dict[str, Any]]:
@@ -123,11 +126,15 @@ class Connection:
         try:
             await asyncio.wait([asked, ended], return_when=asyncio.FIRST_COMPLETED)
             if self._ended.is_set() and (not asked.done() or asked.exception() is not None):
-                raise GymposiumError(f"{self._settings.path}: the server ended the session.{await self._last_words()}")
+                raise await self._ending()
             return asked.result()
         finally:
             asked.cancel()
             ended.cancel()
+
+    async def _ending(self) -> GymposiumError:
+        """The error for a server that has ended."""
+        return GymposiumError(f"{self._settings.path}: the server ended the session.{await self._last_words()}")
 
     async def _last_words(self) -> str:
         """What the program wrote last, as a sentence, without the values of the variables that it was given."""

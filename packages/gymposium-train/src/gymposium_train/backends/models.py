@@ -122,12 +122,16 @@ def imitated_whole(config: TrainConfig, loaded: LoadedModel, name: str | Path, t
         yield staging
 
 
+def player_name(name: str | Path, adapter: Path | None = None) -> str:
+    """The name by which commands find the player of a model, or of an adapter on it."""
+    return f"lm:{name}" if adapter is None else f"lm:{name}@{adapter}"
+
+
 def player_from(
     directory: RunDirectory, config: TrainConfig, name: str | Path, adapter: Path | None = None
 ) -> LanguageModelPlayer:
     """A player for evaluation, made from a model of the run."""
-    spelled = f"lm:{name}" if adapter is None else f"lm:{name}@{adapter}"
-    return greedy(config, load(config, name, adapter), spelled)
+    return greedy(config, load(config, name, adapter), player_name(name, adapter))
 
 
 def greedy(config: TrainConfig, loaded: LoadedModel, name: str) -> LanguageModelPlayer:

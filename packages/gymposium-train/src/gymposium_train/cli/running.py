@@ -101,7 +101,7 @@ def do_run(config: TrainConfig | None, directory: Path | None, metrics: str | No
 
 
 def _show_results(run: RunDirectory) -> None:
-    from gymposium_train.backends.models import trained  # imports torch
+    from gymposium_train.backends.models import player_name, trained  # imports torch
 
     config, results = run.open(run.path)[1], run.results()
     several = len(config.games) > 1
@@ -122,8 +122,7 @@ def _show_results(run: RunDirectory) -> None:
     console.print(f"Report: {run.report}")
     model, adapter = trained(run, config)
     if (adapter or Path(model)).exists():
-        player = f"lm:{model}" if adapter is None else f"lm:{model}@{adapter}"
-        command = shlex.join(["gymposium", "play", config.games[0], "--opponent", player])
+        command = shlex.join(["gymposium", "play", config.games[0], "--opponent", player_name(model, adapter)])
         console.print(f"Play it: {command}", soft_wrap=True)
 
 
