@@ -147,16 +147,23 @@ def as_it_comes(task: Task, model: Path, seed: int, matches: str) -> dict[str, A
     return scores
 
 
-def do(task: Task, seed: int, model: Path, runs: Path, settings: Sequence[str]) -> Row:
-    """Do a run, or go on with it, and measure: the scores of each player, and CPU seconds."""
+def trained(task: Task, seed: int, model: Path, runs: Path, settings: Sequence[str], *, control: bool) -> Path:
+    """Do a run, or go on with it; returns its directory."""
     path, log = runs / f"{task.name}-{seed}", runs / f"{task.name}-{seed}.log"
     print(f"[{path.name}] begins", flush=True)
     if (path / "config.json").exists():
         program("train", "--resume", path, log=log, statuses=(0, 3))
     else:
         data = f'cold_start.data=["{demonstrated(task, runs)}"]'
-        begun = ("--game", task.game, "--model", model, "--seed", str(seed), "--out", path, "--control")
-        program("train", *begun, data, *settings, log=log, statuses=(0, 3))  # 3: nothing was learned
+        begun = ("--game", task.game, "--model", model, "--seed", str(seed), "--out", path)
+        extra = ("--control",) if control else ()
+        program("train", *begun, *extra, data, *settings, log=log, statuses=(0, 3))  # 3: nothing was learned
+    return path
+
+
+def do(task: Task, seed: int, model: Path, runs: Path, settings: Sequence[str]) -> Row:
+    """Do a run, or go on with it, and measure: the scores of each player, and CPU seconds."""
+    path = trained(task, seed, model, runs, settings, control=True)
     results = json.loads((path / "results.json").read_text(encoding="utf-8"))
     scores = {who: next(iter(next(iter(games.values())).values())) for who, games in results["evaluations"].items()}
     [matches] = (text.partition("=")[2] for text in settings if text.startswith("evaluation.matches"))

@@ -16,6 +16,7 @@ ENTRIES = [
     ("classic", "exact", "all asked for again"),
     ("classic", "lm-benchmarks-leaderboard-players-connect_four-m-4539a415", "a sample asked for again"),
     ("quick", "lm-benchmarks-leaderboard-players-two-games-mode-9d2860ea", "a sample asked for again"),
+    ("showcase", "exact", "all asked for again"),
     ("worlds", "lm-benchmarks-leaderboard-players-mail-model-94b7fab2", "a sample asked for again"),
 ]
 """Entries that are quick to ask again: the language models that learned, and a player that is code."""

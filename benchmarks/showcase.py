@@ -1,0 +1,129 @@
+"""A board to show: random play, search, exact play, a policy by stable-baselines3, small language models, and SmolLM2
+as it comes, after imitation and after training, in six games and a world.
+
+The suite is `leaderboard/showcase.toml`. SmolLM2 is trained as by `benchmarks.pretrained`, without the control. The
+board is played, its moves are reviewed, it is rated, and it is verified: a match of each lineup of language models is
+asked for again.
+
+Everything is kept, so the same command goes on after Ctrl-C. It takes about an hour of CPU beside the training of
+SmolLM2, which takes half an hour.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.cpu_time import cpu_seconds
+from benchmarks.pretrained import TASKS, program, trained
+from benchmarks.report import RESULTS
+
+SUITE = Path("benchmarks/leaderboard/showcase.toml")
+PLAYERS = "benchmarks/leaderboard/players"
+MODEL, RUNS = Path("gymposium-runs/smollm2"), Path("gymposium-runs/showcase")
+"""Where SmolLM2 and its runs are. The names of players hold these paths, so they are fixed."""
+ALLOW = ("--allow", "lm:benchmarks/*", "--allow", "lm:gymposium-runs/*", "--allow", "sb3:benchmarks/*")
+PRETRAINED = {"tic_tac_toe": 1, "mail": 0}
+"""The tasks of `benchmarks.pretrained` whose runs play, and the seed of each."""
+TITLES = {"tic_tac_toe": "tic-tac-toe", "mail": "mailboxes"}
+SOLVED = ("tic_tac_toe", "kuhn_poker", "leduc_poker", "liars_dice")
+"""Games with exact figures, whose moves are judged exactly, or by a table near an equilibrium. Judging the others by
+search would take hours."""
+SMALL = (
+    ("two-games", "?temperature=1", ("tic_tac_toe", "kuhn_poker"), "Small model for two games"),
+    ("connect_four", "", ("connect_four",), "Small model, Connect Four"),
+    ("leduc_poker", "?temperature=1", ("leduc_poker",), "Small model, Leduc poker"),
+    ("liars_dice", "?temperature=1", ("liars_dice",), "Small model, liar's dice"),
+    ("mail", "", (TASKS["mail"].game,), "Small model, mailboxes"),
+)
+"""Folders of small models, their options, the games that they learned, and their labels. They sample where mixed play
+is best, and take their likeliest reply elsewhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A player that is added to the board."""
+
+    player: str
+    games: tuple[str, ...]
+    label: str
+
+    @property
+    def options(self) -> list[str]:
+        """The options of `gymposium leaderboard run`."""
+        games = [part for game in self.games for part in ("--game", game)]
+        return ["--add", self.player, *games, "--label", self.label, "--seed", "1"]
+
+
+def entries() -> Iterator[Entry]:
+    """The players that are added, in their order."""
+    yield Entry(f"sb3:{PLAYERS}/connect_four-ppo.zip", ("connect_four",), "MaskablePPO, Connect Four")
+    for folder, options, learned, label in SMALL:
+        for stage, when in (("cold_start", "before training"), ("model", "after training")):
+            yield Entry(f"lm:{PLAYERS}/{folder}/{stage}{options}", learned, f"{label}, {when}")
+    for player in dict.fromkeys(task.player for task in TASKS.values()):
+        games = tuple(task.game for task in TASKS.values() if task.player == player)
+        yield Entry(f"lm:{MODEL}?{player}", games, "SmolLM2 as it comes" + (", mailboxes" if len(games) == 1 else ""))
+    for name, seed in PRETRAINED.items():
+        task, run, what = TASKS[name], RUNS / f"{name}-{seed}", TITLES[name]
+        yield Entry(f"lm:{run}/cold_start", (task.game,), f"SmolLM2, {what}, after imitation")
+        yield Entry(f"lm:{run}/cold_start@{run}/adapter", (task.game,), f"SmolLM2, {what}, after training")
+
+
+def show(*arguments: str | Path) -> None:
+    """Run gymposium on one thread for each process, and show what it prints. Ends this process if it fails."""
+    print(f"$ gymposium {shlex.join(map(str, arguments))}", flush=True)
+    command = [str(Path(sys.executable).with_name("gymposium")), *map(str, arguments)]
+    status = subprocess.run(command, env={**os.environ, "OMP_NUM_THREADS": "1"}, check=False).returncode
+    if status:
+        sys.exit(status)
+
+
+def train() -> None:
+    """Fetch SmolLM2 and do its runs, or go on with them."""
+    if not (MODEL / "COMPLETE").exists():
+        program("model", "fetch", "smollm2", "--out", MODEL)
+    RUNS.mkdir(parents=True, exist_ok=True)
+    for name, seed in PRETRAINED.items():
+        settings = (*TASKS[name].settings, "evaluation.matches=20")
+        last = {text.partition("=")[0]: text for text in settings}
+        trained(TASKS[name], seed, MODEL, RUNS, [*last.values()], control=False)
+
+
+def make(board: Path) -> None:
+    """Play the board, or go on with it, then review and rate it."""
+    show("leaderboard", "run", SUITE, "--out", board)
+    for entry in entries():
+        show(*ALLOW, "leaderboard", "run", "--out", board, *entry.options)
+    show("review", *(file for game in SOLVED for file in sorted(board.glob(f"entries/*/matches/{game}/*.jsonl"))))
+    exact = [part for entry in entries() if {*entry.games} & {*SOLVED} for part in ("--exact", entry.player)]
+    show(*ALLOW, "leaderboard", "rate", board, *exact)
+
+
+def verify(board: Path) -> None:
+    """Verify the board, and ask language models again for a match of each lineup."""
+    show(*ALLOW, "leaderboard", "verify", board, "--rerun", "1")
+
+
+def main() -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.showcase", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--out", type=Path, default=RESULTS / "leaderboard" / "showcase", help="folder of the board")
+    given = parser.parse_args()
+    train()
+    before = cpu_seconds()
+    make(given.out)
+    print(f"Play, reviews and ratings took {cpu_seconds() - before:,.0f} CPU seconds.", flush=True)
+    verify(given.out)
+
+
+if __name__ == "__main__":
+    main()
