@@ -47,11 +47,11 @@ from gymposium_agents.small_size import SmallModel
 from gymposium_trl.rollout import Rollout
 
 COPIES = 4
-LEARNING_RATE, LEAST_RATE = 1e-3, 2e-4
-MATCHES_OF_A_ROLLOUT, UPDATES_OF_A_ROLLOUT, MOST_ROLLOUTS = 128, 6, 150
+LEARNING_RATE, LEAST_RATE = 2e-3, 6e-4
+MATCHES_OF_A_ROLLOUT, UPDATES_OF_A_ROLLOUT, MOST_ROLLOUTS = 128, 4, 150
 TRAINING_KL = 0.5
 """Weight of the KL term at the start of a training. It falls to 0: the policy becomes sure of its moves late."""
-IMITATION, SPREAD = 400, 0.7
+IMITATION, SPREAD = 200, 1.0
 """How the model of a training is made (`small_player_model`)."""
 
 
