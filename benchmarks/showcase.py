@@ -98,7 +98,7 @@ def train() -> None:
 
 def make(board: Path) -> None:
     """Play the board, or go on with it, then review and rate it."""
-    show("leaderboard", "run", SUITE, "--out", board)
+    show(*ALLOW, "leaderboard", "run", SUITE, "--out", board)
     for entry in entries():
         show(*ALLOW, "leaderboard", "run", "--out", board, *entry.options)
     show("review", *(file for game in SOLVED for file in sorted(board.glob(f"entries/*/matches/{game}/*.jsonl"))))
