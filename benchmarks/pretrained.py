@@ -147,17 +147,28 @@ def as_it_comes(task: Task, model: Path, seed: int, matches: str) -> dict[str, A
     return scores
 
 
+def last_of(*settings: str) -> tuple[str, ...]:
+    """The last setting of each name."""
+    return tuple({text.partition("=")[0]: text for text in settings}.values())
+
+
+def run_directory(runs: Path, task: Task, seed: int) -> Path:
+    """Where a run goes."""
+    return runs / f"{task.name}-{seed}"
+
+
 def trained(task: Task, seed: int, model: Path, runs: Path, settings: Sequence[str], *, control: bool) -> Path:
     """Do a run, or go on with it; returns its directory."""
-    path, log = runs / f"{task.name}-{seed}", runs / f"{task.name}-{seed}.log"
+    path = run_directory(runs, task, seed)
+    log = path.with_name(f"{path.name}.log")
     print(f"[{path.name}] begins", flush=True)
     if (path / "config.json").exists():
         program("train", "--resume", path, log=log, statuses=(0, 3))
     else:
         data = f'cold_start.data=["{demonstrated(task, runs)}"]'
-        begun = ("--game", task.game, "--model", model, "--seed", str(seed), "--out", path)
-        extra = ("--control",) if control else ()
-        program("train", *begun, *extra, data, *settings, log=log, statuses=(0, 3))  # 3: nothing was learned
+        begun = ["--game", task.game, "--model", model, "--seed", str(seed), "--out", path]
+        begun += ["--control"] if control else []
+        program("train", *begun, data, *settings, log=log, statuses=(0, 3))  # 3: nothing was learned
     return path
 
 
@@ -240,8 +251,7 @@ def main() -> None:
     model, kept = fetched(given.model), KeptRows(given.out, "pretrained", VERSIONS, text)
     wanted = given.tasks or (["tic_tac_toe"] if given.quick else [*TASKS])
     for task in (TASKS[name] for name in wanted):
-        settings = (*task.settings, *QUICK) if given.quick else task.settings
-        settings = tuple({text.partition("=")[0]: text for text in settings}.values())
+        settings = last_of(*task.settings, *(QUICK if given.quick else ()))
         for seed in task.seeds[:1] if given.quick else task.seeds:
             run = {"task": task.name, "seed": seed}
             if run | {"settings": [*settings]} not in kept:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.cpu_time import cpu_seconds
-from benchmarks.pretrained import TASKS, program, trained
+from benchmarks.pretrained import TASKS, last_of, program, run_directory, trained
 from benchmarks.report import RESULTS
 
 SUITE = Path("benchmarks/leaderboard/showcase.toml")
@@ -29,9 +29,8 @@ PLAYERS = "benchmarks/leaderboard/players"
 MODEL, RUNS = Path("gymposium-runs/smollm2"), Path("gymposium-runs/showcase")
 """Where SmolLM2 and its runs are. The names of players hold these paths, so they are fixed."""
 ALLOW = ("--allow", "lm:benchmarks/*", "--allow", "lm:gymposium-runs/*", "--allow", "sb3:benchmarks/*")
-PRETRAINED = {"tic_tac_toe": 1, "mail": 0}
-"""The tasks of `benchmarks.pretrained` whose runs play, and the seed of each."""
-TITLES = {"tic_tac_toe": "tic-tac-toe", "mail": "mailboxes"}
+PRETRAINED = ((TASKS["tic_tac_toe"], 1, "tic-tac-toe"), (TASKS["mail"], 0, "mailboxes"))
+"""The tasks of `benchmarks.pretrained` whose runs play, their seeds, and their games in words."""
 SOLVED = ("tic_tac_toe", "kuhn_poker", "leduc_poker", "liars_dice")
 """Games with exact figures, whose moves are judged exactly, or by a table near an equilibrium. Judging the others by
 search would take hours."""
@@ -70,8 +69,8 @@ def entries() -> Iterator[Entry]:
     for player in dict.fromkeys(task.player for task in TASKS.values()):
         games = tuple(task.game for task in TASKS.values() if task.player == player)
         yield Entry(f"lm:{MODEL}?{player}", games, "SmolLM2 as it comes" + (", mailboxes" if len(games) == 1 else ""))
-    for name, seed in PRETRAINED.items():
-        task, run, what = TASKS[name], RUNS / f"{name}-{seed}", TITLES[name]
+    for task, seed, what in PRETRAINED:
+        run = run_directory(RUNS, task, seed)
         yield Entry(f"lm:{run}/cold_start", (task.game,), f"SmolLM2, {what}, after imitation")
         yield Entry(f"lm:{run}/cold_start@{run}/adapter", (task.game,), f"SmolLM2, {what}, after training")
 
@@ -90,10 +89,8 @@ def train() -> None:
     if not (MODEL / "COMPLETE").exists():
         program("model", "fetch", "smollm2", "--out", MODEL)
     RUNS.mkdir(parents=True, exist_ok=True)
-    for name, seed in PRETRAINED.items():
-        settings = (*TASKS[name].settings, "evaluation.matches=20")
-        last = {text.partition("=")[0]: text for text in settings}
-        trained(TASKS[name], seed, MODEL, RUNS, [*last.values()], control=False)
+    for task, seed, _ in PRETRAINED:
+        trained(task, seed, MODEL, RUNS, last_of(*task.settings, "evaluation.matches=20"), control=False)
 
 
 def make(board: Path) -> None:
