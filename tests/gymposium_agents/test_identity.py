@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import random
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+import torch
 
 from gymposium.allowed import VARIABLE
 from gymposium.arena.board import Board
@@ -18,13 +21,15 @@ from gymposium.arena.schedule import jobs, lineups
 from gymposium.arena.suite import parse_suite
 from gymposium.arena.verify import verify_board
 from gymposium.driver import Guard, play
+from gymposium.games.registry import load_game
 from gymposium.players.grammar import make_player
 from gymposium.players.identity import file_digest
-from gymposium.players.protocol import repeats_of
+from gymposium.players.protocol import Ask, MatchContext, Reply, Usage, repeats_of
 from gymposium.records import RecordLine
-from gymposium_agents.loading import LoadedModel
-from gymposium_agents.player import over
+from gymposium_agents.loading import LoadedModel, load_model
+from gymposium_agents.player import LanguageModelPlayer, over
 from gymposium_agents.settings import PlayerSettings
+from gymposium_agents.tokens import Sampling, TokenRequest, TurnTokens
 
 SUITE = 'name = "lm"\nplayers = ["random"]\ngroups = 2\n[[games]]\nname = "kuhn_poker"\n'
 
@@ -145,3 +150,73 @@ def test_a_service_is_its_model_and_address_and_its_word_is_all_there_is(monkeyp
 def test_a_player_that_was_made_in_a_program_names_its_policy(tiny: LoadedModel) -> None:
     player = over("lm:tiny", tiny.engine(), tiny.chat, PlayerSettings())
     assert player.identity().facts == {"policy": "base"}
+
+
+@dataclass
+class Tie:
+    """A greedy player, its reply to an ask, and another reply that begins with a token of the same probability."""
+
+    player: LanguageModelPlayer
+    ask: Ask
+    given: Reply
+    other: Reply
+    of_other: torch.Tensor
+    """The output weights of that token, which a test may change."""
+
+
+@pytest.fixture
+def tie(model_directory: Path, tmp_path: Path) -> Tie:
+    shutil.copytree(model_directory, tmp_path / "model")
+    loaded = load_model(tmp_path / "model")
+    settings = PlayerSettings("compact", "move", max_tokens=3, temperature=0.0)
+    player = over("lm:greedy", loaded.engine(), loaded.chat, settings)
+    ask = MatchContext(load_game("kuhn_poker").new(3), "match", 3).ask(0)
+    [given] = player.act([ask])
+    assert isinstance(given.trace, TurnTokens)
+    prompt, (first, *_) = given.trace.prompt, given.trace.completion.ids
+    weights = loaded.model.get_output_embeddings().weight.data
+    for token in {*range(first + 1, len(weights))} - {*prompt}:  # of two that are alike, the first is written
+        before, weights[token] = weights[token].clone(), weights[first]
+        [rest] = loaded.engine().generate([TokenRequest((*prompt, token), random.Random(0))], Sampling(0.0, 2))
+        ids = (token, *rest.ids)
+        other = Reply(loaded.chat.read(ids), rest.finish_reason, usage=Usage(len(prompt), len(ids)))
+        if loaded.chat.reply(other.text)[:3] == ids:
+            return Tie(player, ask, player.act([ask])[0], other, weights[token])
+        weights[token] = before
+    raise AssertionError("no token is written as it is read")
+
+
+def test_replies_whose_tokens_are_equally_likely_are_a_tie(tie: Tie) -> None:
+    assert tie.given.text != tie.other.text
+    assert tie.player.is_tie(tie.ask, tie.given, tie.other)
+    tie.of_other *= 1.0 - 1e-3
+    assert not tie.player.is_tie(tie.ask, tie.given, tie.other)
+
+
+def test_a_reply_of_other_tokens_or_counts_is_no_tie(tie: Tie) -> None:
+    assert tie.other.usage is not None
+    for changed in (
+        tie.given,
+        replace(tie.other, text=tie.other.text + "x"),
+        replace(tie.other, text=""),
+        replace(tie.other, usage=None),
+        replace(tie.other, usage=replace(tie.other.usage, prompt_tokens=1)),
+        replace(tie.other, usage=replace(tie.other.usage, cost=0.1)),
+        replace(tie.other, finish_reason="length" if tie.other.finish_reason == "stop" else "stop"),
+    ):
+        assert not tie.player.is_tie(tie.ask, tie.given, changed)
+    tie.player.sampling = Sampling(1.0, 3)
+    assert not tie.player.is_tie(tie.ask, tie.given, tie.other)
+
+
+def test_verification_counts_ties_apart(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
+    [file] = board.path.glob("entries/lm-*/matches/*/*.jsonl")
+    monkeypatch.setattr(LanguageModelPlayer, "is_tie", lambda self, ask, given, other: other.text == given.text)
+    with put_back(file):
+        lines = file.read_text().splitlines()
+        data = json.loads(lines[0])
+        next(turn for turn in data["turns"] if "tokens" in turn)["tokens"][1] += 1
+        file.write_text("\n".join([json.dumps(data, separators=(",", ":")), *lines[1:]]) + "\n")
+        found = verify_board(board, rerun=4)
+    [told] = [one for one in found.players if one.player.startswith("lm:")]
+    assert (found.findings, told.tied, told.asked) == ([], 1, told.same + 1)

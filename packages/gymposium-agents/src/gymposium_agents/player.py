@@ -28,6 +28,10 @@ from gymposium_agents.identity import Origin
 from gymposium_agents.settings import TOOLS, PlayerSettings
 from gymposium_agents.tokens import Completion, Policy, Sampling, TokenRequest, Tokens, TurnTokens
 
+ROUNDING = 1e-4
+"""Largest difference of two log-probabilities that rounding may make: in batches of other sizes, or on another
+machine."""
+
 
 @dataclass(slots=True)
 class _Turn:
@@ -116,6 +120,37 @@ class LanguageModelPlayer:
             self._reply(turn, next(completions), share) if fit else self._no_room(turn)
             for turn, fit in zip(turns, fits, strict=True)
         ]
+
+    def is_tie(self, ask: Ask, given: Reply, other: Reply) -> bool:
+        """Whether a greedy player would write `other` in place of `given` with a token here and there whose
+        log-probability is at most `ROUNDING` below that of the likeliest. False for players that sample: a draw falls
+        so close to the border between two tokens too rarely to matter."""
+        if self.sampling.temperature > 0.0 or not isinstance(given.trace, TurnTokens):
+            return False
+        prompt, written = given.trace.prompt, given.trace.completion.ids
+        room = min(self.sampling.max_tokens, self.engine.context - len(prompt))
+        wanted = self.chat.reply(other.text)
+        if other.finish_reason == "length":
+            wanted = wanted[:room] if len(wanted) == room + 1 else ()
+        counted = None if other.usage is None else Usage(len(prompt), len(wanted), other.usage.seconds)
+        if written == wanted or counted is None or other.usage != counted:
+            return False  # they differ in more than tokens
+        while wanted and written != wanted:
+            place = next((place for place, (one, two) in enumerate(zip(written, wanted)) if one != two), None)
+            if place is None or not self._equally_likely(prompt + wanted[:place], written[place], wanted[place]):
+                return False
+            place += 1
+            prompt, wanted, room = prompt + wanted[:place], wanted[place:], room - place
+            if wanted:
+                request = TokenRequest(prompt, stream(ask.seed, "tie", ask.seat, ask.turn), self.policy)
+                [completion] = self.engine.generate([request], Sampling(0.0, room))
+                written = completion.ids
+        return True
+
+    def _equally_likely(self, prompt: Tokens, one: int, other: int) -> bool:
+        """Whether two tokens behind a prompt have the same probability, up to rounding."""
+        [of_one], [of_other] = self.engine.score([(prompt, (one,)), (prompt, (other,))], policy=self.policy)
+        return abs(of_one - of_other) <= ROUNDING
 
     def prompt(self, ask: Ask) -> tuple[int, ...]:
         """The token ids that the model reads at this ask. The player's memory is not changed."""

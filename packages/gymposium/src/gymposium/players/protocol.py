@@ -331,6 +331,16 @@ def repeats_of(player: Player) -> Repeats | None:
 
 
 @runtime_checkable
+class TellsTies(Protocol):
+    """Optional protocol: a player that repeats `up_to_rounding` and says where rounding alone chose its reply."""
+
+    def is_tie(self, ask: Ask, given: Reply, other: Reply) -> bool:
+        """Whether the player, which just gave the reply `given`, would give `other` if it rounded otherwise: to the
+        player, both are equally likely."""
+        ...
+
+
+@runtime_checkable
 class Identified(Protocol):
     """Optional protocol: a player that names what decides its moves besides its name and code, such as weights."""
 

@@ -104,6 +104,7 @@ def verify_board(
             replies=total.replies[entry.player],
             asked=total.asked[entry.player],
             same=total.same[entry.player],
+            tied=total.tied[entry.player],
             on_its_word=total.on_its_word[entry.player],
             why_not=total.why_not.get(entry.player, ""),
         )

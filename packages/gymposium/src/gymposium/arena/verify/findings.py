@@ -41,6 +41,8 @@ class PlayerVerified:
     """Number of replies that the player was asked for again."""
     same: int = 0
     """Number of replies that were equal when asked for again."""
+    tied: int = 0
+    """Number of replies that differed by a tie: the player said that both are equally likely, up to rounding."""
     on_its_word: int = 0
     """Number of recorded crashes and missing answers that were not checked."""
     why_not: str = ""

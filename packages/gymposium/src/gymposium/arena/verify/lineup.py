@@ -57,6 +57,7 @@ class Checked:
     replies: Counter[str] = field(default_factory=Counter)
     asked: Counter[str] = field(default_factory=Counter)
     same: Counter[str] = field(default_factory=Counter)
+    tied: Counter[str] = field(default_factory=Counter)
     on_its_word: Counter[str] = field(default_factory=Counter)
     why_not: dict[str, str] = field(default_factory=dict)
     no_answer_claims: list[tuple[str, int, str]] = field(default_factory=list)
@@ -71,6 +72,7 @@ class Checked:
         self.replies.update(other.replies)
         self.asked.update(other.asked)
         self.same.update(other.same)
+        self.tied.update(other.tied)
         self.on_its_word.update(other.on_its_word)
         self.why_not.update(other.why_not)
         self.other_versions.update(other.other_versions)
@@ -93,7 +95,7 @@ def check_lineup(check: LineupCheck, pool: PlayerPool) -> Checked:
             if how := scripts.differences.get((record.id, seat)):
                 result.findings.append(Finding("reply", where, how))
         _count(record, again, result)
-    result.asked, result.same = scripts.asked, scripts.same
+    result.asked, result.same, result.tied = scripts.asked, scripts.same, scripts.tied
     result.why_not = {**pool.why_not, **scripts.unreachable}
     result.findings += pool.findings
     return result

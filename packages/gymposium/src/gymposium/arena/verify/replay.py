@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from gymposium.driver import Answer, Guard, PlayerFailure
-from gymposium.players.protocol import Ask, Player, Reply, Usage
+from gymposium.players.protocol import Ask, Player, Reply, TellsTies, Usage
 from gymposium.records import ScriptedPlayer, Scripts
 from gymposium.watchdog import Watchdog
 
@@ -45,6 +45,11 @@ class AskingScripts(Scripts):
     """Number of replies asked for again, by player."""
     same: Counter[str] = field(default_factory=Counter)
     """Number of these that equal the recorded ones, by player."""
+    ties: set[tuple[str, int]] = field(default_factory=set)
+    """Match and seat of replies that differ from the recorded ones by a tie. The player is not asked again in that
+    match, as after a difference."""
+    tied: Counter[str] = field(default_factory=Counter)
+    """Number of ties, by player."""
     unreachable: dict[str, str] = field(default_factory=dict)
     """Why a player could not be asked any more, by player."""
 
@@ -66,14 +71,24 @@ class AskingScripts(Scripts):
             self.asked[player.name] += 1
             if (how := difference(answer, now)) is None:
                 self.same[player.name] += 1
+            elif _is_tie(player, ask, now, answer):
+                self.tied[player.name] += 1
+                self.ties.add((ask.key, ask.seat))
             else:
                 self.differences[ask.key, ask.seat] = f"seat {ask.seat} ({player.name}) {how}"
 
     def _may(self, ask: Ask, answer: Answer) -> bool:
         """Whether the player is asked again here: the record has an answer of its own, and no difference is known."""
-        known = (ask.key, ask.seat) in self.differences
+        known = (ask.key, ask.seat) in self.differences.keys() | self.ties
         missing = isinstance(answer, PlayerFailure) and not answer.own
         return not known and not missing and not needs_a_process(answer)
+
+
+def _is_tie(player: Player, ask: Ask, now: Answer, recorded: Answer) -> bool:
+    """Whether rounding decides between a player's reply and the recorded one, by its own word."""
+    if not (isinstance(player, TellsTies) and isinstance(now, Reply) and isinstance(recorded, Reply)):
+        return False
+    return player.is_tie(ask, now, recorded)
 
 
 def difference(recorded: Answer, now: Answer) -> str | None:

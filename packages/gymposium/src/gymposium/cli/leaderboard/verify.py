@@ -126,13 +126,14 @@ def _print(suite: Suite, verification: BoardVerification) -> None:
         table.add_column(head, justify="left" if head in ("player", "") else "right")
     names = words.names({player.player: player.label for player in verification.players})
     for player in verification.players:
+        ties = f"; {player.tied} differ by a tie" if player.tied else ""
         attested = f"; {player.on_its_word} failures not checked" if player.on_its_word else ""
         table.add_row(
             visible(names[player.player]),
             str(player.replies),
             str(player.asked),
             str(player.same),
-            visible(player.behind() + attested),
+            visible(player.behind() + ties + attested),
         )
     console.print(table)
     for about, count in Counter(finding.about for finding in verification.findings).items():
@@ -171,6 +172,7 @@ def _as_data(suite: Suite, verification: BoardVerification) -> dict[str, Any]:
                 "replies": player.replies,
                 "asked": player.asked,
                 "same": player.same,
+                "tied": player.tied,
                 "failures_on_its_word": player.on_its_word,
                 "evidence": player.behind(),
             }
