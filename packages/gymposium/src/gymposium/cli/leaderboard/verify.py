@@ -126,7 +126,7 @@ def _print(suite: Suite, verification: BoardVerification) -> None:
         table.add_column(head, justify="left" if head in ("player", "") else "right")
     names = words.names({player.player: player.label for player in verification.players})
     for player in verification.players:
-        ties = f"; {player.tied} differ by a tie" if player.tied else ""
+        ties = f"; {player.tied} {'tie' if player.tied == 1 else 'ties'}" if player.tied else ""
         attested = f"; {player.on_its_word} failures not checked" if player.on_its_word else ""
         table.add_row(
             visible(names[player.player]),
