@@ -41,15 +41,15 @@ from gymposium_agents.small_size import SmallModel
 from gymposium_agents.tokens import BASE, Completion, TurnTokens
 
 STEPPING = SmallModel(hidden=32, layers=1, heads=2, feed_forward=64, vocabulary=320, context=512)
-TRAINING = SmallModel(hidden=64, layers=2, heads=4, feed_forward=128, vocabulary=320, context=512)
+TRAINING = SmallModel(hidden=64, layers=2, heads=4, feed_forward=128, vocabulary=1024, context=512)
 """Sizes of the model for single steps, whose gradients are compared, and for trainings: the smaller one does not learn
-to attend to its cards on every seed."""
+to attend to its cards on every seed. A larger vocabulary halves the rows."""
 SETTINGS = PlayerSettings("compact", "move", max_tokens=8, context="full", temperature=1.0)
 """The settings of players of the model. With `context="state"` it does not remember earlier turns."""
 SHARES = (0.7, 0.3)
 """How often the model is taught to write a move in its usual tokens, and in the next usual ones."""
-IMITATION_RATE, IMITATED_AT_ONCE = 3e-3, 64
-MUCH, LITTLE = 150, 40
+IMITATION_RATE, IMITATED_AT_ONCE = 6e-3, 32
+MUCH, LITTLE = 300, 80
 """Steps of imitation: after much, nearly all replies are legal moves; after little, the model learns sooner from
 rewards."""
 
@@ -184,23 +184,24 @@ def _answers(task: TrainerTask, model: ModelReader) -> Mapping[TokenIds, Sequenc
 
 
 def _imitate(loaded: LoadedModel, imitated: dict[tuple[TokenIds, TokenIds], float], steps: int, seed: int) -> None:
-    """Teach a model these replies, each with its weight; where they are many, some of them in each step."""
+    """Teach a model these replies. Each step draws some of them, in proportion to their weights."""
     rows = [prompt + reply for prompt, reply in imitated]
     longest = max(map(len, rows))
     ids = torch.tensor([[*row, *[loaded.pad] * (longest - len(row))] for row in rows])
     attention = torch.tensor([[1] * len(row) + [0] * (longest - len(row)) for row in rows])
-    weights = torch.zeros(ids.shape)
-    for number, ((prompt, reply), weight) in enumerate(imitated.items()):
-        weights[number, len(prompt) : len(prompt) + len(reply)] = weight
-    optimizer = torch.optim.AdamW(loaded.model.parameters(), lr=IMITATION_RATE, weight_decay=0.0)
+    in_reply = torch.zeros(ids.shape)
+    for number, (prompt, reply) in enumerate(imitated):
+        in_reply[number, len(prompt) : len(prompt) + len(reply)] = 1.0
+    weights = torch.tensor([*imitated.values()])
+    optimizer = torch.optim.AdamW(loaded.model.parameters(), lr=IMITATION_RATE, betas=(0.9, 0.98), weight_decay=0.0)
     drawn = torch.Generator().manual_seed(seed)
     for step in range(steps):
         for group in optimizer.param_groups:
             group["lr"] = IMITATION_RATE * (1.0 - step / steps)
         optimizer.zero_grad()
-        some = torch.randperm(len(ids), generator=drawn)[:IMITATED_AT_ONCE]
+        some = torch.multinomial(weights, IMITATED_AT_ONCE, replacement=True, generator=drawn)
         logits = loaded.model(input_ids=ids[some], attention_mask=attention[some]).logits[:, :-1]
         losses = torch.nn.functional.cross_entropy(logits.transpose(1, 2), ids[some, 1:], reduction="none")
-        ((losses * weights[some, 1:]).sum() / weights[some].sum()).backward()  # type: ignore[no-untyped-call]
+        ((losses * in_reply[some, 1:]).sum() / in_reply[some].sum()).backward()  # type: ignore[no-untyped-call]
         optimizer.step()
     optimizer.zero_grad()

@@ -13,13 +13,16 @@ import warnings
 import weakref
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 from trl import GRPOConfig, GRPOTrainer
 
-from gymposium.streams import derived_seed
+from gymposium.players.protocol import Ask
+from gymposium.players.random import RandomPlayer
+from gymposium.streams import derived_seed, stream
 from gymposium.testing.trainers import (
     MovePolicy,
     RolledOut,
@@ -46,13 +49,32 @@ from gymposium_agents.loading import load_model
 from gymposium_agents.small_size import SmallModel
 from gymposium_trl.rollout import Rollout
 
-COPIES = 4
-LEARNING_RATE, LEAST_RATE = 2e-3, 6e-4
-MATCHES_OF_A_ROLLOUT, UPDATES_OF_A_ROLLOUT, MOST_ROLLOUTS = 128, 4, 150
-TRAINING_KL = 0.5
-"""Weight of the KL term at the start of a training. It falls to 0: the policy becomes sure of its moves late."""
-IMITATION, SPREAD = 200, 1.0
-"""How the model of a training is made (`small_player_model`)."""
+MATCHES_OF_A_ROLLOUT, MOST_ROLLOUTS = 128, 150
+LEARNING_RATE, LEAST_RATE = 1e-3, 2e-4
+TRAINING_KL, LEAST_KL = 0.5, 0.02
+"""Weight of the KL term at the start of a training, and its least weight. It falls with the square of what is left of
+the training: the policy tells its prompts apart before it becomes sure of its moves."""
+
+
+@dataclass(frozen=True, slots=True)
+class GrpoSettings:
+    """How a `GrpoModel` is made and updated."""
+
+    size: SmallModel
+    imitation: int
+    spread: float
+    """Steps and spread of its imitation (`small_player_model`)."""
+    copies: int
+    """Matches of a group."""
+    epochs: int
+    minibatches: int
+    """How often a step goes through its rows, and in how many parts."""
+    learning_rate: float
+
+
+STEPS = GrpoSettings(STEPPING, MUCH, 0.0, copies=4, epochs=1, minibatches=1, learning_rate=2e-3)
+TRAININGS = GrpoSettings(TRAINING, 600, 1.0, copies=8, epochs=4, minibatches=4, learning_rate=LEARNING_RATE)
+"""Settings for single steps of the plain policy gradient, and for trainings."""
 
 
 class GrpoUnderTest:
@@ -63,37 +85,57 @@ class GrpoUnderTest:
     kl = True
 
     def train(self, task: TrainerTask, budget: TrainingBudget) -> MovePolicy:
-        model = GrpoModel(task, budget.seed, TRAINING, imitation=IMITATION, spread=SPREAD, updates=UPDATES_OF_A_ROLLOUT)
+        model = GrpoModel(task, budget.seed, TRAININGS)
         rollouts = min(MOST_ROLLOUTS, budget.matches // MATCHES_OF_A_ROLLOUT)
         for number in range(rollouts):
             left = 1.0 - number / rollouts
             model.set_learning_rate(max(LEAST_RATE, LEARNING_RATE * left))
             rolled_out = model.roll_out(MATCHES_OF_A_ROLLOUT, derived_seed(budget.seed, number))
-            model.step(rolled_out.rows, TRAINING_KL * left)
+            model.step(rolled_out.rows, max(LEAST_KL, TRAINING_KL * left**2))
         return MovesByContext(task, model)
 
     def begin(self, task: TrainerTask, seed: int) -> GrpoModel:
-        return GrpoModel(task, seed, STEPPING, imitation=MUCH, spread=0.0, updates=1)
+        return GrpoModel(task, seed, STEPS)
+
+
+class AlikeInCopies(RandomPlayer):
+    """Random play that draws the same numbers in all copies of a match, so that the rewards of a group differ by the
+    model's own moves alone. With numbers of their own, one training in four unlearns the only prompt in Kuhn poker at
+    which a bet is wrong."""
+
+    def __init__(self, copies: int) -> None:
+        self.seed, self._copies = 0, copies
+
+    def _choose(self, ask: Ask) -> str:
+        call, _, number = ask.key.rpartition("-")
+        moves = ask.legal_moves
+        assert moves is not None
+        return stream(self.seed, call, int(number) // self._copies, ask.seat, ask.turn).choice(moves)
 
 
 class GrpoModel:
-    """A `GRPOTrainer` as a `TrainingModel`. It updates the model `updates` times with the rows of a step."""
+    """A `GRPOTrainer` as a `TrainingModel`."""
 
-    def __init__(
-        self, task: TrainerTask, seed: int, size: SmallModel, *, imitation: int, spread: float, updates: int
-    ) -> None:
+    def __init__(self, task: TrainerTask, seed: int, settings: GrpoSettings) -> None:
+        self._settings = settings
         resources = ExitStack()
         weakref.finalize(self, resources.close)
         folder = Path(resources.enter_context(tempfile.TemporaryDirectory()))
-        start = small_player_model(task, seed, size=size, imitation=imitation, spread=spread)
+        start = small_player_model(task, seed, size=settings.size, imitation=settings.imitation, spread=settings.spread)
         start.save(folder / "model")  # from where TRL loads its reference
         loaded = load_model(folder / "model")
         loaded.model.requires_grad_(True)
         reader = ModelReader(task, loaded.chat)
         self.read, self.replies = reader.read, reader.replies
         self._game = task.game
+        self._opponent = AlikeInCopies(settings.copies)
         self._rollout = Rollout(
-            task.game, prompt=SETTINGS.style, reply=SETTINGS.reply, max_tokens=SETTINGS.max_tokens, on_illegal="forfeit"
+            task.game,
+            opponents=self._opponent,
+            prompt=SETTINGS.style,
+            reply=SETTINGS.reply,
+            max_tokens=SETTINGS.max_tokens,
+            on_illegal="forfeit",
         )
         self._given: dict[str, list[Any]] = {}
         with warnings.catch_warnings():
@@ -104,7 +146,7 @@ class GrpoModel:
                 train_dataset=self._rollout.dataset(2, seed=seed),
                 rollout_func=lambda prompts, trainer: self._given,
                 reward_funcs=lambda rewards, **fields: rewards,
-                args=_config(folder, seed, updates),
+                args=_config(folder, seed, settings),
             )
         self._trainer.current_gradient_accumulation_steps = 1
         self._trainer.create_optimizer()
@@ -112,8 +154,9 @@ class GrpoModel:
         self._parameters = [*self._model.parameters()]
 
     def roll_out(self, matches: int, seed: int) -> RolledOut:
-        self._trainer.args.seed = seed
-        prompts = [row for row in self._rollout.dataset(matches // COPIES, seed=seed)["prompt"] for _ in range(COPIES)]
+        self._trainer.args.seed = self._opponent.seed = seed
+        copies = self._settings.copies
+        prompts = [row for row in self._rollout.dataset(matches // copies, seed=seed)["prompt"] for _ in range(copies)]
         fields = self._rollout(prompts, self._trainer)
         trajectories: list[Trajectory] = fields["trajectory"]
         rewards = self._rollout.reward(prompts, trajectories, lambda name, value: None)
@@ -125,7 +168,7 @@ class GrpoModel:
                 TrainedRow(
                     number,
                     trajectory.seat,
-                    number // COPIES,
+                    number // copies,
                     (*fields["prompt_ids"][number], *fields["completion_ids"][number]),
                     (*[0] * before, *fields["env_mask"][number]),
                     (*[0.0] * before, *fields["logprobs"][number]),
@@ -146,9 +189,10 @@ class GrpoModel:
             "rewards": [row.reward for row in rows],
         }
         trainer = self._trainer
-        trainer.beta, trainer.args.per_device_train_batch_size = kl_weight, len(rows)
+        parts = self._settings.minibatches
+        trainer.beta, trainer.args.per_device_train_batch_size = kl_weight, len(rows) // parts
         prompts = [{"prompt": f"row {number}"} for number in range(len(rows))]
-        for _ in range(trainer.num_iterations):
+        for _ in range(self._settings.epochs * parts):
             trainer.optimizer.zero_grad()
             trainer.training_step(trainer.model, prompts, None)
             trainer.optimizer.step()
@@ -181,19 +225,20 @@ class GrpoModel:
         self._trainer.optimizer.load_state_dict(optimizer)
 
 
-def _config(folder: Path, seed: int, updates: int) -> GRPOConfig:
+def _config(folder: Path, seed: int, settings: GrpoSettings) -> GRPOConfig:
     """Settings whose steps are the plain policy gradient, with a reference, if each is one update."""
     return GRPOConfig(
         output_dir=str(folder / "trl"),
-        num_generations=COPIES,
-        num_iterations=updates,
-        per_device_train_batch_size=2 * COPIES,
+        num_generations=settings.copies,
+        num_iterations=settings.epochs,
+        per_device_train_batch_size=2 * settings.copies,
+        steps_per_generation=settings.minibatches,
         loss_type="dr_grpo",
         scale_rewards="none",
         max_completion_length=SETTINGS.max_tokens,
         temperature=SETTINGS.temperature,
         beta=1.0,
-        learning_rate=LEARNING_RATE,
+        learning_rate=settings.learning_rate,
         adam_beta2=0.95,
         max_grad_norm=1e9,
         max_steps=1,
