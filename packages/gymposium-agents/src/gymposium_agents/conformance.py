@@ -90,8 +90,9 @@ def small_player_model(
     """A small model that imitates random play in a task, and writes some moves in unusual tokens. Its weights follow
     from the seed.
 
-    Random play is uniform by default. With a `spread`, its log-odds are drawn for each prompt, with this standard
-    deviation: the model then learns to tell prompts apart before it is trained, as pretrained models can."""
+    Random play is uniform by default. With a `spread`, log-odds from `-spread` to `spread` are drawn for each reply to
+    each prompt: the model then learns to tell prompts apart before it is trained, as pretrained models can, and still
+    tries every move."""
     decisions = [position for position in graph_of(task.game).positions if position.seat >= 0]
     prompt = prompt_for(task.game, SETTINGS.style, reader(SETTINGS.reply))
     texts = [prompt(task.game.load(one.events).observe(one.seat, SETTINGS.style)) for one in decisions]
@@ -105,7 +106,9 @@ def small_player_model(
     drawn = stream(seed, "imitated")
     imitated: dict[tuple[TokenIds, TokenIds], float] = {}
     for prompt_ids, replies in _answers(task, model).items():
-        weights = {reply: usual[reply] * math.exp(drawn.gauss(0.0, spread)) for reply in replies if reply in usual}
+        weights = {
+            reply: usual[reply] * math.exp(drawn.uniform(-spread, spread)) for reply in replies if reply in usual
+        }
         total = sum(weights.values())
         imitated |= {(prompt_ids, reply): weight / total for reply, weight in weights.items()}
     _imitate(loaded, imitated, imitation, seed)

@@ -49,7 +49,7 @@ from gymposium_agents.loading import load_model
 from gymposium_agents.small_size import SmallModel
 from gymposium_trl.rollout import Rollout
 
-MATCHES_OF_A_ROLLOUT, MOST_ROLLOUTS = 128, 150
+MATCHES_OF_A_ROLLOUT = 256
 LEARNING_RATE, LEAST_RATE = 1e-3, 2e-4
 TRAINING_KL, LEAST_KL = 0.5, 0.02
 """Weight of the KL term at the start of a training, and its least weight. It falls with the square of what is left of
@@ -73,7 +73,7 @@ class GrpoSettings:
 
 
 STEPS = GrpoSettings(STEPPING, MUCH, 0.0, copies=4, epochs=1, minibatches=1, learning_rate=2e-3)
-TRAININGS = GrpoSettings(TRAINING, 600, 1.0, copies=8, epochs=4, minibatches=4, learning_rate=LEARNING_RATE)
+TRAININGS = GrpoSettings(TRAINING, 600, 1.2, copies=8, epochs=4, minibatches=8, learning_rate=LEARNING_RATE)
 """Settings for single steps of the plain policy gradient, and for trainings."""
 
 
@@ -86,7 +86,7 @@ class GrpoUnderTest:
 
     def train(self, task: TrainerTask, budget: TrainingBudget) -> MovePolicy:
         model = GrpoModel(task, budget.seed, TRAININGS)
-        rollouts = min(MOST_ROLLOUTS, budget.matches // MATCHES_OF_A_ROLLOUT)
+        rollouts = budget.matches // MATCHES_OF_A_ROLLOUT
         for number in range(rollouts):
             left = 1.0 - number / rollouts
             model.set_learning_rate(max(LEAST_RATE, LEARNING_RATE * left))
