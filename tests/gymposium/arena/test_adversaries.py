@@ -25,7 +25,8 @@ from .playing import play_board
 def board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Board:
     """A board of random play, search, and an adversary of random play, which stands before them."""
     monkeypatch.setenv("GYMPOSIUM_ALLOW", "exploit:*")
-    path = tmp_path / "adversary.json"
+    monkeypatch.chdir(tmp_path)  # the seeds of matches follow from the names of players, in which the path stands
+    path = Path("adversary.json")
     response = best_response(tabulate(load_game("kuhn_poker"), RandomPlayer()))
     Adversary.of(response, Target.of("random", {}, Identity()), "traversal").write(path)
     suite = f"""
