@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -97,13 +98,7 @@ def test_it_replies_the_same_to_the_token_when_it_is_asked_again(board: Board) -
 
 
 def test_replies_that_it_did_not_give_are_told_with_their_tokens(board: Board) -> None:
-    [file] = board.path.glob("entries/lm-*/matches/*/*.jsonl")
-    with put_back(file):
-        lines = file.read_text().splitlines()
-        data = json.loads(lines[0])
-        turn = next(turn for turn in data["turns"] if "tokens" in turn)
-        turn["tokens"][1] += 1
-        file.write_text("\n".join([json.dumps(data, separators=(",", ":")), *lines[1:]]) + "\n")
+    with one_token_more(board) as turn:
         assert verify_board(board).findings == [], "nobody asked it"
         [finding] = verify_board(board, rerun=4).findings
     assert finding.about == "reply"
@@ -150,6 +145,19 @@ def test_a_service_is_its_model_and_address_and_its_word_is_all_there_is(monkeyp
 def test_a_player_that_was_made_in_a_program_names_its_policy(tiny: LoadedModel) -> None:
     player = over("lm:tiny", tiny.engine(), tiny.chat, PlayerSettings())
     assert player.identity().facts == {"policy": "base"}
+
+
+@contextmanager
+def one_token_more(board: Board) -> Iterator[dict[str, Any]]:
+    """The first reply of the model is recorded with a token more than it wrote. Its turn is yielded."""
+    [file] = board.path.glob("entries/lm-*/matches/*/*.jsonl")
+    with put_back(file):
+        lines = file.read_text().splitlines()
+        data = json.loads(lines[0])
+        turn = next(turn for turn in data["turns"] if "tokens" in turn)
+        turn["tokens"][1] += 1
+        file.write_text("\n".join([json.dumps(data, separators=(",", ":")), *lines[1:]]) + "\n")
+        yield turn
 
 
 @dataclass
@@ -210,13 +218,8 @@ def test_a_reply_of_other_tokens_or_counts_is_no_tie(tie: Tie) -> None:
 
 
 def test_verification_counts_ties_apart(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
-    [file] = board.path.glob("entries/lm-*/matches/*/*.jsonl")
     monkeypatch.setattr(LanguageModelPlayer, "is_tie", lambda self, ask, given, other: other.text == given.text)
-    with put_back(file):
-        lines = file.read_text().splitlines()
-        data = json.loads(lines[0])
-        next(turn for turn in data["turns"] if "tokens" in turn)["tokens"][1] += 1
-        file.write_text("\n".join([json.dumps(data, separators=(",", ":")), *lines[1:]]) + "\n")
+    with one_token_more(board):
         found = verify_board(board, rerun=4)
     [told] = [one for one in found.players if one.player.startswith("lm:")]
     assert (found.findings, told.tied, told.asked) == ([], 1, told.same + 1)

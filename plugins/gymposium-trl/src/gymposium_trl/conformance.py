@@ -50,7 +50,8 @@ from gymposium_agents.small_size import SmallModel
 from gymposium_trl.rollout import Rollout
 
 MATCHES_OF_A_ROLLOUT = 256
-LEARNING_RATE, LEAST_RATE = 1e-3, 2e-4
+LEAST_RATE = 2e-4
+"""The learning rate falls to this."""
 TRAINING_KL, LEAST_KL = 0.5, 0.02
 """Weight of the KL term at the start of a training, and its least weight. It falls with the square of what is left of
 the training: the policy tells its prompts apart before it becomes sure of its moves."""
@@ -73,7 +74,7 @@ class GrpoSettings:
 
 
 STEPS = GrpoSettings(STEPPING, MUCH, 0.0, copies=4, epochs=1, minibatches=1, learning_rate=2e-3)
-TRAININGS = GrpoSettings(TRAINING, 600, 1.2, copies=8, epochs=4, minibatches=8, learning_rate=LEARNING_RATE)
+TRAININGS = GrpoSettings(TRAINING, 600, 1.2, copies=8, epochs=4, minibatches=8, learning_rate=1e-3)
 """Settings for single steps of the plain policy gradient, and for trainings."""
 
 
@@ -89,7 +90,7 @@ class GrpoUnderTest:
         rollouts = budget.matches // MATCHES_OF_A_ROLLOUT
         for number in range(rollouts):
             left = 1.0 - number / rollouts
-            model.set_learning_rate(max(LEAST_RATE, LEARNING_RATE * left))
+            model.set_learning_rate(max(LEAST_RATE, TRAININGS.learning_rate * left))
             rolled_out = model.roll_out(MATCHES_OF_A_ROLLOUT, derived_seed(budget.seed, number))
             model.step(rolled_out.rows, max(LEAST_KL, TRAINING_KL * left**2))
         return MovesByContext(task, model)

@@ -79,7 +79,8 @@ class AskingScripts(Scripts):
 
     def _may(self, ask: Ask, answer: Answer) -> bool:
         """Whether the player is asked again here: the record has an answer of its own, and no difference is known."""
-        known = (ask.key, ask.seat) in self.differences.keys() | self.ties
+        seat = (ask.key, ask.seat)
+        known = seat in self.differences or seat in self.ties
         missing = isinstance(answer, PlayerFailure) and not answer.own
         return not known and not missing and not needs_a_process(answer)
 
