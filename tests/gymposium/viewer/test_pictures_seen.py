@@ -147,6 +147,16 @@ def test_places_do_not_speak_and_take_no_focus(serve: Any, look: Any, tmp_path: 
     assert page.locator(".legal button").count()
 
 
+def test_a_picture_takes_no_clicks_before_its_places_are_drawn(serve: Any, look: Any, tmp_path: Path) -> None:
+    page = begin(look, serve(tmp_path), "tic_tac_toe")
+    under = page.evaluate(
+        "() => { document.querySelector('.places').remove();"
+        " const { x, y, width, height } = document.querySelector('iframe.picture').getBoundingClientRect();"
+        " return document.elementFromPoint(x + width / 2, y + height / 2).className; }"
+    )
+    assert under == "drawn"
+
+
 def test_earlier_decisions_can_be_looked_at(serve: Any, look: Any, tmp_path: Path) -> None:
     address = serve(tmp_path)
     page = begin(look, address, "tic_tac_toe")
