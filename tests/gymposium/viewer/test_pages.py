@@ -113,6 +113,9 @@ def test_stepping_by_keys(serve: Any, look: Any, runs: Path) -> None:
 def test_a_match_plays_by_itself_up_to_its_end(serve: Any, look: Any, runs: Path) -> None:
     page = look.at(f"{serve(runs)}{TTT}/1.html")
     last = page.locator(".step").count() - 1
+    slider = page.locator(".stepper input").bounding_box()
+    assert slider is not None
+    assert slider["width"] > 200, "the choice of the speed leaves no room for the slider"
     button = page.locator("[data-autoplay]")
     page.get_by_label("Speed").select_option("very fast")
     button.click()
