@@ -14,7 +14,9 @@ from pathlib import Path
 from gymposium.records import Record, read_records, verify_file
 from gymposium_agents.tokens import Policy
 
-COMMAND = (sys.executable, "-m", "gymposium.cli.main")
+COMMAND = (str(Path(sys.executable).with_name("gymposium")),)
+"""The command as it is installed. With `python -m`, CPython ends by the signal itself, not with 130, if Ctrl-C comes
+while a string is executed, as each dataclass does where it is imported."""
 SERVER = ("--start-server", "--server-option", "kv_cache_gib=1", "--server-option", "max_num_seqs=16")
 
 
