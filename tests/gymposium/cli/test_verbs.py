@@ -49,6 +49,13 @@ def test_list(gymposium: Run) -> None:
         assert re.search(rf"{game['name']} +{game['env_id']} +{seats}{hidden} +[A-Z0-9]", text)
 
 
+def test_a_row_of_a_table_is_one_line_in_a_pipe(gymposium: Run) -> None:
+    lines = gymposium("list", env={"COLUMNS": ""}).stdout.splitlines()
+    assert max(map(len, lines)) > 80
+    [row] = [line for line in lines if "TextUltimateTicTacToe-v0" in line]
+    assert row.rstrip().endswith("Ultimate Tic-tac-toe")
+
+
 LONG = """
 from gymposium import GameSpec, hookimpl
 

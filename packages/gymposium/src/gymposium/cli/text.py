@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -14,8 +15,12 @@ from gymposium.visible import visible
 
 
 def out() -> Console:
-    """A console on stdout, for results. It is made for each use, so that it writes to the present stdout."""
-    return Console(highlight=False, markup=False)
+    """A console on stdout, for results. It is made for each use, so that it writes to the present stdout. In a file or
+    a pipe each row of a table is one line, unless the environment variable `COLUMNS` sets a width."""
+    console = Console(highlight=False, markup=False)
+    if not (console.is_terminal or os.environ.get("COLUMNS")):
+        console.width = 10_000
+    return console
 
 
 _displaying: list[Console] = []
