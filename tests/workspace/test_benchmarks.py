@@ -239,7 +239,10 @@ def test_what_a_gpu_costs_runs_in_all_its_parts_and_is_not_run_without_one(
     assert "Not run: there was no GPU." in (tmp_path / "page" / "gpu.md").read_text(encoding="utf-8")
 
 
-def test_exploitability_by_traversal_from_replies_and_by_search(tmp_path: Path, run_here: Callable[..., None]) -> None:
+def test_exploitability_by_traversal_from_replies_and_by_search(
+    tmp_path: Path, run_here: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gymposium.cli.exploit.MATCHES", 4_000)
     few = (
         "--games",
         "kuhn_poker",
