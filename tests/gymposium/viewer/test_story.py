@@ -76,7 +76,7 @@ def test_later_messages_of_a_conversation_are_without_the_rules(
             "unparsable",
             "5,000 characters, and no move of this game is written like that.",
         ),
-        (("<think>b<cut>",), "tags", "cut off", "by the limit of tokens"),
+        (("<think>b<cut>",), "tags", "cut off", "reached the limit of tokens"),
     ],
 )
 def test_it_says_why_a_reply_failed(tmp_path: Path, said: tuple[str, ...], reply: str, reading: str, why: str) -> None:

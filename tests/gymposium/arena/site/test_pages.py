@@ -118,6 +118,15 @@ def test_hostile_names_are_shown_as_they_are_written(site: Path) -> None:
     assert "A <b>small</b> board" in see(site / "index.html").text
 
 
+def test_matches_name_players_by_their_labels(site: Path) -> None:
+    pages = [see(file) for file in (site / "matches").iterdir() if "mcts-10" in file.name]
+    assert pages
+    for page in pages:
+        assert "Searcher <i>Ten</i>" in page.title
+        assert "Searcher <i>Ten</i> mcts-10" in plain(page.text)
+    assert any("(Searcher <i>Ten</i>) wins." in plain(page.text) for page in pages)
+
+
 def test_the_board_says_what_the_results_say(site: Path, results: Results) -> None:
     shown = plain(see(site / "index.html").text)
     assert results.joint is not None

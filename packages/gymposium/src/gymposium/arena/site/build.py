@@ -57,7 +57,7 @@ def _write(site: Site, out: Path) -> None:
     def page(record: Record) -> Mapping[str, Any]:
         return {**around[record.id], "curve": curve_of(record, file_of[record.id], site.board.path)}
 
-    export_matches(_records(site, file_of), out, tabs=TABS, around=page)
+    export_matches(_records(site, file_of), out, tabs=TABS, labels=site.names, around=page)
     shutil.copytree(_STATIC, out / "static", dirs_exist_ok=True)
     files = copy_board(site.board, out)
     write_index(site.board, out, files, site.pages)

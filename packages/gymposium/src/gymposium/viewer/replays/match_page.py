@@ -42,12 +42,14 @@ def export_matches(
     *,
     home: str = "index.html",
     tabs: Sequence[Tab] = (),
+    labels: Mapping[str, str] | None = None,
     around: Callable[[Record], Mapping[str, Any]] = lambda record: {},
 ) -> dict[str, str]:
     """Writes a page for each record below `out`, and the styles and scripts of the pages into `out/static`. Returns the
     path of each page relative to `out`, by match id; it is `path_of` the id.
 
-    `home` is the page to which the pages lead back, relative to `out`. `around` returns what a page says about the
+    `home` is the page to which the pages lead back, relative to `out`. `labels` are the names by which players are
+    shown. `around` returns what a page says about the
     matches around it: the path of the `list` that holds it, the paths of the pages `before` and `after` it, and its
     `place` among them in words. Raises `BadRecord` if two different records have the same id."""
     copy_static(out)
@@ -57,7 +59,8 @@ def export_matches(
         if record.id not in digests:
             digests[record.id] = digest
             path = path_of(record.id)
-            write_page(out, path, match_page(build_story(record), path, tabs=tabs, home=home, **around(record)))
+            story = build_story(record, labels)
+            write_page(out, path, match_page(story, path, tabs=tabs, home=home, **around(record)))
         elif digests[record.id] != digest:
             raise BadRecord(f"Two different matches have the id {record.id!r}.")
     return {match_id: path_of(match_id) for match_id in digests}

@@ -21,7 +21,7 @@ def why(turn: Turn, legal: Sequence[str] | None, how: Reader) -> str:
     if turn.reading == "move":
         return ""
     if turn.reading == "cut off":
-        return "It was cut off by the limit of tokens that its player has for a reply: raise max_tokens."
+        return "It reached the limit of tokens of a reply. If it was on its way to a move, raise max_tokens."
     if turn.reading == "illegal":
         count = len(legal or ())
         return f"“{offered(turn, how)}” is a move of this game, but not one of the {count} that are legal here."

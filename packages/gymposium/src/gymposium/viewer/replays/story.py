@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -140,6 +140,8 @@ class Seat:
 
     number: int
     player: str
+    label: str = ""
+    """The name by which a board shows the player; empty if it is the player as written."""
     result: str = ""
     value: float | None = None
     """The seat's return; None if the match broke off."""
@@ -162,6 +164,11 @@ class Seat:
     """Number of prompts of this seat that have been made again."""
     differs: str = ""
     """The reason why the seat's prompts may differ from those that were sent; empty if they do not."""
+
+    @property
+    def name(self) -> str:
+        """The label, or the player as written."""
+        return self.label or self.player
 
 
 @dataclass(slots=True)
@@ -192,19 +199,20 @@ class Story:
     """The task, if the match is one of a world."""
 
 
-def build_story(record: Record) -> Story:
-    """The story of a record, as far as it can be played again."""
+def build_story(record: Record, labels: Mapping[str, str] | None = None) -> Story:
+    """The story of a record, as far as it can be played again. `labels` are the names by which players are shown."""
+    labels = {player: label for player, label in (labels or {}).items() if label != player}
     if needs_isolation(record.game):
         try:
-            return isolated(_build, record)
+            return isolated(_build, record, labels)
         except CallFailed as error:
-            return _build(record, trouble=str(error))
-    return _build(record)
+            return _build(record, labels, trouble=str(error))
+    return _build(record, labels)
 
 
-def _build(record: Record, trouble: str = "") -> Story:
+def _build(record: Record, labels: Mapping[str, str], trouble: str = "") -> Story:
     """The story of a record. With `trouble` the match is not played again."""
-    seats = [_seat(record, number) for number in range(len(record.players))]
+    seats = [_seat(record, number, labels) for number in range(len(record.players))]
     steps: list[StoryStep] = []
     pictures: dict[tuple[str, float], int] = {}
     difference, unchecked = "", False
@@ -232,7 +240,7 @@ def _build(record: Record, trouble: str = "") -> Story:
         seats,
         steps,
         [*pictures],
-        _verdict(record, steps),
+        _verdict(record, steps, seats),
         decisive=steps[-1].number if steps else 0,
         loser=next(lost, 0) if record.ending.seat is None else record.ending.seat,
         bad=record.ending != OVER,
@@ -243,7 +251,7 @@ def _build(record: Record, trouble: str = "") -> Story:
     )
 
 
-def _seat(record: Record, number: int) -> Seat:
+def _seat(record: Record, number: int, labels: Mapping[str, str]) -> Seat:
     turns = [turn for turn in record.turns if turn["seat"] == number]
     tokens = [turn["tokens"] for turn in turns if "tokens" in turn]
     seconds = [turn["seconds"] for turn in turns if "seconds" in turn]
@@ -252,6 +260,7 @@ def _seat(record: Record, number: int) -> Seat:
     return Seat(
         number,
         player,
+        labels.get(player, ""),
         result=dict(enumerate(record.results)).get(number, ""),
         value=dict(enumerate(record.returns)).get(number),
         penalty=record.penalties.get(str(number), 0.0),
@@ -379,12 +388,13 @@ def _task(record: Record, steps: Sequence[StoryStep]) -> ShownTask | None:
     return ShownTask.of(told, [number for number, _ in moved])
 
 
-def _verdict(record: Record, steps: Sequence[StoryStep]) -> list[str]:
+def _verdict(record: Record, steps: Sequence[StoryStep], seats: Sequence[Seat]) -> list[str]:
     """The ending of the match, in sentences."""
 
     def name(seat: int) -> str:
-        player = record.players[seat] if seat < len(record.players) else "nobody"
-        return f"Seat {seat} ({player.partition('?')[0]})"
+        if seat >= len(seats):
+            return f"Seat {seat} (nobody)"
+        return f"Seat {seat} ({seats[seat].label or seats[seat].player.partition('?')[0]})"
 
     ending = record.ending
     if ending != OVER:
