@@ -93,6 +93,27 @@ def fill_in_results(app: Any, page: str, source: list[str]) -> None:
     source[0] = PUBLISHED.sub(text_of, source[0])
 
 
+ENTRY = re.compile(r"(?m)^(?:- |\| )\[.+?\]\((?!\w+:)(\S+?)\.md\)")
+"""An item of a list, or a row of a table, that begins with a link to a page."""
+ONLY_BUILT = {"## Look up\n\n": "- [The games](games/index.md)\n"}
+"""Entries of the home page that lead to pages which only the site has, by the heading above them."""
+
+
+def list_pages(app: Any, page: str, source: list[str]) -> None:
+    """Index pages are lists of links, which read well as Markdown, too; they are the tables of contents."""
+    if page.rpartition("/")[2] != "index":
+        return
+    if page == "index":
+        for heading, entry in ONLY_BUILT.items():
+            source[0] = source[0].replace(heading, heading + entry)
+    contents = []
+    for part in source[0].split("\n## "):
+        heading, _, text = part.partition("\n")
+        if entries := ENTRY.findall(text):
+            contents += ["```{toctree}", ":hidden:", f":caption: {heading.lstrip('# ')}", "", *entries, "```"]
+    source[0] += "\n" + "\n".join(contents) + "\n"
+
+
 def write_game_pages(app: Any) -> None:
     """The pages of the games are made of the games."""
     game_pages.write_pages(Path(app.srcdir) / "games")
@@ -102,4 +123,5 @@ def setup(app: Any) -> None:
     app.connect("builder-inited", write_game_pages)
     app.connect("source-read", fill_in_settings)
     app.connect("source-read", fill_in_results)
+    app.connect("source-read", list_pages)
     app.connect("autodoc-process-docstring", code_after_colon)

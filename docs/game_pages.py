@@ -48,9 +48,6 @@ def _index(games: list[Game], measured: dict[str, Any]) -> Iterator[str]:
     yield "|---|---|---|---|---|---|---|---|"
     yield from (_row(game, measured.get(game.spec.name) or {}) for game in games)
     yield "\nDecisions (of all seats, in a match) and legal moves (at a decision) are means of uniformly random play.\n"
-    yield "```{toctree}\n:hidden:\n"
-    yield from (game.spec.name for game in games)
-    yield "```\n"
 
 
 def _row(game: Game, measured: dict[str, Any]) -> str:

@@ -41,6 +41,38 @@ def test_decisions_are_numbered_without_gaps() -> None:
         assert re.match(rf"# {int(page.name[:4])}\. ", page.read_text(encoding="utf-8"))
 
 
+PAGES = [page for page in sorted((ROOT / "docs").rglob("*.md")) if page.parent.name != "games"]
+"""What people read in the repository; the pages of the games are made when the site is built."""
+LINK = re.compile(r"(?<!!)\[([^\[\]]*)\]\((?!\w+:|#)([^)\s#]+)[^)\s]*\)")
+
+
+def title(page: Path) -> str:
+    """The title of a page, without the number of a decision."""
+    text = page.read_text(encoding="utf-8")
+    if included := re.match(r"```\{include\} (\S+)", text):
+        return title(page.parent / included[1])
+    found = re.search(r"(?m)^# (?:\d+\. )?(.+)$", text)
+    assert found
+    return found[1]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT / "docs")))
+def test_links_have_words_and_lead_to_files_where_markdown_is_shown_as_it_is(page: Path) -> None:
+    code_left_out = re.sub(r"(?ms)^( *)```.*?^\1```", "", page.read_text(encoding="utf-8"))
+    for words, target in LINK.findall(code_left_out):
+        assert words, target
+        assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("folder", ["", "decisions"])
+def test_lists_of_pages_name_them_by_their_titles(folder: str) -> None:
+    index = ROOT / "docs" / folder / "index.md"
+    listed = re.findall(r"(?m)^- \[(?:\d+\. )?(.+)\]\((\S+)\)$", index.read_text(encoding="utf-8"))
+    assert listed
+    for words, target in listed:
+        assert words == title(index.parent / target)
+
+
 def gymposium(*arguments: str | Path, folder: Path, typed: str = "") -> str:
     """What the command prints, with one of the examples loaded from its file."""
     done = subprocess.run(
