@@ -135,6 +135,12 @@ def test_matches_that_ended_early_report_nothing_which_the_table_says() -> None:
     assert (score.mean_report("exact").value, score.reports_all("exact")) == (1.0, False)
 
 
+def test_a_score_of_many_matches_is_shown_in_a_few_words() -> None:
+    many = Score(returns=[0.5] * 1000, results={"win": 1000}, seconds=[0.25] * 1000, completion_tokens=[2] * 1000)
+    assert "'win': 1000" in repr(many)
+    assert len(repr(many)) < 400
+
+
 def test_a_score_counts_timeouts_of_its_own_seat_and_bounds_with_all_penalties() -> None:
     job = MatchJob("m", load_game("kuhn_poker"), [Silent(), Silent()], 0)
     [played] = play([job], watchdog=Fired())  # type: ignore[arg-type]

@@ -96,9 +96,10 @@ def constant_interval(value: float, count: int, bounds: Bounds) -> Bounds:
 
 @dataclass(slots=True)
 class Score:
-    """The results of one player, over all the seats it took."""
+    """The results of one player, over all the seats it took. Its representation leaves the single matches and replies
+    out."""
 
-    returns: list[float] = field(default_factory=list)
+    returns: list[float] = field(default_factory=list, repr=False)
     bounds: Bounds | None = None
     """Range of possible returns in the games played, penalties included; None before the first match."""
     results: dict[str, int] = field(default_factory=dict)
@@ -108,11 +109,11 @@ class Score:
     """Number of matches that ended in a step in which this player failed, by kind of failure."""
     prompt_tokens: int = 0
     """Sum over all replies whose tokens were counted."""
-    completion_tokens: list[int] = field(default_factory=list)
+    completion_tokens: list[int] = field(default_factory=list, repr=False)
     """Tokens of each reply whose tokens were counted."""
-    seconds: list[float] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list, repr=False)
     """Wall time of each reply whose player reports it."""
-    reports: dict[str, list[float]] = field(default_factory=dict)
+    reports: dict[str, list[float]] = field(default_factory=dict, repr=False)
     """Values that the matches report beside the returns (`Reports`), by name."""
 
     def add(self, played: MatchResult, seat: int) -> None:

@@ -118,12 +118,13 @@ def test_hostile_names_are_shown_as_they_are_written(site: Path) -> None:
     assert "A <b>small</b> board" in see(site / "index.html").text
 
 
-def test_matches_name_players_by_their_labels(site: Path) -> None:
+def test_matches_name_players_by_their_labels_and_lead_to_their_pages(site: Path) -> None:
     pages = [see(file) for file in (site / "matches").iterdir() if "mcts-10" in file.name]
     assert pages
     for page in pages:
         assert "Searcher <i>Ten</i>" in page.title
         assert "Searcher <i>Ten</i> mcts-10" in plain(page.text)
+        assert "../players/mcts-10.html" in page.links
     assert any("(Searcher <i>Ten</i>) wins." in plain(page.text) for page in pages)
 
 

@@ -55,7 +55,11 @@ def _write(site: Site, out: Path) -> None:
     around, file_of = _around(site), dict[str, Path]()
 
     def page(record: Record) -> Mapping[str, Any]:
-        return {**around[record.id], "curve": curve_of(record, file_of[record.id], site.board.path)}
+        return {
+            **around[record.id],
+            "players": {player: site.player_path(player) for player in record.players},
+            "curve": curve_of(record, file_of[record.id], site.board.path),
+        }
 
     export_matches(_records(site, file_of), out, tabs=TABS, labels=site.names, around=page)
     shutil.copytree(_STATIC, out / "static", dirs_exist_ok=True)

@@ -17,6 +17,7 @@ _ALONE: dict[str, Any] = {
     "home": "index.html",
     "list": None,
     "place": "",
+    "players": {},
     "before": None,
     "after": None,
     "where": "",
@@ -49,9 +50,9 @@ def export_matches(
     path of each page relative to `out`, by match id; it is `path_of` the id.
 
     `home` is the page to which the pages lead back, relative to `out`. `labels` are the names by which players are
-    shown. `around` returns what a page says about the
-    matches around it: the path of the `list` that holds it, the paths of the pages `before` and `after` it, and its
-    `place` among them in words. Raises `BadRecord` if two different records have the same id."""
+    shown. `around` returns where a page's links lead: the path of the `list` that holds the match, the paths of the
+    pages `before` and `after` it, its `place` among them in words, and the paths of the pages of its `players`. Raises
+    `BadRecord` if two different records have the same id."""
     copy_static(out)
     digests: dict[str, bytes] = {}
     for record in records:
