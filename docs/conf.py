@@ -67,13 +67,14 @@ def fill_in_settings(app: Any, page: str, source: list[str]) -> None:
         source[0] = source[0].replace(training_settings.HERE, training_settings.tables())
 
 
-PUBLISHED = re.compile(r"<!-- (benchmarks/results/\S+\.md) -->")
-"""Where a page has a page of published results."""
+FILE = re.compile(r"(?m)^\[(\S+\.md)\]\((?:\.\./)+\1\)$")
+"""A line of its own that links to a file outside docs and names it by its path in the repository."""
 LINK = re.compile(r"(!?)\[([^\]]+)\]\(([^)\s]+)\)")
 
 
-def fill_in_results(app: Any, page: str, source: list[str]) -> None:
-    """Published results stand beside the benchmarks; a page that asks for them gets their text."""
+def fill_in_files(app: Any, page: str, source: list[str]) -> None:
+    """Some texts, such as published results, stand beside what they are about. The pages that have them link to them,
+    for readers of the Markdown; on the site the text of the file takes the place of the link."""
 
     def text_of(wanted: re.Match[str]) -> str:
         file = ROOT / wanted[1]
@@ -90,13 +91,13 @@ def fill_in_results(app: Any, page: str, source: list[str]) -> None:
         _, _, body = file.read_text(encoding="utf-8").partition("\n")  # without its title
         return LINK.sub(link, body)
 
-    source[0] = PUBLISHED.sub(text_of, source[0])
+    source[0] = FILE.sub(text_of, source[0])
 
 
 ENTRY = re.compile(r"(?m)^(?:- |\| )\[.+?\]\((?!\w+:)(\S+?)\.md\)")
 """An item of a list, or a row of a table, that begins with a link to a page."""
-ONLY_BUILT = {"## Look up\n\n": "- [The games](games/index.md)\n"}
-"""Entries of the home page that lead to pages which only the site has, by the heading above them."""
+ONLY_BUILT = {"- [Commands](reference/commands.md)\n": "- [The games](games/index.md)\n"}
+"""Entries of the home page that lead to pages which only the site has, by the entry below them."""
 
 
 def list_pages(app: Any, page: str, source: list[str]) -> None:
@@ -104,8 +105,8 @@ def list_pages(app: Any, page: str, source: list[str]) -> None:
     if page.rpartition("/")[2] != "index":
         return
     if page == "index":
-        for heading, entry in ONLY_BUILT.items():
-            source[0] = source[0].replace(heading, heading + entry)
+        for below, entry in ONLY_BUILT.items():
+            source[0] = source[0].replace(below, entry + below)
     contents = []
     for part in source[0].split("\n## "):
         heading, _, text = part.partition("\n")
@@ -122,6 +123,6 @@ def write_game_pages(app: Any) -> None:
 def setup(app: Any) -> None:
     app.connect("builder-inited", write_game_pages)
     app.connect("source-read", fill_in_settings)
-    app.connect("source-read", fill_in_results)
+    app.connect("source-read", fill_in_files)
     app.connect("source-read", list_pages)
     app.connect("autodoc-process-docstring", code_after_colon)

@@ -48,10 +48,7 @@ LINK = re.compile(r"(?<!!)\[([^\[\]]*)\]\((?!\w+:|#)([^)\s#]+)[^)\s]*\)")
 
 def title(page: Path) -> str:
     """The title of a page, without the number of a decision."""
-    text = page.read_text(encoding="utf-8")
-    if included := re.match(r"```\{include\} (\S+)", text):
-        return title(page.parent / included[1])
-    found = re.search(r"(?m)^# (?:\d+\. )?(.+)$", text)
+    found = re.search(r"(?m)^# (?:\d+\. )?(.+)$", page.read_text(encoding="utf-8"))
     assert found
     return found[1]
 
