@@ -11,13 +11,14 @@ from gymposium.errors import UnknownName
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("mcts-0", "There is no player called 'mcts-0'. Write mcts-N, with N from 1 to 999999999."),
-        ("mcts-1000000000", "with N from 1 to 999999999."),
-        ("mcts-many", "with N from 1 to 999999999."),
-        ("cfr-0", "Write cfr-N, with N from 1 to 999999."),
-        ("hold-0", "Write hold-N, with N from 1 to 9999."),
-        ("stand-100", "Write stand-N, with N from 1 to 99."),
-        ("expectimax-7", "Write expectimax-D, with D from 1 to 6."),
+        ("mcts-0", "no player called 'mcts-0'. Write mcts-N, with N from 1 to 999999999, for instance mcts-25."),
+        ("mcts", "no player called 'mcts'. Write mcts-N, with N from 1 to 999999999, for instance mcts-25."),
+        ("mcts-1000000000", "with N from 1 to 999999999, for instance mcts-25."),
+        ("mcts-many", "with N from 1 to 999999999, for instance mcts-25."),
+        ("cfr-0", "Write cfr-N, with N from 1 to 999999, for instance cfr-200."),
+        ("hold-0", "Write hold-N, with N from 1 to 9999, for instance hold-20."),
+        ("stand-100", "Write stand-N, with N from 1 to 99, for instance stand-17."),
+        ("expectimax-7", "Write expectimax-D, with D from 1 to 6, for instance expectimax-1."),
         ("mct-5", "Did you mean 'mcts-N'?"),
     ],
 )

@@ -251,6 +251,18 @@ def test_what_is_seen_is_the_same_in_every_world_of_the_seat(
     assert views[0] == views[1]
 
 
+@pytest.mark.parametrize(
+    ("game", "opened"), [("connect_four", ""), ("connect_four(disguise=0)", ""), ("connect_four(disguise=7)", " open")]
+)
+def test_the_form_has_the_disguise_last_and_closed_unless_it_is_set(visitor: Visitor, game: str, opened: str) -> None:
+    form = visitor.get("play/new.html?" + urlencode({"game": game}))
+    assert re.findall(r'<(?:input|select)[^>]* name="([^"]+)"', form) == [
+        *("token", "game", "parameter.rows", "parameter.columns", "parameter.x_in_row"),
+        *("opponent", "seat", "seed", "on_illegal", "parameter.disguise"),
+    ]
+    assert f"<details{opened}><summary>More</summary>" in form
+
+
 def test_where_nothing_is_hidden_the_others_moves_are_told() -> None:
     match = load_game("tic_tac_toe").new(0)
     before, since = view_for_seat(match, 0, (), None, 0), len(match.events)

@@ -94,12 +94,12 @@ def test_by_keys(serve: Any, look: Any, tmp_path: Path) -> None:
     page.keyboard.type("2")
     page.keyboard.press("Enter")
     arrived(page, "[name=turn][value='2']")
-    assert page.locator(".since").inner_text().startswith("You b2")
+    assert page.locator(".since").inner_text().startswith("Last moves: You b2")
     first = page.locator(".legal button").first.get_attribute("data-move")
     page.keyboard.type("1")
     page.keyboard.press("Enter")
     arrived(page, "[name=turn][value='3'], .next")
-    assert page.locator(".since").inner_text().startswith(f"You {first}")
+    assert page.locator(".since").inner_text().startswith(f"Last moves: You {first}")
 
 
 def test_an_illegal_move_that_was_typed_is_refused(serve: Any, look: Any, tmp_path: Path) -> None:

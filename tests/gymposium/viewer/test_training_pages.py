@@ -15,6 +15,15 @@ from .conftest import unpacked
 
 HOSTILE = "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">\x1b[31m\u202e"
 
+LINES = """
+(element) => {
+  const range = document.createRange();
+  range.selectNodeContents(element);
+  return range.getClientRects().length;
+}
+"""
+"""Script that returns the number of lines that an element's text takes."""
+
 
 @pytest.fixture
 def run(training_run: Any) -> Any:
@@ -172,6 +181,24 @@ def test_what_models_write_is_shown_and_never_run(serve: Any, look: Any, trainin
     assert "<img src=x" in shown
     assert "␛[31m" in shown
     assert "⟨U+202E⟩" in shown
+
+
+def test_on_a_phone_results_are_whole_and_a_long_name_does_not_break(
+    serve: Any, look: Any, run: Any, tmp_path: Path
+) -> None:
+    run.finish()
+    for name in ("config.json", "results.json", "metrics.jsonl"):
+        text = (run.path / name).read_text(encoding="utf-8")
+        (run.path / name).write_text(text.replace("tic_tac_toe", "ultimate_tic_tac_toe"), encoding="utf-8")
+    page = look.at(serve(tmp_path) + "runs/training/first/index.html", width=390, height=844)
+    page.locator(".evaluation canvas").wait_for()
+    name = page.locator(".evaluation h4 .theirs")
+    expect(name).to_have_text("ultimate_tic_tac_toe")
+    assert name.evaluate(LINES) == 1
+    table = page.locator("table.results")
+    assert table.evaluate("table => table.parentElement.scrollWidth <= table.parentElement.clientWidth")
+    labels = "cells => cells.map((cell) => getComputedStyle(cell, '::before').content.slice(1, -1))"
+    assert table.locator("tr.first").first.locator("td").evaluate_all(labels) == table.locator("th").all_text_contents()
 
 
 def test_pages_fit_a_phone(serve: Any, look: Any, run: Any, tmp_path: Path) -> None:

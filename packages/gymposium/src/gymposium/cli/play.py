@@ -22,6 +22,7 @@ from gymposium.players.human import HumanPlayer
 from gymposium.records import RecordWriter
 from gymposium.runs.folder import RunFolder, check_new
 from gymposium.table import Table
+from gymposium.viewer.others import moves_of_others
 
 _WORDS = {"win": "You win.", "loss": "You lose.", "draw": "A draw."}
 
@@ -72,9 +73,12 @@ def command(
     try:
         with sigterm_raises():
             table = Table(loaded, seats=yours, opponents=other, seed=seed, name=you.name, match_id=match_id)
+            told = 0
             while table.asked:
+                told = _tell_moves(table, yours, told)
                 for asked in table.asked:
                     table.answer(asked.seat, you.reply(asked.ask))
+            _tell_moves(table, yours, told)
     except EngineError as error:
         note_record(write(error.played))
         raise
@@ -86,6 +90,17 @@ def command(
     file = write(table.played)
     _show_end(table.played, yours)
     note(f"Recorded in {file} as match {match_id}")
+
+
+def _tell_moves(table: Table, yours: list[int], since: int) -> int:
+    """Prints the moves after the first `since` events that other players made and the person may see. Returns the
+    number of events so far."""
+    if len(yours) == 1:
+        players = table.job.players
+        for seat, move in moves_of_others(table.match, yours[0], since):
+            who = players[seat].name if len(players) == 2 else f"{players[seat].name} in seat {seat}"
+            show(out(), f"{who} plays {move}.")
+    return len(table.match.events)
 
 
 def _show_end(played: MatchResult, yours: list[int]) -> None:

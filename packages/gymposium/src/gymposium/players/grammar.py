@@ -61,12 +61,15 @@ def check_player(text: str) -> tuple[OpponentSpec, dict[str, str | None]]:
     prefix = text.partition(":")[0] + ":"
     if not any(spec.form.startswith(prefix) for spec in known):
         check_first_party("player", prefix)
-    hints = [
-        f"Write {spec.form}{f', {spec.placeholders}' if spec.placeholders else ''}."
-        for spec in known
-        if spec.fixed_part and text.startswith(spec.fixed_part)
-    ]
-    raise UnknownName("player", text, (spec.form for spec in known), hints[0] if hints else None)
+    meant = (s for s in known if s.fixed_part and (text.startswith(s.fixed_part) or text == s.fixed_part.rstrip("-:")))
+    hint = next(map(_how_to_write, meant), None)
+    raise UnknownName("player", text, (spec.form for spec in known), hint)
+
+
+def _how_to_write(spec: OpponentSpec) -> str:
+    example = next(iter((*spec.offered, *spec.examples)), "")
+    parts = (spec.form, spec.placeholders, f"for instance {example}" if example else "")
+    return f"Write {', '.join(filter(None, parts))}."
 
 
 def core_player(name: str) -> Player | None:

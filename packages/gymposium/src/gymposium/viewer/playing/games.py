@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gymposium.errors import UnknownName
+from gymposium.games.disguises import DISGUISE
 from gymposium.games.registry import is_registered
 from gymposium.plugins.host import host
 from gymposium.plugins.names import parse_name
@@ -25,6 +26,16 @@ class Field:
     def name(self) -> str:
         """The name of the field in the form."""
         return PARAMETER + self.parameter.name
+
+    @property
+    def minor(self) -> bool:
+        """True for the disguise, which many games have and few people want: the form puts it last."""
+        return self.parameter.name == DISGUISE.name
+
+    @property
+    def changed(self) -> bool:
+        """True if the value is not the default."""
+        return self.value != _text(self.parameter.default)
 
     @property
     def options(self) -> Sequence[str]:

@@ -14,8 +14,9 @@ from typing import Any, Literal
 
 from gymposium.driver import MatchResult
 from gymposium.ending import OVER
-from gymposium.games.protocol import CHANCE, Draws, Match
+from gymposium.games.protocol import Draws, Match
 from gymposium.viewer.frames import clicks_on, frame_of
+from gymposium.viewer.others import moves_of_others
 
 _FRAME = (
     '<!doctype html><meta charset="utf-8"><meta name="color-scheme" content="light dark">'
@@ -55,9 +56,7 @@ def view_for_seat(
     if isinstance(match, Draws) and (drawn := match.picture(seat)) is not None:
         html, tall = frame_of(drawn)
         picture, clicks = (_FRAME + html, tall), clicks_on(drawn, legal or ())
-    events = match.events[since:] if match.game.spec.information == "perfect" else ()
-    moves = [(event.seat, event.move) for event in events if event.seat not in (seat, CHANCE)]
-    return SeatView(text, picture, clicks, legal, moves, _lines(text, before))
+    return SeatView(text, picture, clicks, legal, moves_of_others(match, seat, since), _lines(text, before))
 
 
 def _lines(text: str, before: SeatView | None) -> list[tuple[str, bool]]:
