@@ -160,6 +160,15 @@ def test_the_tables_fit_80_columns(run: Any) -> None:
     assert sum(line.startswith("seat 3") for line in text) == 8  # hearts, two opponents, four blocks
     [two_thousand] = [i for i, line in enumerate(text) if line == "fails at 2048"]
     assert "of matches" not in text[two_thousand + 3]  # a game with one seat has no winner
+    head, *rows = text[-6:]
+    assert head == "game against win mean return"
+    assert [row.split()[:2] for row in rows] == [
+        ["tic_tac_toe", "random"],
+        ["tic_tac_toe", "mcts-100"],
+        ["2048", "alone"],
+        ["hearts", "random"],
+        ["hearts", "mcts-100"],
+    ]
 
 
 def test_several_games_in_one_command_have_matches_of_their_own(run: Any, tmp_path: Path) -> None:

@@ -231,3 +231,9 @@ def test_an_adapter_that_is_none(model_directory: Path, tmp_path: Path) -> None:
 def test_a_model_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(GymposiumError, match="There is no model at"):
         make_player(f"lm:{tmp_path / 'nowhere'}")
+
+
+def test_of_a_folder_with_models_the_models_are_named(model_directory: Path, tmp_path: Path) -> None:
+    shutil.copytree(model_directory, tmp_path / "run" / "model")
+    with pytest.raises(GymposiumError, match=r"is no model, but holds '.*run/model': write lm:MODEL"):
+        make_player(f"lm:{tmp_path / 'run'}")

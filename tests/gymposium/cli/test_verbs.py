@@ -183,7 +183,7 @@ def gymposium_opponents():
 
 
 class Long:
-    name, reader, style = "long", READERS["move"], "compact"
+    name, reader, style, deterministic = "long", READERS["move"], "compact", True
 
     def act(self, asks):
         return [Reply(ask.legal_moves[0], "length" if ask.turn else "stop") for ask in asks]
@@ -194,10 +194,12 @@ def test_where_replies_were_cut_off_the_option_to_raise_is_named(gymposium: Run,
     (tmp_path / "long.py").write_text(LONG_WINDED)
     done = gymposium("--plugin", "long.py", "run", "tic_tac_toe", "--players", "long,long", "-n", "2", *HERE)
     assert done.stderr.count("long: 2 of 6 replies were cut off: raise max_tokens.") == 1
+    assert " ".join(done.stderr.split()).count("tic_tac_toe, long: nothing in these matches is drawn at random") == 1
     text = gymposium("replay", RECORD).stdout
     assert text.count("Seat 0 (long) gave no legal move (its reply was cut off: raise max_tokens) and forfeits.") == 2
     done = gymposium("run", "tic_tac_toe", "--players", "random,random", "-n", "2", "--out", "random")
     assert "cut off" not in done.stderr
+    assert "drawn at random" not in done.stderr
 
 
 def test_replay_shows_replies_that_failed_and_lets_none_steer_the_terminal(

@@ -90,11 +90,26 @@ def no_model(name: str | Path, error: Exception) -> GymposiumError:
             f"transformers' save_pretrained, or if you trust the file say allow_pickle=true (an option of lm:, "
             f"model.allow_pickle in a training config, --allow-pickle of gymposium lora merge). ({message})"
         )
+    if is_directory and (within := models_in(Path(name))):
+        return GymposiumError(
+            f"The folder {str(name)!r} is no model, but holds {', '.join(map(repr, within))}: write lm:MODEL, or "
+            "lm:MODEL@ADAPTER with an adapter."
+        )
     hub = "" if is_directory or not on_this_machine_only(name) else " The hub cannot be reached from here."
     return GymposiumError(
         f"There is no model at {str(name)!r}: give a directory that holds one, or the name of one on the hub.{hub} "
         f"({message})"
     )
+
+
+def models_in(folder: Path) -> list[str]:
+    """The models and adapters that are folders of this one, such as a training run."""
+    marks = ("config.json", "adapter_config.json")
+    return [
+        str(inner)
+        for inner in sorted(folder.iterdir())
+        if any((inner / mark).is_file() for mark in marks) and any(inner.glob("*.safetensors"))
+    ]
 
 
 PICKLES = (".bin", ".pt", ".pth")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from rich.table import Column, Table
 
+from gymposium.games.protocol import Game
 from gymposium.scores import Estimate, Score
 from gymposium_agents.evaluate import Evaluation
 
@@ -32,6 +33,16 @@ def blocks(evaluation: Evaluation) -> Iterator[Table]:
             for name, score in rows.items():
                 table.add_row(name, *(measures[heading](score) for heading in block))
             yield table
+
+
+def overview(results: Iterable[tuple[Game, str, Evaluation]]) -> Table:
+    """A table with a row for each game and opponent."""
+    table = Table("game", "against", "win", "mean return", box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    for game, opponent, evaluation in results:
+        score = evaluation.overall
+        win = str(score.result_rate("win")) if game.seats > 1 else ""
+        table.add_row(game.name, opponent, win, str(score.mean_return()))
+    return table
 
 
 def _kinds(overall: Score) -> Iterator[tuple[str, Measures]]:

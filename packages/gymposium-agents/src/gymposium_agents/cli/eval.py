@@ -22,6 +22,7 @@ from gymposium.cli.matches import (
     ScheduleOption,
     note_cut_off,
     note_remarks,
+    note_repeats,
 )
 from gymposium.cli.resume import (
     OutOption,
@@ -43,7 +44,7 @@ from gymposium.playing import names_of, play_missing, read_schedule
 from gymposium.runs.folder import RunFolder, check_new
 from gymposium.seating import MatchPlan, Series
 from gymposium.settings import read_settings
-from gymposium_agents.cli.blocks import blocks
+from gymposium_agents.cli.blocks import blocks, overview
 from gymposium_agents.cli.own_server import ServerOptions, seated_players
 from gymposium_agents.evaluate import Evaluation, check_share, contestants, seat_of
 from gymposium_agents.presets import Preset, preset as find_preset, takes_options, with_defaults
@@ -191,6 +192,8 @@ def command(
         with folder.removed_on_error():
             session.play(players, folder, chosen)
         note_remarks(players.values())
+        for at, opponent in plan.pairings:
+            note_repeats(at, contestants(players[plan.player], players.get(opponent), at), plan.on_illegal)
     if as_json:
         played = _played_settings(plan, protocol, settings.schedule)
         print_json({**played, "games": session.as_data(), "record": str(folder.matches)})
@@ -354,6 +357,9 @@ def _print(plan: Plan, protocol: Preset | None, session: _Session) -> None:
         for table in blocks(evaluation):
             console.print()
             console.print(table)
+    if len(session.results) > 1:
+        console.print()
+        console.print(overview(session.results))
     if session.exact is not None:
         session.exact.show(console)
 

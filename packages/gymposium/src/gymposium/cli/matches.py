@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
@@ -21,7 +21,9 @@ from rich.progress import (
 from rich.text import Text
 
 from gymposium.cli.text import displaying, err, note
-from gymposium.players.protocol import Player
+from gymposium.failures import FailurePolicy
+from gymposium.games.protocol import Game
+from gymposium.players.protocol import Player, is_deterministic
 from gymposium.scores import Score
 
 SeedOption = Annotated[int, typer.Option(help="The seed of everything that is random.")]
@@ -87,3 +89,15 @@ def note_cut_off(player: str, scores: Iterable[Score]) -> None:
     readings = sum((Counter(score.readings) for score in scores), Counter[str]())
     if readings["cut off"]:
         note(f"{player}: {readings['cut off']} of {readings.total()} replies were cut off: raise max_tokens.")
+
+
+def note_repeats(game: Game, players: Sequence[Player], policy: FailurePolicy) -> None:
+    """Prints on stderr that the matches between these players repeat each other, if nothing in them is drawn at
+    random."""
+    if game.spec.chance or policy.kind == "random" or not all(map(is_deterministic, players)):
+        return
+    names = " and ".join(dict.fromkeys(player.name for player in players))
+    note(
+        f"{game.name}, {names}: nothing in these matches is drawn at random, so with the same seats they are the same "
+        "match, and the intervals mean nothing. gymposium leaderboard run begins such matches with random moves."
+    )

@@ -19,7 +19,14 @@ from gymposium.cli.executors import (
 )
 from gymposium.cli.game import ParametersArgument, with_parameters
 from gymposium.cli.json_output import JsonOption, print_json
-from gymposium.cli.matches import PolicyOption, ScheduleOption, SeedOption, note_cut_off, note_remarks
+from gymposium.cli.matches import (
+    PolicyOption,
+    ScheduleOption,
+    SeedOption,
+    note_cut_off,
+    note_remarks,
+    note_repeats,
+)
 from gymposium.cli.resume import (
     OutOption,
     ResumeOption,
@@ -109,6 +116,8 @@ def command(
     else:
         _print(comparison)
     note_remarks(comparison.players)
+    if comparison.settings.matches > 1:
+        note_repeats(comparison.game, comparison.players, comparison.policy)
     _note_cut_off(comparison)
     _note_broken(comparison, folder, allow)
     note(f"Recorded in {folder.matches}")
