@@ -176,6 +176,16 @@ def test_the_verdict_counts_only_differences_of_which_the_intervals_lie_apart(
     assert found.text.startswith(said)
 
 
+@pytest.mark.parametrize(("control", "said"), [([0.3, 0.25, 0.35], False), ([0.4, 0.35, 0.45], True)])
+def test_the_verdict_says_where_the_control_is_as_good(control: list[float], said: bool) -> None:
+    results = measured([0.1, 0.0, 0.2], [0.5, 0.4, 0.6])
+    results["evaluations"]["control"] = {"nim": {"random": {"return": control}}}
+    found = verdict(results)
+    assert found is not None
+    assert found.learned
+    assert ("not better than the control, which went on with imitation, in nim against random" in found.text) is said
+
+
 def test_without_training_there_is_no_verdict() -> None:
     assert verdict({}) is None
     assert verdict({"evaluations": {"cold start": {"nim": {"random": {"return": [0.1, 0.0, 0.2]}}}}}) is None

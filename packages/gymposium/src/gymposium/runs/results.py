@@ -62,6 +62,7 @@ def verdict(results: Mapping[str, Any]) -> Verdict | None:
     measured yet. A difference counts if the two intervals lie apart."""
     evaluations = results.get("evaluations", {})
     better, worse, level = list[str](), list[str](), list[str]()
+    as_good = list[str]()  # where the control is
     for game, scores in evaluations.get(AFTER, {}).items():
         for opponent, score in scores.items():
             before, after = evaluations[BEFORE][game][opponent]["return"], score["return"]
@@ -70,10 +71,17 @@ def verdict(results: Mapping[str, Any]) -> Verdict | None:
                 kind = better if after[1] > before[2] else worse if after[2] < before[1] else level
             where = f"{game} alone" if opponent == ALONE else f"{game} against {opponent}"
             kind.append(f"{where}: mean return {before[0]:+.3f} before, {after[0]:+.3f} after")
+            if kind is better and CONTROL in evaluations:
+                control = evaluations[CONTROL][game][opponent]["return"]
+                if None in control or after[1] <= control[2]:
+                    as_good.append(f"{where}: {control[0]:+.3f}")
     if worse:
         return Verdict(False, f"Worse than before training in {'; '.join(worse)}.")
     if better:
-        return Verdict(True, f"Learned: better than before training in {'; '.join(better)}.")
+        text = f"Learned: better than before training in {'; '.join(better)}."
+        if as_good:
+            text += f" It is not better than the control, which went on with imitation, in {'; '.join(as_good)}."
+        return Verdict(True, text)
     if level:
         return Verdict(False, f"Nothing was learned that can be told from chance: {'; '.join(level)}.")
     return None
