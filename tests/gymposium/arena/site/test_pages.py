@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
+from importlib.metadata import version
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -13,12 +14,14 @@ import pytest
 
 from gymposium.arena.board import Board
 from gymposium.arena.results import words
-from gymposium.arena.results.file import read_results
+from gymposium.arena.results.file import read_results, results_of, write_results
 from gymposium.arena.results.model import Results
 from gymposium.arena.site.build import build
 from gymposium.arena.slugs import slug
+from gymposium.arena.suite import parse_suite
 from gymposium.records import Record
 
+from ..playing import play_board
 from .hostile_players import HOSTILE
 
 
@@ -126,6 +129,20 @@ def test_matches_name_players_by_their_labels_and_lead_to_their_pages(site: Path
         assert "Searcher <i>Ten</i> mcts-10" in plain(page.text)
         assert "../players/mcts-10.html" in page.links
     assert any("(Searcher <i>Ten</i>) wins." in plain(page.text) for page in pages)
+
+
+def test_the_commands_that_make_a_board_enter_its_players(site: Path) -> None:
+    added = "run --out small --add mcts-10 --game tic_tac_toe --label 'Searcher <i>Ten</i>' --by Somebody --seed 9"
+    assert added in plain(see(site / "how.html").text)
+
+
+def test_plugins_that_a_board_needs_are_named(tmp_path: Path) -> None:
+    head = 'name = "tiles"\ngroups = 1\nplayers = ["random"]\n'
+    board = Board.begin(tmp_path / "board", parse_suite(f'{head}[[games]]\nname = "2048"\n'))
+    assert play_board(board, 1, []).complete
+    write_results(board, results_of(board, samples=5))
+    build(board, tmp_path / "site", replays=0)
+    assert f"It needs gymposium-2048 {version('gymposium-2048')}." in plain(see(tmp_path / "site" / "how.html").text)
 
 
 def test_the_board_says_what_the_results_say(site: Path, results: Results) -> None:

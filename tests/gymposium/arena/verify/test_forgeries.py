@@ -143,7 +143,7 @@ def test_failures_that_were_real_are_confirmed(plugin: Path, tmp_path: Path) -> 
     board = Board.begin(tmp_path / "board", parse_suite(f'{head}[[games]]\nname = "blackjack"\n'))
     tournament = play_board(board, 2, [plugin])
     assert tournament.complete
-    assert tournament.faults["failing-hangs", "did not answer in time"] > 0
+    assert tournament.faults["failing-hangs", "in blackjack it did not answer in time"] > 0
     verified = Copy(board.path).verify(sample=1, plugins=[plugin])
     assert (verified.findings, verified.results) == ([], "absent")
     assert [one.on_its_word for one in verified.players] == [0, 0, 0]

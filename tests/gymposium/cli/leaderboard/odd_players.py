@@ -60,7 +60,9 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
     yield OpponentSpec(
         name="odd",
         form="odd-WHAT",
-        pattern="odd-(?P<what>waits|raises|hangs|dies|illegal|malformed|unreachable|stillborn)",
+        pattern="odd-(?P<what>waits|raises|hangs|dies|illegal|malformed|unreachable|stillborn|opens)",
         summary="Odd.",
         entry_point="odd_players:Odd",
+        opens="a file",
+        opens_where="opens",
     )

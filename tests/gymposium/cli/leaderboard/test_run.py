@@ -89,7 +89,7 @@ def test_players_that_misbehave_forfeit_what_they_spoilt_and_the_rest_goes_on(
         assert {record.ending.detail for record in spoilt[what]} == CRASHES[what]
     if "hangs" in odd:
         assert {record.ending for record in spoilt["hangs"]} == {Ending("timed out", 0), Ending("timed out", 1)}
-        assert "odd-hangs: did not answer in time, " in run.stdout
+        assert "odd-hangs: in tic_tac_toe it did not answer in time, " in run.stdout
     else:
         assert {record.turns[-1]["reading"] for record in spoilt["illegal"]} <= {"illegal", "unparsable"}
     assert "forfeits that match" in run.stderr
@@ -205,6 +205,19 @@ def test_who_is_added_meets_all_that_were_there_under_a_seed_of_its_own(gymposiu
     seeds = {record.seed for record in matches(tmp_path / "board").values() if "exact" in record.players}
     others = {record.seed for record in matches(tmp_path / "board").values() if "exact" not in record.players}
     assert seeds.isdisjoint(others)
+
+
+def test_nobody_is_entered_where_an_earlier_player_needs_permission(gymposium: Any, tmp_path: Path) -> None:
+    suite = write_suite(tmp_path, "random", groups=1)
+    command = ("--plugin", ODD, "leaderboard", "run", "--out", "board", "-j", "1")
+    assert gymposium(*command, suite, "--add", "odd-opens", "--game", "tic_tac_toe").returncode == 0
+    before = files(tmp_path / "board")
+    refused = gymposium(*command, "--add", "greedy")
+    assert refused.returncode == 2
+    assert "odd-opens" in refused.stderr
+    assert files(tmp_path / "board") == before
+    assert gymposium("--allow", "odd-*", *command, "--add", "greedy").returncode == 0
+    assert "entries/greedy/entry.json" in files(tmp_path / "board")
 
 
 @pytest.mark.parametrize(

@@ -175,10 +175,11 @@ def _game(suite: _SuiteTable, table: _GameTable) -> SuiteGame:
 
 def _opening(game: Game, default: int | None) -> int:
     """The length of the random opening: 0 if chance makes deals differ or a player plays alone, since an opening is
-    there to make the matches of deterministic players differ."""
+    there to make the matches of deterministic players differ; by default at most half of the longest match, so that
+    players decide the rest."""
     if game.spec.chance or game.spec.free_text or plays_alone(game):
         return 0
-    return _OPENING if default is None else default
+    return min(_OPENING, game.max_decisions // 2) if default is None else default
 
 
 def plays_alone(game: Game) -> bool:

@@ -34,7 +34,7 @@ class Tournament:
     played: int = 0
     """Matches played in this run."""
     faults: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """Number of failures in them, by player and kind: `("mcts-100", "did not answer in time")`."""
+    """Number of failures in them, by player and kind: `("mcts-100", "in go it did not answer in time")`."""
     broken: Counter[str] = field(default_factory=Counter)
     """Number of matches that broke off, by reason; the next run plays them again."""
     torn: list[str] = field(default_factory=list)

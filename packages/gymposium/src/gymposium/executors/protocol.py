@@ -75,7 +75,7 @@ class PartDone:
     lines: list[RecordLine] = field(default_factory=list)
     """The records of its matches, in order."""
     faults: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """Number of failures in them, by player and kind: `("mcts-100", "did not answer in time")`."""
+    """Number of failures in them, by player and kind: `("mcts-100", "in go it did not answer in time")`."""
     broken: Counter[str] = field(default_factory=Counter)
     """Number of matches that broke off, by reason."""
     stopped: bool = False

@@ -54,7 +54,7 @@ class BatchPlayed:
     lines: Sequence[RecordLine]
     """Their records, in order."""
     faults: Mapping[tuple[str, str], int] = field(default_factory=Counter)
-    """Number of failures in them, by player and kind: `("mcts-100", "did not answer in time")`."""
+    """Number of failures in them, by player and kind: `("mcts-100", "in go it did not answer in time")`."""
     broken: Mapping[str, int] = field(default_factory=Counter)
     """Number of matches that broke off, by reason."""
 
@@ -108,7 +108,10 @@ def _play(part: RunPart, players: dict[str, Player], supervisor: Connection) -> 
         played = sorted(play(jobs, at_once=len(jobs), guard=guard), key=lambda result: places[result.job.id])
         broken = Counter(result.ending.detail for result in played if result.ending.broke_off)
         faults = Counter(
-            (result.job.players[failure.seat or 0].name, failure.advised(result.cut_off))
+            (
+                result.job.players[failure.seat or 0].name,
+                f"in {result.job.game.name} it {failure.advised(result.cut_off)}",
+            )
             for result in played
             for failure in result.ending.failures
         )

@@ -101,8 +101,11 @@ def make_results(
         for game in suite.games
     ]
     rivals = [game for game in games if game.kind == "versus"]
+    several = len(rivals) > 1  # of one game its own board says who is ahead
     lacks = {
-        player: absent for player in players if (absent := [one.game.name for one in rivals if not one.matches[player]])
+        player: absent
+        for player in players
+        if several and (absent := [one.game.name for one in rivals if not one.matches[player]])
     }
     complete = [player for player in players if player not in lacks]
     anchor = anchor_of(players)
@@ -131,7 +134,7 @@ def make_results(
             )
             for entry in entries
         ],
-        joint=_joint_board(complete, rivals) if rivals and len(complete) > 1 and not _one_of_amounts(games) else None,
+        joint=_joint_board(complete, rivals) if several and len(complete) > 1 else None,
         joint_games=[game.game.name for game in rivals],
         joint_lacks=lacks,
         games=[game.result(players, yardsticks[game.game.name], lost[game.game.name]) for game in games],
@@ -282,11 +285,6 @@ class _PlayedGame:
                     matches=len(between),
                     returned=estimate(means.values[0], means.low[0], means.high[0]),
                 )
-
-
-def _one_of_amounts(games: Sequence[_PlayedGame]) -> bool:
-    """Whether the board is of a single game that pays amounts, whose own board then says who is ahead."""
-    return len(games) == 1 and games[0].by_return
 
 
 def _joint_board(players: Sequence[str], games: Sequence[_PlayedGame]) -> RatedBoard:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from gymposium.arena.board import Board
@@ -16,6 +18,8 @@ from gymposium.arena.site.choice import Expected
 from gymposium.arena.site.history import BoardVersion
 from gymposium.arena.site.played import Played, PlayedLineup
 from gymposium.arena.slugs import joint_slug, slug
+from gymposium.plugins.hookspecs import PROJECT
+from gymposium.plugins.host import host
 from gymposium.viewer.pages import Tab, render
 from gymposium.viewer.titles import game_title
 
@@ -65,6 +69,40 @@ class Site:
     def models(self) -> frozenset[str]:
         """The players that are language models: those whose replies are counted in tokens."""
         return frozenset(one.player for one in self.results.players if one.conduct.completion_tokens)
+
+    @cached_property
+    def plugins(self) -> list[str]:
+        """The distributions and files of plugins, besides gymposium itself, that the games of the board come from."""
+        owners = [host().owner(game.load().spec) for game in self.board.suite.games]
+        return sorted(
+            {
+                f"{one.distribution} {one.version}" if one.distribution else Path(one.source).name
+                for one in owners
+                if one in host().plugins and one.distribution != PROJECT
+            }
+        )
+
+    @property
+    def commands(self) -> list[str]:
+        """The shell commands that make the board, its entered players included, but for its folder."""
+        begin, name = ["gymposium", "leaderboard"], self.board.suite.name
+        entered = [
+            [*begin, "run", "--out", name, "--add", entry.player, *self._options(entry)]
+            for entry in self.entries.values()
+            if not entry.own
+        ]
+        whole = [[*begin, "run", "suite.toml", "--out", name], *entered]
+        return [shlex.join(line) for line in (*whole, [*begin, "rate", name], [*begin, "build", name])]
+
+    def _options(self, entry: Entry) -> list[str]:
+        """The options with which a player was entered."""
+        every = {game.name for game in self.board.suite.games} == set(entry.games)
+        return [
+            *([] if every else [part for game in entry.games for part in ("--game", game)]),
+            *([] if entry.label == entry.player else ["--label", entry.label]),
+            *([] if entry.by is None else ["--by", entry.by]),
+            *([] if entry.seed is None else ["--seed", str(entry.seed)]),
+        ]
 
     def render(self, template: str, path: str, **values: Any) -> str:
         """Render the page of this path."""

@@ -15,6 +15,7 @@ from gymposium.cli.matches import match_bar
 from gymposium.cli.resume import resumable
 from gymposium.cli.text import complain, note, out
 from gymposium.errors import BadOption
+from gymposium.players.grammar import check_named_player
 from gymposium.runs.folder import RUNS
 from gymposium.visible import visible
 from gymposium.writable import check_writable
@@ -103,6 +104,8 @@ def run_suite(
     else:
         read = read_suite(suite)
         opened = Board.begin(check_writable("--out", board or RUNS / read.name), read)
+    for entry in opened.entries() if add else ():
+        check_named_player(entry.player)  # before a player is entered that could not meet it
     allow(*(add or ()))  # for the workers too, who read the names from the entries
     for player in add or ():
         opened.add(player, seed, game or (), label=label, by=by, made=datetime.now(UTC).date().isoformat())
