@@ -114,6 +114,24 @@ def test_only_who_played_all_games_is_on_the_joint_board(results: Results) -> No
     assert [row.matches for row in results.joint.standings] == [24, 24]
 
 
+def test_one_game_is_rated_once(tmp_path: Path) -> None:
+    head = 'name = "one"\ngroups = 2\nplayers = ["random", "greedy"]\n'
+    board = Board.begin(tmp_path / "one", parse_suite(f'{head}[[games]]\nname = "tic_tac_toe"\n'))
+    assert play_board(board, workers=1).complete
+    results = results_of(board, samples=10)
+    assert (results.joint, results.joint_lacks) == (None, {})
+    assert game(results, "tic_tac_toe").board is not None
+    assert not any("joint board" in note for note in results.method.notes)
+
+
+def test_an_opening_is_at_most_half_a_match() -> None:
+    games = ("tic_tac_toe", "connect_four", "openspiel:tic_tac_toe", "openspiel:nim(pile_sizes=1;2)", "kuhn_poker")
+    suite = parse_suite('name = "short"\n' + "".join(f'[[games]]\nname = "{name}"\n' for name in games))
+    assert [one.opening for one in suite.games] == [4, 4, 4, 1, 0]
+    longer = parse_suite('name = "long"\nopening = 3\n[[games]]\nname = "openspiel:nim(pile_sizes=1;2)"\n')
+    assert [one.opening for one in longer.games] == [3]
+
+
 def test_a_board_s_figures_agree_with_each_other(results: Results) -> None:
     result = game(results, "tic_tac_toe")
     assert (result.matches, result.deals, result.players) == (36, 6, ["random", "mcts-10", "exact"])

@@ -1,7 +1,7 @@
 """The score of a match: a number in [0, 1] with the same meaning in every game.
 
 Returns have a different scale in each game, so they cannot be compared or averaged across games. Scores can: 1 is the
-best result of a seat, 0 the worst, and between rivals 0.5 is as good as the others.
+best result of a seat, 0 the worst, and in zero-sum games 0.5 is as good as the others.
 """
 
 from __future__ import annotations

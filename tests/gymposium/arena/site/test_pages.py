@@ -166,7 +166,7 @@ def test_the_board_says_what_the_results_say(site: Path, results: Results) -> No
 def test_the_first_table_says_who_leads_with_the_best_language_model(site: Path, results: Results) -> None:
     shown = plain(see(site / "index.html").text)
     assert "1 player is a language model; the others" in shown  # the one that reports tokens
-    for board, title in ((results.joint, "All games between rivals"), (results.games[0].board, "Tic-tac-toe")):
+    for board, title in ((results.joint, "All zero-sum games"), (results.games[0].board, "Tic-tac-toe")):
         assert board is not None
         first = board.standings[0]
         label = next(one.label for one in results.players if one.player == first.player)

@@ -1,4 +1,4 @@
-"""The matches of one game between rivals as arrays, counted by deal: which player scored how much against whom.
+"""The matches of one zero-sum game as arrays, counted by deal: which player scored how much against whom.
 
 A match of two players is one comparison. A match of more players is a sequence of choices (Luce, 1959; Plackett, 1975):
 the best player is chosen from all, the second best from the rest, and so on. If players tie, every order of them counts
@@ -48,7 +48,7 @@ class Comparisons:
 def compare(
     outcomes: Iterable[MatchOutcome], players: Sequence[str], weights: Sequence[float] | Floats | None = None
 ) -> Comparisons:
-    """Count the outcomes of one game between rivals, for `players` in this order. Matches in which a player meets
+    """Count the outcomes of one zero-sum game, for `players` in this order. Matches in which a player meets
     itself are left out, since they compare nothing. `weights` says how much each outcome counts, 1 by default; those of
     weight 0 are left out."""
     counted = ((one, 1.0) for one in outcomes) if weights is None else zip(outcomes, weights, strict=True)

@@ -48,6 +48,8 @@ They are fitted to all matches at once, by the model of Bradley and Terry where 
 more do. A draw is half a win for each, a forfeit a loss.
 Prior: each player has {virtual:g} virtual match, drawn, shared out evenly among those that it has met.
 ≥ and ≤: who never lost a point to those below, or never won one from those above, is that far from {anchor} or farther.
+"""
+_JOINT = """
 On the joint board each game counts alike: for each pairing as {each:g} matches, however many were played, won by the \
 share of points that was won. Only who has played all of these games is on it.
 """
@@ -109,8 +111,15 @@ def make_results(
     }
     complete = [player for player in players if player not in lacks]
     anchor = anchor_of(players)
-    notes = f"{_RATINGS if rivals else ''}{_INTERVALS}{_FLIP if rivals else ''}{_LUCK if any(luck.values()) else ''}"
-    notes += _PLAY if any(game.decisions for game in rivals) else ""
+    parts = (
+        (_RATINGS, rivals),
+        (_JOINT, several),
+        (_INTERVALS, True),
+        (_FLIP, rivals),
+        (_LUCK, any(luck.values())),
+        (_PLAY, any(game.decisions for game in rivals)),
+    )
+    notes = "".join(text for text, fits in parts if fits)
     notes = notes.format(anchor=anchor, virtual=VIRTUAL, each=EACH_GAME, confidence=CONFIDENCE, samples=samples)
     return Results(
         suite=SuiteResult(name=suite.name, title=suite.title, seed=suite.seed),

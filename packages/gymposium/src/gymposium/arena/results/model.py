@@ -288,7 +288,7 @@ class GameResult(FileModel):
     """Matches that broke off and have no result. They are not in `matches`."""
     forfeits: int
     board: RatedBoard | None
-    """The ratings in a game between rivals."""
+    """The ratings in a zero-sum game."""
     by_return: bool
     """True if the players of `board` are ordered by mean return, corrected for luck where that is known, since the game
     pays amounts; false if they are ordered by rating."""
@@ -323,7 +323,7 @@ class Results(FileModel):
     players: list[Contender]
     """The players in the order of their entries."""
     joint: RatedBoard | None
-    """The ratings over all games between rivals, with equal weights, of players with matches in all of them."""
+    """The ratings over all zero-sum games, with equal weights, of players with matches in all of them."""
     joint_games: list[str]
     """Full names of these games."""
     joint_lacks: dict[str, list[str]]

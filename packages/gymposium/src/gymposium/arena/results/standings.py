@@ -30,7 +30,7 @@ def board_of(
     corrected: Means | None = None,
     by: Means | None = None,
 ) -> RatedBoard:
-    """The board of a game between rivals, or the joint board. `matches` holds each player's number of matches, and
+    """The board of a zero-sum game, or the joint board. `matches` holds each player's number of matches, and
     `evidence` returns the evidence in which the deals have these weights, shape (samples, deals). `corrected` are the
     `means` corrected for luck. The players are ordered by the means `by`, or (None) by their ratings."""
     low, high = interval(ratings.samples)

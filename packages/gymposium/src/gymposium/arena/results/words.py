@@ -104,8 +104,8 @@ def corrected(luck: LuckResult) -> str:
 
 
 def flip(board: RatedBoard) -> str | None:
-    """The flip distance of a board: `≤ 7 of 240 deals`; None if it has none."""
-    return None if board.flip is None else f"≤ {board.flip.deals:,} of {board.flip.of:,} deals"
+    """The flip distance of a board: `7 of 240 deals`; None if it has none."""
+    return None if board.flip is None else f"{board.flip.deals:,} of {board.flip.of:,} deals"
 
 
 def taken(adversary: AdversaryResult, labels: Mapping[str, str]) -> str:

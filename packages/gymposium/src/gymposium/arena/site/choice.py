@@ -64,7 +64,7 @@ def choose(players: Sequence[str], lineups: Sequence[PlayedLineup], expected: Ex
 
 
 def _by_interest(lineup: PlayedLineup, expected: Expected) -> list[PlayedMatch]:
-    """A lineup's matches from the most to the least informative. Between rivals, the kinds of matches take turns:
+    """A lineup's matches from the most to the least informative. In zero-sum games, the kinds of matches take turns:
     forfeits, losses of the player that usually wins, losses of the player that usually loses; draws come last. Alone,
     forfeits come first, then matches by their return, from the lowest."""
     once = [match for match in lineup.matches if match.counts]

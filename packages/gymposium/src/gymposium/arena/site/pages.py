@@ -50,6 +50,7 @@ def _index_page(site: Site) -> str:
     figures = {game.game: figures_of(game) for game in results.games}
     leads = [Lead.of_figures(None, "rating", joint, site.models)]
     leads += [Lead.of_figures(game, measure_of(game), figures[game.game], site.models) for game in results.games]
+    rated = [game for game in results.games if game.board is not None]
     kinds = [player for player in site.entries if player in site.models], [*site.entries.keys() - site.models]
     return site.render(
         "index.html",
@@ -59,7 +60,7 @@ def _index_page(site: Site) -> str:
         leads=[lead for lead in leads if lead is not None],
         figures={name: {figure.player: figure for figure in found} for name, found in figures.items()},
         kinds=[in_order(sorted(players, key=[*site.entries].index), joint, figures) for players in kinds],
-        amounts=[(game, Rated.of_game(game)) for game in results.games if game.by_return],
+        boards=[(game, Rated.of_game(game)) for game in results.games if game.by_return or rated == [game]],
         costs=[costs for game in results.games if (costs := _costs(site, game)) is not None],
         others=[(game, _chart_of_means(game.means)) for game in results.games if game.means],
         matches=sum(game.matches for game in results.games),
@@ -170,7 +171,7 @@ class Rated:
 
     @classmethod
     def of_game(cls, game: GameResult) -> Rated:
-        """Make the chart of a game between rivals."""
+        """Make the chart of a zero-sum game."""
         assert game.board is not None, "they are rivals"
         rated = cls.of(game.board)
         if not game.by_return:

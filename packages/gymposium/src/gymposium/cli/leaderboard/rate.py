@@ -117,7 +117,7 @@ def _print(console: Console, results: Results, payoff: bool) -> None:
     for sentence in results.method.notes:
         line(f"  {sentence}")
     if results.joint is not None:
-        line(f"\nAll games between rivals: {', '.join(results.joint_games)}")
+        line(f"\nAll zero-sum games: {', '.join(results.joint_games)}")
         _print_board(line, console, results.joint, labels, payoff)
     for player, games in results.joint_lacks.items():
         line(f"Not on the joint board: {labels[player]}, which has not played {', '.join(games)}.")
@@ -176,7 +176,9 @@ def _print_board(
 ) -> None:
     console.print(_board_table(board, labels))
     if board.flip is not None:
-        line(f"Flip distance {words.flip(board)}: without them {labels[board.flip.first]} would be first.")
+        line(
+            f"Without {words.flip(board)}, chosen for this, {labels[board.flip.first]} would be first (flip distance)."
+        )
     for cycle in board.cycles:
         beats = " beats ".join(labels[player] for player in [*cycle, cycle[0]])
         line(f"A cycle, which no ranking can show: {beats}.")

@@ -128,7 +128,8 @@ def run_suite(
         print_json(_as_data(end, opened.path))
     else:
         _print(end, opened.path)
-    note(opened.suite.rules())
+    if end.faults or end.broken:
+        note(opened.suite.rules())
     if not end.complete:
         complain("The board is not complete. Fix the problems above, then run the same command again.")
         raise typer.Exit(1)
