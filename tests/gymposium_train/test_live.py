@@ -139,6 +139,17 @@ def test_elsewhere_there_are_lines(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err.splitlines() == [f"Training: {n}/10  step {n - 1}" for n in (2, 4, 6, 8, 10)]
 
 
+def test_a_log_has_the_result_of_a_stage(capsys: pytest.CaptureFixture[str]) -> None:
+    with Lines().stage("cold start against random", 2) as bar:
+        bar.advance("", 0)  # nothing to say yet
+        bar.advance("", 2)
+        bar.advance("win 50.0%", 0)
+    assert capsys.readouterr().err.splitlines() == [
+        "cold start against random: 2/2",
+        "cold start against random: win 50.0%",
+    ]
+
+
 def test_in_a_log_no_ten_seconds_pass_without_a_line(capsys: pytest.CaptureFixture[str]) -> None:
     seconds = iter(range(0, 1000, 4))
     with Lines(lambda: next(seconds)).stage("Random matches", 1000, lines=2) as bar:

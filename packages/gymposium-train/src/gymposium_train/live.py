@@ -63,7 +63,8 @@ class StageBar(Protocol):
     """The progress of one stage."""
 
     def advance(self, note: str = "", steps: int = 1) -> None:
-        """Advance by `steps`. `note` is a short text on the current state."""
+        """Advance by `steps`. `note` is a short text on the current state; after the last step, with 0 steps,
+        the result of the stage."""
 
 
 class View(Protocol):
@@ -107,12 +108,15 @@ class _LineStage:
         self._began = self._last = clock()
 
     def advance(self, note: str = "", steps: int = 1) -> None:
+        if not steps and self._done == self._total:
+            say(f"{self._name}: {note}")
+            return
         before, self._done = self._done, self._done + steps
         now = self._clock()
         reached = self._total and self._done * self._lines // self._total > before * self._lines // self._total
         if reached or now - self._last >= QUIET:
             self._last = now
-            say(f"{self._name}: {self._done}/{self._total}{self._left(now)}  {note}")
+            say(f"{self._name}: {self._done}/{self._total}{self._left(now)}  {note}".rstrip())
 
     def _left(self, now: float) -> str:
         """The estimate of the time left, if it is a minute or more."""
