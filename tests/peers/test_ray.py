@@ -66,7 +66,8 @@ def test_boards_of_a_cluster_are_equal_whatever_fails(
     assert ended.complete
     assert faults.content(board) == faults.content(expected)
     if fault == "a player hangs":
-        assert ended.faults["hanging", "did not answer in time"] == 4
+        assert {player for player, what in ended.faults if what.endswith("it did not answer in time")} == {"hanging"}
+        assert ended.faults.total() == 4
 
 
 def test_the_conformance_kit_passes(nodes: faults.Nodes, monkeypatch: pytest.MonkeyPatch) -> None:
