@@ -43,7 +43,8 @@ def test_decisions_are_numbered_without_gaps() -> None:
 
 PAGES = [page for page in sorted((ROOT / "docs").rglob("*.md")) if page.parent.name != "games"]
 """What people read in the repository; the pages of the games are made when the site is built."""
-LINK = re.compile(r"(?<!!)\[([^\[\]]*)\]\((?!\w+:|#)([^)\s#]+)[^)\s]*\)")
+BESIDE = [page for where in ("", "packages/*/", "plugins/*/", "benchmarks/") for page in ROOT.glob(f"{where}*.md")]
+LINK = re.compile(r"(?<![\w\])])(!?)\[([^\[\]]*)\]\((?!\w+:|#)([^)\s#]+)[^)\s]*\)")
 
 
 def title(page: Path) -> str:
@@ -53,11 +54,10 @@ def title(page: Path) -> str:
     return found[1]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT / "docs")))
+@pytest.mark.parametrize("page", [*PAGES, *sorted(BESIDE)], ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_have_words_and_lead_to_files_where_markdown_is_shown_as_it_is(page: Path) -> None:
-    code_left_out = re.sub(r"(?ms)^( *)```.*?^\1```", "", page.read_text(encoding="utf-8"))
-    for words, target in LINK.findall(code_left_out):
-        assert words, target
+    for image, words, target in LINK.findall(page.read_text(encoding="utf-8")):
+        assert image or words, target
         assert (page.parent / target).exists(), target
 
 

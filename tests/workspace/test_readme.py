@@ -56,15 +56,3 @@ def test_ci_runs_the_second_line_of_the_readme() -> None:
     tox, _, how = everything.strip().rpartition(" ")
     assert (demo.strip(), how) == (f"{tox} run -e demo", "--parallel")
     assert everything.strip() in (ROOT / ".ci/run").read_text(encoding="utf-8").splitlines()
-
-
-LINKING = sorted(
-    page for where in ("", "packages/*/", "plugins/*/", "benchmarks/") for page in ROOT.glob(f"{where}*.md")
-)
-
-
-@pytest.mark.parametrize("page", LINKING, ids=lambda page: str(page.relative_to(ROOT)))
-def test_links_to_files_lead_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)#\s]+)\)", page.read_text(encoding="utf-8")):
-        if "://" not in target:
-            assert (page.parent / target).exists(), f"{page.name} links to {target}"

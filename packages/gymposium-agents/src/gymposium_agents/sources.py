@@ -90,7 +90,7 @@ def no_model(name: str | Path, error: Exception) -> GymposiumError:
             f"transformers' save_pretrained, or if you trust the file say allow_pickle=true (an option of lm:, "
             f"model.allow_pickle in a training config, --allow-pickle of gymposium lora merge). ({message})"
         )
-    if is_directory and (within := models_in(Path(name))):
+    if is_directory and (within := _models_in(Path(name))):
         return GymposiumError(
             f"The folder {str(name)!r} is no model, but holds {', '.join(map(repr, within))}: write lm:MODEL, or "
             "lm:MODEL@ADAPTER with an adapter."
@@ -102,7 +102,7 @@ def no_model(name: str | Path, error: Exception) -> GymposiumError:
     )
 
 
-def models_in(folder: Path) -> list[str]:
+def _models_in(folder: Path) -> list[str]:
     """The models and adapters that are folders of this one, such as a training run."""
     marks = ("config.json", "adapter_config.json")
     return [

@@ -16,7 +16,7 @@ from itertools import count
 from gymposium.driver import EngineError, Guard, MatchJob, MatchResult, RunningMatch, ask_players, replies_of
 from gymposium.errors import BadOption, GymposiumError, NotAsked, WrongType
 from gymposium.failures import FailurePolicy
-from gymposium.games.protocol import Event, Game, Match, Style
+from gymposium.games.protocol import CHANCE, Event, Game, Match, Style
 from gymposium.games.registry import load_game
 from gymposium.players.grammar import make_opponents
 from gymposium.players.protocol import Ask, Player, Reply
@@ -371,3 +371,11 @@ def _played_again(
             f"seed alone. Copy an environment before reset() or after the end."
         )
     return table
+
+
+def moves_of_others(match: Match, seat: int, since: int) -> list[tuple[int, str]]:
+    """The moves of other seats, as (seat, move), after the first `since` events; [] in a game with hidden information,
+    where a seat learns of a move only what its observations say."""
+    if match.game.spec.information != "perfect":
+        return []
+    return [(event.seat, event.move) for event in match.events[since:] if event.seat not in (seat, CHANCE)]

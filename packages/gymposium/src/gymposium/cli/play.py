@@ -21,8 +21,7 @@ from gymposium.players.grammar import make_player
 from gymposium.players.human import HumanPlayer
 from gymposium.records import RecordWriter
 from gymposium.runs.folder import RunFolder, check_new
-from gymposium.table import Table
-from gymposium.viewer.others import moves_of_others
+from gymposium.table import Table, moves_of_others
 
 _WORDS = {"win": "You win.", "loss": "You lose.", "draw": "A draw."}
 

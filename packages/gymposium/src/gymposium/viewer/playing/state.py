@@ -15,8 +15,8 @@ from typing import Any, Literal
 from gymposium.driver import MatchResult
 from gymposium.ending import OVER
 from gymposium.games.protocol import Draws, Match
+from gymposium.table import moves_of_others
 from gymposium.viewer.frames import clicks_on, frame_of
-from gymposium.viewer.others import moves_of_others
 
 _FRAME = (
     '<!doctype html><meta charset="utf-8"><meta name="color-scheme" content="light dark">'
