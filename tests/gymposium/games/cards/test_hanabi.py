@@ -221,6 +221,17 @@ def test_the_rules_name_the_numbers(players: int) -> None:
     assert set(copies) <= {f"{c}{n}" for c in "RYGW" for n in range(1, 5)}
 
 
+@pytest.mark.parametrize(("players", "cards"), [(2, 5), (3, 5), (4, 4), (5, 4)])
+def test_the_cards_of_a_hand_depend_on_the_players(players: int, cards: int) -> None:
+    game = load_game("hanabi", players=players)
+    assert len(dealt(game.new(0))) == players * cards
+    assert f"Everybody holds {cards} cards." in game.rules(0)
+    assert load_game(f"hanabi(players={players},hand_size={cards})").name == game.name
+    other = load_game("hanabi", players=players, hand_size=9 - cards)
+    assert load_game(other.name).params["hand_size"] == 9 - cards
+    assert len(dealt(other.new(0))) == players * (9 - cards)
+
+
 def test_both_ends_of_every_range_can_be_played() -> None:
     ranges = {p.name: (p.low, p.high) for p in host().game("hanabi").parameters}
     assert ranges == {
@@ -239,7 +250,7 @@ def test_both_ends_of_every_range_can_be_played() -> None:
         for value in (int(low) - 1, int(high) + 1):
             with pytest.raises(BadParameter, match=f"from {low} to {high}"):
                 load_game("hanabi", **{key: value})
-    with pytest.raises(BadParameter, match="5 players with 5 cards each need more than the 10 cards"):
+    with pytest.raises(BadParameter, match="5 players with 4 cards each need more than the 10 cards"):
         load_game("hanabi", players=5, colors=1)
 
 
@@ -302,7 +313,7 @@ def test_a_hand_is_any_that_the_hints_allow() -> None:
     assert abs(chi_square(counts, expected)) < 4
 
 
-@pytest.mark.parametrize("name", ["hanabi", "hanabi(players=4,hand_size=4)"])
+@pytest.mark.parametrize("name", ["hanabi", "hanabi(players=4)"])
 def test_worlds_tell_the_seat_the_same_story(name: str) -> None:
     game, rng = load_game(name), random.Random(1)
     different = worlds = 0

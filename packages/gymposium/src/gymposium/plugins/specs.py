@@ -10,7 +10,7 @@ import importlib
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, SupportsIndex
 
 from gymposium.errors import BadParameter, UnknownName
@@ -46,9 +46,15 @@ class Parameter:
     low: float | None = None
     high: float | None = None
     choices: tuple[bool | int | float | str, ...] | None = None
+    by_players: Mapping[int, bool | int | float | str] = field(default_factory=dict)
+    """The defaults for values of the parameter `players` where they differ from `default`: `{4: 4, 5: 4}`."""
     opens: str = ""
     """Noun for the thing that the game opens for a value other than the default: `a file`. A record or suite, which may
     come from anyone, may give such a value only if the user allows it (`gymposium --allow`)."""
+
+    def default_in(self, given: Mapping[str, Any]) -> bool | int | float | str:
+        """Return the default beside these parameters, which depends on the number of players in some games."""
+        return self.by_players.get(given.get("players", 0), self.default)
 
     def check(self, value: Any) -> Any:
         """The value converted to the type of the parameter; text such as `"8"` is parsed. Raises `BadParameter`."""
@@ -187,7 +193,8 @@ class GameSpec(Spec):
                 if not known:
                     raise BadParameter(f"{self.name} has no parameters, so {key!r} cannot be given.")
                 raise BadParameter(str(UnknownName(f"parameter of {self.name}", key, known)))
-        return {p.name: p.check(given.get(p.name, p.default)) for p in self.parameters}
+        checked = {key: known[key].check(value) for key, value in given.items()}
+        return {p.name: checked.get(p.name, p.default_in(checked)) for p in self.parameters}
 
     def full_name(self, params: Mapping[str, Any]) -> str:
         """The canonical name of the game with these parameters; those equal to their defaults are left out."""
@@ -202,7 +209,7 @@ class GameSpec(Spec):
 
     def changed(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Those of all parameters that differ from their defaults."""
-        return {p.name: params[p.name] for p in self.parameters if params[p.name] != p.default}
+        return {p.name: params[p.name] for p in self.parameters if params[p.name] != p.default_in(params)}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

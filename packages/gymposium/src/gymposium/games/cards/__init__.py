@@ -134,7 +134,8 @@ GAMES = with_disguises(
                 default=5,
                 low=1,
                 high=5,
-                help="Cards of each player; the usual rules give 4 cards with four or five players.",
+                by_players={4: 4, 5: 4},
+                help="Cards of each player; the default is 4 with four or five players.",
             ),
             Parameter(name="max_information_tokens", default=8, low=1, high=8, help="Number of hint tokens."),
             Parameter(
@@ -147,7 +148,7 @@ GAMES = with_disguises(
         ),
         examples=(
             {},
-            {"players": 4, "hand_size": 4},
+            {"players": 4},
             {"colors": 2, "ranks": 3, "hand_size": 2, "max_information_tokens": 3, "max_life_tokens": 1},
         ),
         information="imperfect",

@@ -55,13 +55,14 @@ def _whole_parameter(parameter: Parameter) -> None:
             f"{what} is a number without bounds",
             "give low and high, or choices: otherwise nothing says which values are allowed.",
         )
-    try:
-        checked = parameter.check(default)
-    except BadParameter as error:
-        raise CheckFailed(
-            f"{what} refuses its own default: {error}", do="put the default within the bounds."
-        ) from error
-    require(checked == default, f"{what} changes its own default", "let check() return the value that it is given.")
+    for one in (default, *parameter.by_players.values()):
+        try:
+            checked = parameter.check(one)
+        except BadParameter as error:
+            raise CheckFailed(
+                f"{what} refuses its own default: {error}", do="put the default within the bounds."
+            ) from error
+        require(checked == one, f"{what} changes its own default", "let check() return the value that it is given.")
 
 
 def bad_parameters_are_refused(spec: GameSpec, seed: int = 0, effort: Effort = NORMAL) -> None:
