@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 import random
 
 import numpy as np
@@ -13,8 +14,11 @@ from hypothesis import given, settings, strategies as st
 from gymposium import load_game
 from gymposium.errors import BadParameter, BadRecord, IllegalMove, NoSampler, UnknownName, WrongSeat
 from gymposium.games.openspiel.adapter import _RESAMPLES, OpenSpielGame, OpenSpielMatch
+from gymposium.games.openspiel.quiet import without_warning
 from gymposium.games.protocol import CHANCE, Event, Match, seat_result
+from gymposium.plugins.host import host
 from gymposium.plugins.names import format_name, parse_name
+from gymposium.plugins.specs import GameSpec
 from gymposium.testing.golden import golden_games
 
 OTHERS = [
@@ -61,6 +65,31 @@ def play_out(match: Match, rng: random.Random, decisions: int = 10**6) -> Match:
             break
         match.apply(random_moves(match, rng))
     return match
+
+
+@pytest.mark.parametrize("spec", host().games.values(), ids=lambda spec: spec.name)
+def test_nothing_is_printed_where_a_game_is_loaded(spec: GameSpec, capfd: pytest.CaptureFixture[str]) -> None:
+    for example in spec.examples:
+        load_game(spec.name, **example).new(0)
+    assert capfd.readouterr() == ("", "")
+
+
+def lowest_free_descriptor() -> int:
+    found = os.dup(2)
+    os.close(found)
+    return found
+
+
+def test_only_the_warning_of_known_issues_is_dropped(capfd: pytest.CaptureFixture[str]) -> None:
+    free = lowest_free_descriptor()
+    with without_warning():
+        os.write(2, b"before\n")
+        pyspiel.load_game("quoridor")
+        os.write(2, b"after\n")
+    assert capfd.readouterr() == ("", "before\nafter\n")
+    assert lowest_free_descriptor() == free
+    pyspiel.load_game("quoridor")
+    assert "known issues" in capfd.readouterr().err
 
 
 def looks(match: Match) -> list[object]:

@@ -19,6 +19,7 @@ import pyspiel
 from gymposium.errors import BadParameter, BadRecord, IllegalMove, NoSampler, WrongSeat
 from gymposium.games.disguises import DISGUISE, DISGUISES, without_disguise
 from gymposium.games.disguises.speech import Speech
+from gymposium.games.openspiel.quiet import without_warning
 from gymposium.games.openspiel.wording import Wording, WordingByPosition, WordingWithPictures
 from gymposium.games.protocol import CHANCE, Event, Observation, Style
 from gymposium.games.replay import CHANCE_NODE, replay
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from gymposium.games.pictures import Picture
     from gymposium.plugins.specs import GameSpec
 
+_WITH_WARNING = frozenset(["quoridor"])
+"""Games for which the engine prints a warning of known issues that do not concern the game that is played here."""
 _RESAMPLES = frozenset("bargaining bridge kuhn_poker leduc_poker oh_hell universal_poker".split())
 """Games whose engine has a sound `resample_from_infostate` (open_spiel 2.0.2).
 
@@ -407,6 +410,9 @@ def _dealt(name: str, outcomes: Sequence[str]) -> OpenSpielGame:
 
 def engine_game(name: str, params: Mapping[str, Any]) -> pyspiel.Game:
     """Load the engine's game. Parameters are passed with their types, never through the engine's string parser."""
+    if name in _WITH_WARNING:
+        with without_warning():
+            return pyspiel.load_game(name, dict(params))
     return pyspiel.load_game(name, dict(params))
 
 

@@ -1,8 +1,8 @@
 """Quoridor in words (Mirko Marchesi, 1997), for two players. The engine counts its rows from the top.
 
 Squares and walls have their usual names: a1 is bottom left, and a wall has the name of the square nearest to a1 that
-it touches. The engine warns of known issues. They concern three and four players (a forced pass that lands elsewhere).
-With two players there is always a pawn move, so no player has to pass.
+it touches. The engine's known issues concern three and four players (a forced pass that lands elsewhere). With two
+players there is always a pawn move, so no player has to pass, and the warning that the engine prints is left out.
 """
 
 from __future__ import annotations
