@@ -16,7 +16,7 @@ from gymposium.games.protocol import Style
 from gymposium.players.protocol import Ask, Reply, Usage
 from gymposium.reading import READERS, Reader
 from gymposium.records import Record
-from gymposium.scores import Estimate, Score, mean, rate
+from gymposium.scores import Estimate, Score, mean, mean_gain, rate
 
 
 @pytest.mark.parametrize(
@@ -103,6 +103,24 @@ class Silent:
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         return [Reply("")] * len(asks)
+
+
+def test_a_gain_is_paired_deal_by_deal() -> None:
+    """The two policies win and lose the same deals, except for a few that the second one wins: the means differ by less
+    than by chance between deals, but not the deals."""
+    before = [1.0, 1.0, -1.0, -1.0, 1.0, -1.0] * 20
+    after = [1.0 if number % 5 == 0 else value for number, value in enumerate(before)]
+    gain = mean_gain(before, after, 2, (-1.0, 1.0))
+    assert gain.value == pytest.approx(mean(after).value - mean(before).value)
+    assert 0.0 < gain.low < gain.value < gain.high < 2.0
+    assert mean(before).high > mean(after).low, "the intervals of the means overlap"
+    same = mean_gain(before, before, 2, (-1.0, 1.0))
+    assert same.value == 0.0
+    assert same.low < 0.0 < same.high
+    seats = mean_gain([1.0, -1.0] * 20, [-1.0, 1.0] * 20, 2)
+    assert (seats.value, seats.low, seats.high) == (0.0, 0.0, 0.0), "the seats of a deal make up for each other"
+    assert mean_gain([None, 1.0, 0.0, 0.0], [1.0, 1.0, 1.0, 1.0], 2).value == 1.0, "a deal with an unknown return"
+    assert math.isnan(mean_gain([None, 1.0], [1.0, 1.0], 2).value)
 
 
 def test_a_score_counts_each_seat_it_is_given() -> None:

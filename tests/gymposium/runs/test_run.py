@@ -13,7 +13,7 @@ from gymposium.errors import BadRecord
 from gymposium.records import Problem
 from gymposium.runs.curves import Curves
 from gymposium.runs.metric_docs import about, metrics
-from gymposium.runs.results import learning_curves, lines, verdict
+from gymposium.runs.results import Outcome, Point, learning_curves, lines, verdict
 from gymposium.runs.run import Run, find_runs
 from gymposium.runs.samples import SamplesIndex, parse
 
@@ -68,18 +68,26 @@ def test_a_long_curve_is_drawn_by_means_and_says_so(tmp_path_factory: Any, steps
 
 def test_learning_curves_run_from_the_measure_before_to_the_one_behind(training_run: Any) -> None:
     run = training_run(steps=4)
-    run.log(2, eval__tic_tac_toe__random__win=0.75)
+    name = "eval__tic_tac_toe__random__return"
+    run.log(2, eval__tic_tac_toe__random__win=0.1, **{name: 0.75, f"{name}_low": 0.5, f"{name}_high": 0.9})
     curves, read = Curves(run.path / "metrics.jsonl"), Run("first", run.path)
     curves.refresh()
     (curve,) = learning_curves(read.config(), read.results(), curves)
     assert [point.step for point in curve.points] == [0, 2]
-    assert curve.points[1].value == 0.75
-    assert curve.points[1].low < 0.75 < curve.points[1].high
+    assert curve.points[1] == Point(2, 0.75, 0.5, 0.9)
+    assert curve.title == "mean return against random"
     run.finish()
     run.measured("anchor random")
     (curve,) = learning_curves(read.config(), read.results(), curves)
     assert [point.step for point in curve.points] == [0, 2, 4]
-    assert curve.levels == {"random": curve.points[0].value}
+    returns = {
+        what: scores["tic_tac_toe"]["random"]["return"] for what, scores in read.results()["evaluations"].items()
+    }
+    assert [point.value for point in (curve.points[0], curve.points[2])] == [
+        returns["cold start"][0],
+        returns["trained"][0],
+    ]  # what the verdict compares
+    assert curve.levels == {"random": returns["anchor random"][0]}
     table = lines(read.config(), read.results())
     assert [(line.player, line.matches) for line in table] == [
         ("cold start", "6"),
@@ -153,36 +161,64 @@ def test_every_documented_metric_knows_itself() -> None:
     assert {"rollout/win", "rollout/win/OPPONENT", "rollout/GAME/win"} <= {metric.name for metric in metrics()}
 
 
-def measured(before: list[float], after: list[float]) -> dict[str, Any]:
+def measured(before: float, after: float, gain: list[float | None], **more: Any) -> dict[str, Any]:
     named = (("cold start", before), ("trained", after))
-    return {"evaluations": {what: {"nim": {"random": {"return": found}}} for what, found in named}}
+    return {
+        "evaluations": {what: {"nim": {"random": {"return": [value, None, None]}}} for what, value in named},
+        "gains": {"cold start": {"nim": {"random": gain}}},
+        "ranges": {"nim": [-1.0, 1.0]},
+        **more,
+    }
 
 
 @pytest.mark.parametrize(
-    ("after", "learned", "said"),
+    ("before", "after", "gain", "outcome", "said"),
     [
-        ([0.5, 0.4, 0.6], True, "Learned: better than before training in nim against random: mean"),
-        ([0.2, 0.1, 0.3], False, "Nothing was learned that can be told from chance"),
-        ([-0.3, -0.4, -0.2], False, "Worse than before training"),
-        ([0.5, None, None], False, "Nothing was learned"),
+        (
+            0.1,
+            0.5,
+            [0.4, 0.2, 0.6],
+            Outcome.LEARNED,
+            "Learned: better than before training in nim against random: mean",
+        ),
+        (0.1, 0.2, [0.1, -0.1, 0.3], Outcome.LEVEL, "Nothing was learned that can be told from chance"),
+        (0.1, -0.3, [-0.4, -0.6, -0.2], Outcome.WORSE, "Worse than before training"),
+        (1.0, 0.5, [-0.5, -0.6, -0.4], Outcome.WORSE, "Worse than before training"),
+        (0.1, 0.5, [0.4, None, None], Outcome.LEVEL, "Nothing was learned"),
+        (1.0, 1.0, [0.0, -0.1, 0.1], Outcome.SOLVED, "Already solved before training"),
+        (0.99, 1.0, [0.01, -0.01, 0.03], Outcome.SOLVED, "Already solved before training"),
+        (1.0, 1.0, [0.0, None, None], Outcome.SOLVED, "Already solved before training"),
     ],
 )
-def test_the_verdict_counts_only_differences_of_which_the_intervals_lie_apart(
-    after: list[float], learned: bool, said: str
+def test_the_verdict_follows_from_gains_deal_by_deal_and_from_what_is_left_to_gain(
+    before: float, after: float, gain: list[float | None], outcome: Outcome, said: str
 ) -> None:
-    found = verdict(measured([0.1, 0.0, 0.2], after))
+    found = verdict(measured(before, after, gain))
     assert found is not None
-    assert found.learned is learned
+    assert found.outcome is outcome
     assert found.text.startswith(said)
+    assert found.is_failure is (outcome in (Outcome.LEVEL, Outcome.WORSE))
 
 
-@pytest.mark.parametrize(("control", "said"), [([0.3, 0.25, 0.35], False), ([0.4, 0.35, 0.45], True)])
-def test_the_verdict_says_where_the_control_is_as_good(control: list[float], said: bool) -> None:
-    results = measured([0.1, 0.0, 0.2], [0.5, 0.4, 0.6])
-    results["evaluations"]["control"] = {"nim": {"random": {"return": control}}}
+def test_a_game_is_solved_at_its_exact_optimum_where_that_is_known() -> None:
+    results = measured(0.95, 0.955, [0.005, -0.01, 0.02], optima={"nim": {"best return": {"return": 0.9598}}})
     found = verdict(results)
     assert found is not None
-    assert found.learned
+    assert found.outcome is Outcome.SOLVED
+    results["optima"] = {"nim": {}}
+    found = verdict(results)
+    assert found is not None
+    assert found.outcome is Outcome.LEVEL
+
+
+@pytest.mark.parametrize(("ahead", "said"), [([0.2, 0.1, 0.3], False), ([0.1, -0.1, 0.3], True)])
+def test_the_verdict_says_where_the_control_is_as_good(ahead: list[float], said: bool) -> None:
+    results = measured(0.1, 0.5, [0.4, 0.3, 0.5])
+    results["evaluations"]["control"] = {"nim": {"random": {"return": [0.3, 0.2, 0.4]}}}
+    results["gains"]["control"] = {"nim": {"random": ahead}}
+    found = verdict(results)
+    assert found is not None
+    assert found.outcome is Outcome.LEARNED
     assert ("not better than the control, which went on with imitation, in nim against random" in found.text) is said
 
 

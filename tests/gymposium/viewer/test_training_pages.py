@@ -61,7 +61,7 @@ def test_curves_are_drawn_and_grow_as_the_run_goes(serve: Any, look: Any, run: A
     fresh = page.locator('[data-metric="train/grad_norm"]')  # a new metric
     fresh.wait_for()
     assert "the norm of the policy's gradient" in fresh.inner_text()
-    run.log(6, eval__tic_tac_toe__random__win=1.0)
+    run.log(6, eval__tic_tac_toe__random__return=1.0)
     expect(page.locator(".evaluation .now")).to_contain_text("step 6: 1 [")
     run.finish()
     page.locator(".standing .link a").click()

@@ -59,6 +59,12 @@ def test_every_model_is_measured_in_every_game(finished: RunDirectory) -> None:
     assert results["optima"]["tic_tac_toe"]["most wins"]["win"] == pytest.approx(0.9667, abs=1e-4)
     assert results["optima"]["tic_tac_toe"]["best return"]["return"] == pytest.approx(0.9598, abs=1e-4)
     assert results["optima"]["kuhn_poker"] == {}  # it hides cards
+    for what in ("cold start", "control"):  # over the same deals, so the means differ by the mean difference
+        for game in GAMES:
+            for opponent, gain in results["gains"][what][game].items():
+                both = [results["evaluations"][who][game][opponent]["return"][0] for who in (what, "trained")]
+                assert gain[0] == pytest.approx(both[1] - both[0])
+    assert results["ranges"] == {"tic_tac_toe": [-1.0, 1.0], "kuhn_poker": [-2.0, 2.0]}
     assert results["control_cpu_seconds"] >= results["train_cpu_seconds"] > 0
     assert results["cold_start"]["replies"] > 0
 
@@ -278,7 +284,7 @@ def test_any_games_together(tmp_path: Path, quick_config: Any) -> None:
     assert list(evaluations["trained"]["2048"]) == ["alone"]
     page = run.report.read_text(encoding="utf-8")
     curves = json.loads(page.partition('id="data">')[2].partition("</script>")[0])["evaluation"]
-    assert [curve["game"] for curve in curves if curve["alone"]] == ["2048"]
+    assert [curve["game"] for curve in curves if curve["title"] == "mean return"] == ["2048"]
 
 
 def test_a_model_that_is_named_is_neither_copied_nor_taught(
@@ -436,7 +442,8 @@ def test_a_logger_that_fails_costs_no_step(tmp_path: Path, told: list[tuple[Any,
     assert [one for one in told if one[0] == "start"] == [("start", False, 0), ("start", True, 4)]
     assert told[-2:] == [("artifact", "report.html"), ("close", False)]
     steps = {one[1]: one[2] for one in told if one[0] == "log"}
-    assert steps[0].keys() == {f"eval/kuhn_poker/random/{name}" for name in ("return", "win", "draw", "loss", "failed")}
+    measured = ("return", "return_low", "return_high", "win", "draw", "loss", "failed")
+    assert steps[0].keys() == {f"eval/kuhn_poker/random/{name}" for name in measured}
     assert [entry["step"] for entry in run.metrics() if entry["stage"] == "train"] == [1, 2, 3, 4]
 
 

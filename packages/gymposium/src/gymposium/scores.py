@@ -76,6 +76,22 @@ def mean(values: Sequence[float], bounds: Bounds | None = None) -> Estimate:
     return Estimate(centre, min(low, centre), max(high, centre))
 
 
+def mean_gain(
+    before: Sequence[float | None], after: Sequence[float | None], seats: int, bounds: Bounds | None = None
+) -> Estimate:
+    """The mean difference between two series of returns in equal matches, paired deal by deal.
+
+    The matches of a deal, one for each of the `seats`, are averaged first, since they share its luck. A deal counts if
+    all its returns are known. `bounds` are those of the returns."""
+    gains = []
+    for first in range(0, min(len(before), len(after)) - seats + 1, seats):
+        old, new = before[first : first + seats], after[first : first + seats]
+        known = [b - a for a, b in zip(old, new, strict=True) if a is not None and b is not None]
+        if len(known) == seats:
+            gains.append(math.fsum(known) / seats)
+    return mean(gains, None if bounds is None else (bounds[0] - bounds[1], bounds[1] - bounds[0]))
+
+
 def _half(values: Sequence[float]) -> float:
     """Half the width of Student's t interval."""
     import numpy as np

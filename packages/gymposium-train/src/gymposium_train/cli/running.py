@@ -96,7 +96,7 @@ def do_run(config: TrainConfig | None, directory: Path | None, metrics: str | No
     found = verdict(run.results())
     if found is not None:
         note(found.text)
-        if not found.learned and processes() == 1:  # torchrun takes any other status than 0 for a crash
+        if found.is_failure and processes() == 1:  # torchrun takes any other status than 0 for a crash
             raise typer.Exit(NOTHING_LEARNED)
 
 

@@ -58,13 +58,19 @@ def measure(
             run.view.stage(f"{what} against {name}{where}", matches) as bar,
             run.stoppable_recorder("eval", bar) as record,
         ):
-            score = _evaluate(run, made, game, name, matches, what.replace(" ", "-"), record)
+            score = _evaluate(run, made, game, name, matches, what, record)
             figures = flat(game, name, score)
             bar.advance(result_of(figures), 0)
         _note(run, what, game, name, score)
         shown |= figures
     if step is not None:
         run.watchers.measured(step, shown)
+
+
+def match_tag(run: UnderWay, what: str, game: Game, opponent: str) -> str:
+    """The beginning of the ids of an evaluation's matches; the number of the match follows."""
+    where = f"{game.name}-" if len(run.games) > 1 else ""
+    return f"{what.replace(' ', '-')}-{where}{opponent}"
 
 
 def curve_point(run: UnderWay, tag: str, player: Player) -> tuple[dict[str, float], Returns]:
@@ -117,7 +123,7 @@ def flat(game: Game, opponent: str, score: dict[str, Any]) -> dict[str, float]:
 
 
 def _figures(score: dict[str, Any]) -> Iterator[tuple[str, float]]:
-    yield "return", score["return"][0]
+    yield from zip(("return", "return_low", "return_high"), score["return"], strict=True)
     for name in ("win", "draw", "loss"):
         if name in score["results"]:
             yield name, score["results"][name][0]
@@ -140,14 +146,13 @@ def _evaluate(
 ) -> dict[str, Any]:
     """Evaluate a player. All players that are evaluated with `deals` get the same ones, and the same random streams of
     opponents."""
-    where = f"{game.name}-" if len(run.games) > 1 else ""
     return evaluate(
         player,
         make_player(opponent) if opponent != ALONE else None,
         game,
         matches=matches,
         seed=stream(run.config.seed, deals).getrandbits(48),
-        tag=f"{what}-{where}{opponent}",
+        tag=match_tag(run, what, game, opponent),
         each=each,
     ).overall.as_dict()
 

@@ -15,6 +15,7 @@ from gymposium.durable import replace_text
 from gymposium.games.registry import load_game
 from gymposium.loggers.make import close_loggers, make_loggers
 from gymposium.loggers.protocol import LoggerStart
+from gymposium.runs.results import AFTER, BEFORE, CONTROL
 from gymposium.viewer.training.run_page import report_page
 from gymposium_agents.sources import title_of
 from gymposium_train.backends.models import chat_of, player_from, untaught
@@ -32,6 +33,7 @@ from gymposium_train.run.beside import control_beside
 from gymposium_train.run.cold_start import start
 from gymposium_train.run.control import control
 from gymposium_train.run.fitting import fitted
+from gymposium_train.run.gains import compare
 from gymposium_train.run.measures import measure, measure_anchors
 from gymposium_train.run.memory import return_large_blocks
 from gymposium_train.run.together import check_processes, leading
@@ -113,15 +115,17 @@ def _stages(run: UnderWay) -> None:
     directory, config = run.directory, run.config
     start(run)
     _say_what_the_template_does(run)
-    measure(run, "cold start", partial(run.backend.player, run.start, "cold start"), step=0)
+    measure(run, BEFORE, partial(run.backend.player, run.start, BEFORE), step=0)
     if config.steps != 0:
         with control_beside(run):
             reinforce(run)
             steps = directory.results()["steps"]
-            measure(run, "trained", partial(run.backend.player, run.start, "trained"), step=steps)
+            measure(run, AFTER, partial(run.backend.player, run.start, AFTER), step=steps)
+            compare(run, BEFORE)
         if config.control:
             control(run)
-            measure(run, "control", partial(player_from, directory, config, directory.control))
+            measure(run, CONTROL, partial(player_from, directory, config, directory.control))
+            compare(run, CONTROL)
     measure_anchors(run)
 
 

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from enum import Enum
+from typing import Any, Final
 
 from gymposium.runs.curves import COLD_START, TRAIN, Curves
-from gymposium.scores import Estimate, rate
 
-BEFORE, AFTER, CONTROL, ANCHOR = "cold start", "trained", "control", "anchor "
+BEFORE: Final = "cold start"
+AFTER: Final = "trained"
+CONTROL: Final = "control"
+ANCHOR: Final = "anchor "
 """Keys of the evaluations in `results.json`; the key of an anchor ends in the name of the player."""
 OPTIMUM = "exact optimum"
-"""The label of the highest possible share of wins."""
+"""The label of the highest possible mean return against random play."""
 ALONE = "alone"
 """The name of the opponent in a game with one seat."""
+
+NEAR_BEST = 0.01
+"""A game is solved if the mean return is within this share of the range of returns below the best possible one."""
 
 SPENT = {
     "cold_start_cpu_seconds": "cold start",
@@ -47,44 +53,87 @@ def lines(config: Mapping[str, Any], results: Mapping[str, Any]) -> list[ResultR
     return [line for game in games for line in _of_game(config, game, results)]
 
 
+class Outcome(Enum):
+    """What reinforcement learning achieved over the model before it."""
+
+    LEARNED = "learned"
+    """Better against some opponent in some game, and worse against none."""
+    SOLVED = "already solved"
+    """As good as before, where hardly anything is left to gain."""
+    LEVEL = "nothing learned"
+    """No better than before, as far as the matches tell."""
+    WORSE = "worse"
+    """Worse against some opponent in some game."""
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What reinforcement learning achieved over the model before it, by the intervals of both."""
+    """An outcome, and its reasons in one or two sentences."""
 
-    learned: bool
-    """True if the model became better against some opponent in some game, and worse against none."""
+    outcome: Outcome
     text: str
-    """The verdict in one or two sentences."""
+
+    @property
+    def is_failure(self) -> bool:
+        """True if training should have achieved something and did not."""
+        return self.outcome in (Outcome.LEVEL, Outcome.WORSE)
 
 
 def verdict(results: Mapping[str, Any]) -> Verdict | None:
     """The verdict on a run, by the mean returns before and after training; None if there was no training, or it is not
-    measured yet. A difference counts if the two intervals lie apart."""
-    evaluations = results.get("evaluations", {})
-    better, worse, level = list[str](), list[str](), list[str]()
+    measured yet. A difference counts if its 95 % interval, from matches paired deal by deal, excludes 0."""
+    evaluations, gains = results.get("evaluations", {}), results.get("gains", {})
+    found: dict[Outcome, list[str]] = {outcome: [] for outcome in Outcome}
     as_good = list[str]()  # where the control is
-    for game, scores in evaluations.get(AFTER, {}).items():
-        for opponent, score in scores.items():
-            before, after = evaluations[BEFORE][game][opponent]["return"], score["return"]
-            kind = level
-            if None not in (*before, *after):
-                kind = better if after[1] > before[2] else worse if after[2] < before[1] else level
+    for game, opponents in gains.get(BEFORE, {}).items():
+        for opponent, gain in opponents.items():
+            before, after = (evaluations[what][game][opponent]["return"][0] for what in (BEFORE, AFTER))
+            outcome = _outcome(gain, before, results["ranges"][game], _best(results, game, opponent))
             where = f"{game} alone" if opponent == ALONE else f"{game} against {opponent}"
-            kind.append(f"{where}: mean return {before[0]:+.3f} before, {after[0]:+.3f} after")
-            if kind is better and CONTROL in evaluations:
-                control = evaluations[CONTROL][game][opponent]["return"]
-                if None in control or after[1] <= control[2]:
-                    as_good.append(f"{where}: {control[0]:+.3f}")
-    if worse:
-        return Verdict(False, f"Worse than before training in {'; '.join(worse)}.")
-    if better:
-        text = f"Learned: better than before training in {'; '.join(better)}."
+            text = f"{where}: mean return {before:+.3f} before, {after:+.3f} after"
+            found[outcome].append(text + (f" ({_interval(gain, '{:+.3f}')} in equal deals)" if any(gain) else ""))
+            ahead = gains.get(CONTROL, {}).get(game, {}).get(opponent)
+            if outcome is Outcome.LEARNED and ahead is not None and not _is_above(ahead):
+                as_good.append(f"{where}: {evaluations[CONTROL][game][opponent]['return'][0]:+.3f}")
+    texts = {outcome: "; ".join(reasons) for outcome, reasons in found.items() if reasons}
+    if Outcome.WORSE in texts:
+        return Verdict(Outcome.WORSE, f"Worse than before training in {texts[Outcome.WORSE]}.")
+    if Outcome.LEARNED in texts:
+        text = f"Learned: better than before training in {texts[Outcome.LEARNED]}."
         if as_good:
             text += f" It is not better than the control, which went on with imitation, in {'; '.join(as_good)}."
-        return Verdict(True, text)
-    if level:
-        return Verdict(False, f"Nothing was learned that can be told from chance: {'; '.join(level)}.")
+        return Verdict(Outcome.LEARNED, text)
+    if Outcome.LEVEL in texts:
+        return Verdict(Outcome.LEVEL, f"Nothing was learned that can be told from chance: {texts[Outcome.LEVEL]}.")
+    if Outcome.SOLVED in texts:
+        text = f"Already solved before training, with hardly anything left to learn: {texts[Outcome.SOLVED]}."
+        return Verdict(Outcome.SOLVED, text)
     return None
+
+
+def _outcome(gain: Sequence[float | None], before: float, bounds: Sequence[float], best: float) -> Outcome:
+    """The outcome in one comparison. `bounds` is the range of returns, `best` the best possible mean return."""
+    _, _, high = gain
+    if _is_above(gain):
+        return Outcome.LEARNED
+    if high is not None and high < 0.0:
+        return Outcome.WORSE
+    least, most = bounds
+    return Outcome.SOLVED if best - before <= NEAR_BEST * (most - least) else Outcome.LEVEL
+
+
+def _is_above(gain: Sequence[float | None]) -> bool:
+    """Whether the interval of a gain lies above 0."""
+    _, low, _ = gain
+    return low is not None and low > 0.0
+
+
+def _best(results: Mapping[str, Any], game: str, opponent: str) -> float:
+    """The best possible mean return against an opponent: the exact one where it is known, else the game's greatest."""
+    optima = results.get("optima", {}).get(game, {})
+    if opponent == "random" and "best return" in optima:
+        return float(optima["best return"]["return"])
+    return float(results["ranges"][game][1])
 
 
 def player_name(config: Mapping[str, Any], what: str) -> str:
@@ -110,20 +159,20 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class LearningCurve:
-    """The results of the greedy policy in one game over the steps, against the first opponent of the panel. Steps of
-    the cold start are counted back from its end: the last one is 0, the one before -1."""
+    """The greedy policy's mean return, which the verdict judges, in one game over the steps, against the first opponent
+    of the panel. Steps of the cold start are counted back from its end: the last one is 0, the one before -1."""
 
     game: str
     opponent: str
     """`alone` in a game with one seat."""
     points: Sequence[Point]
     levels: Mapping[str, float]
-    """Results of other players in the same matches, by player."""
+    """Mean returns of other players in the same matches, by player."""
 
     @property
-    def alone(self) -> bool:
-        """True if the values are mean scores; otherwise they are shares of wins."""
-        return self.opponent == ALONE
+    def title(self) -> str:
+        """What the values are."""
+        return "mean return" if self.opponent == ALONE else f"mean return against {self.opponent}"
 
 
 def learning_curves(config: Mapping[str, Any], results: Mapping[str, Any], metrics: Curves) -> list[LearningCurve]:
@@ -133,16 +182,16 @@ def learning_curves(config: Mapping[str, Any], results: Mapping[str, Any], metri
 
 
 def _learning_curve(config: Mapping[str, Any], game: str, results: Mapping[str, Any], metrics: Curves) -> LearningCurve:
-    """The points between the first and the last rest on fewer matches, and those of a mean score have no interval."""
+    """The points between the first and the last rest on fewer matches."""
     evaluations = {what: scores[game] for what, scores in results["evaluations"].items() if game in scores}
     opponent = next(iter(evaluations[BEFORE]))
-    alone = opponent == ALONE
-    name, matches = f"eval/{game}/{opponent}/{'return' if alone else 'win'}", config["evaluation"]["curve_matches"]
+    name = f"eval/{game}/{opponent}/return"
 
     def measured(stage: str, zero: int) -> Iterator[Point]:
-        for step, value in ((step, values[name]) for step, values in metrics.entries(stage).items() if name in values):
-            estimate = Estimate(value, value, value) if alone else rate(round(value * matches), matches)
-            yield Point(step - zero, value, estimate.low, estimate.high)
+        for step, values in metrics.entries(stage).items():
+            if name in values:
+                value = values[name]
+                yield Point(step - zero, value, values.get(f"{name}_low", value), values.get(f"{name}_high", value))
 
     points = [*measured(COLD_START, metrics.last(COLD_START)[0]), Point(0, *_headline(evaluations[BEFORE][opponent]))]
     points += measured(TRAIN, 0)
@@ -157,14 +206,14 @@ def _learning_curve(config: Mapping[str, Any], game: str, results: Mapping[str, 
             label = "control: more SFT" if what == CONTROL else player_name(config, what)
             levels[label] = _headline(scores[opponent])[0]
     optima = results.get("optima", {}).get(game, {})
-    if "most wins" in optima and opponent == "random":
-        levels[OPTIMUM] = optima["most wins"]["win"]
+    if "best return" in optima and opponent == "random":
+        levels[OPTIMUM] = optima["best return"]["return"]
     return LearningCurve(game, opponent, points, levels)
 
 
 def _headline(score: Mapping[str, Any]) -> list[float]:
-    """The estimate that a curve shows: the share of wins, or the mean return of a game with one seat."""
-    value, low, high = score["return"] if "score" in score["results"] else score["results"]["win"]
+    """The mean return with the ends of its interval, which are the value if there are too few matches."""
+    value, low, high = score["return"]
     return [value, value if low is None else low, value if high is None else high]
 
 

@@ -222,12 +222,11 @@
     for (const curve of evaluation) {
       const name = `${curve.game} ${curve.opponent}`;
       if (!measured.has(name)) {
-        const what = curve.alone ? "mean score" : `wins against ${curve.opponent}`;
-        const canvas = make("div", { className: "plot", role: "img", ariaLabel: `Curve of ${curve.game}, ${what}` });
+        const canvas = make("div", { className: "plot", role: "img", ariaLabel: `Curve of ${curve.game}, ${curve.title}` });
         const now = make("span", { className: "now" });
         const key = make("ul", { className: "legend" });
         const title = make("h4", {}, make("span", { className: "theirs", textContent: curve.game }), now);
-        worth.append(make("article", { className: "metric tall" }, title, make("p", { className: "quiet what", textContent: what }), canvas, key));
+        worth.append(make("article", { className: "metric tall" }, title, make("p", { className: "quiet what", textContent: curve.title }), canvas, key));
         measured.set(name, { canvas, key, now });
         document.querySelector(".nothing")?.remove();
       }

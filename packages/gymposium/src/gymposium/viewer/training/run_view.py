@@ -80,7 +80,7 @@ def evaluation(opened: Opened) -> list[dict[str, Any]]:
     measured = _measured(opened)
     if isinstance(measured, Problem):
         return []
-    return [asdict(curve) | {"alone": curve.alone} for curve in measured[0]]
+    return [asdict(curve) | {"title": curve.title} for curve in measured[0]]
 
 
 def summary(opened: Opened) -> Summary:
@@ -165,8 +165,7 @@ def _replies(opened: Opened) -> dict[int, list[tuple[str, float]]]:
 
 
 def _worth(curve: LearningCurve, curves: Sequence[LearningCurve]) -> str:
-    value = curve.points[-1].value
-    shown = f"{value:,.5g} mean score" if curve.alone else f"{value:.0%} against {curve.opponent}"
+    shown = f"{curve.title} {curve.points[-1].value:+,.5g}"
     return f"{curve.game}: {shown}" if len(curves) > 1 else shown
 
 

@@ -1,0 +1,50 @@
+"""Comparisons of the trained policy with others, deal by deal, for the verdict on a run."""
+
+from __future__ import annotations
+
+from dataclasses import astuple
+
+from gymposium.games.protocol import Game
+from gymposium.records import Problem, read_records
+from gymposium.runs.results import AFTER
+from gymposium.scores import mean_gain
+from gymposium_agents.evaluate import seat_of
+from gymposium_train.run.measures import match_tag, panel
+from gymposium_train.run.under_way import UnderWay
+
+Series = list[float | None]
+"""A policy's return in each match of an evaluation; None for a match without a result."""
+
+
+def compare(run: UnderWay, what: str) -> None:
+    """Add to the results by how much the trained policy's mean return is above that of `what`, in each game against
+    each opponent, and the range of each game's returns. Both were measured on the same deals."""
+    gains: dict[str, dict[str, list[float]]] = {}
+    both = _returns(run, what), _returns(run, AFTER)
+    for game in run.games:
+        gains[game.name] = {}
+        for opponent in panel(run.config.evaluation, game):
+            before, after = (series[game.name, opponent] for series in both)
+            gains[game.name][opponent] = list(astuple(mean_gain(before, after, game.seats, game.utility_range)))
+    known = run.directory.results().get("gains", {})
+    ranges = {game.name: list(game.utility_range) for game in run.games}
+    run.directory.add_results(gains={**known, what: gains}, ranges=ranges)
+
+
+def _returns(run: UnderWay, what: str) -> dict[tuple[str, str], Series]:
+    """The returns of a policy in each game against each opponent, from the records of its evaluation."""
+    found: dict[tuple[str, str], Series] = {}
+    by_tag: dict[str, tuple[Game, Series]] = {}
+    for game in run.games:
+        for opponent, matches in panel(run.config.evaluation, game).items():
+            series = found[game.name, opponent] = [None] * matches
+            by_tag[match_tag(run, what, game, opponent)] = game, series
+    if by_tag:
+        for _, record in read_records(run.directory.matches("eval")):
+            if isinstance(record, Problem) or record.ending.broke_off:
+                continue
+            tag, _, number = record.id.rpartition("-")
+            if tag in by_tag:
+                game, series = by_tag[tag]
+                series[int(number)] = record.returns[seat_of(int(number), game)]
+    return found
