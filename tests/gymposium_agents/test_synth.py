@@ -24,7 +24,7 @@ from gymposium_agents.chat import Chat
 from gymposium_agents.context import context
 from gymposium_agents.player import LanguageModelPlayer
 from gymposium_agents.settings import PlayerSettings
-from gymposium_agents.synth import Gathered, Keep, Wanted, exchanges, gather, lines, per_of, why_not
+from gymposium_agents.synth import Gathered, Keep, Wanted, decisions, gather, lines, per_of, why_not
 from gymposium_agents.tokens import BASE, Completion, Policy, Sampling, TokenRequest
 
 GAMES = ["tic_tac_toe", "leduc_poker", "goofspiel(num_cards=4)", "phantom_ttt", "pig(winscore=10)", "2048"]
@@ -62,7 +62,7 @@ def test_the_prompts_are_those_of_the_match(name: str, style: Style, reply: str)
     settings = PlayerSettings(style, reply)
     for record in records:
         for seat in range(len(record.players)):
-            found = exchanges(record, seat, settings)
+            found = [exchange for exchange, _ in decisions(record, seat, settings)]
             assert [exchange.first for exchange in found] == author.asked.get((record.id, seat), [])
             mine = [event.move for event in record.events if event.seat == seat]
             assert [exchange.reply for exchange in found] == [reader(reply).answer(move) for move in mine]
@@ -141,11 +141,13 @@ def test_a_rendered_sample_is_what_the_player_was_asked(
 def test_only_an_author_who_answers_in_that_form_is_quoted(family_tokenizer: Any) -> None:
     player = thoughtful(family_tokenizer("qwen2.5"), "state", "full", "tags")
     [record] = played("tic_tac_toe", player, 1, RandomPlayer())
-    mine, theirs = (exchanges(record, seat, PlayerSettings("full", "tags")) for seat in (0, 1))
+    mine, theirs = (
+        [exchange for exchange, _ in decisions(record, seat, PlayerSettings("full", "tags"))] for seat in (0, 1)
+    )
     assert all(exchange.reply.startswith("<think>of ") for exchange in mine if exchange.reply)
     assert all(exchange.reply.startswith("<move>") for exchange in theirs if exchange.reply)
     moves = [event.move for event in record.events if event.seat == 0]
-    assert [exchange.reply for exchange in exchanges(record, 0, PlayerSettings("full", "move"))] == moves
+    assert [exchange.reply for exchange, _ in decisions(record, 0, PlayerSettings("full", "move"))] == moves
 
 
 class Clumsy:

@@ -13,7 +13,7 @@ from gymposium.errors import BadRecord
 from gymposium.records import Problem
 from gymposium.runs.curves import Curves
 from gymposium.runs.metric_docs import about, metrics
-from gymposium.runs.results import Outcome, Point, learning_curves, lines, verdict
+from gymposium.runs.results import Point, VerdictKind, learning_curves, lines, verdict
 from gymposium.runs.run import Run, find_runs
 from gymposium.runs.samples import SamplesIndex, parse
 
@@ -178,37 +178,37 @@ def measured(before: float, after: float, gain: list[float | None], **more: Any)
             0.1,
             0.5,
             [0.4, 0.2, 0.6],
-            Outcome.LEARNED,
+            VerdictKind.LEARNED,
             "Learned: better than before training in nim against random: mean",
         ),
-        (0.1, 0.2, [0.1, -0.1, 0.3], Outcome.LEVEL, "Nothing was learned that can be told from chance"),
-        (0.1, -0.3, [-0.4, -0.6, -0.2], Outcome.WORSE, "Worse than before training"),
-        (1.0, 0.5, [-0.5, -0.6, -0.4], Outcome.WORSE, "Worse than before training"),
-        (0.1, 0.5, [0.4, None, None], Outcome.LEVEL, "Nothing was learned"),
-        (1.0, 1.0, [0.0, -0.1, 0.1], Outcome.SOLVED, "Already solved before training"),
-        (0.99, 1.0, [0.01, -0.01, 0.03], Outcome.SOLVED, "Already solved before training"),
-        (1.0, 1.0, [0.0, None, None], Outcome.SOLVED, "Already solved before training"),
+        (0.1, 0.2, [0.1, -0.1, 0.3], VerdictKind.LEVEL, "Nothing was learned that can be told from chance"),
+        (0.1, -0.3, [-0.4, -0.6, -0.2], VerdictKind.WORSE, "Worse than before training"),
+        (1.0, 0.5, [-0.5, -0.6, -0.4], VerdictKind.WORSE, "Worse than before training"),
+        (0.1, 0.5, [0.4, None, None], VerdictKind.LEVEL, "Nothing was learned"),
+        (1.0, 1.0, [0.0, -0.1, 0.1], VerdictKind.SOLVED, "Already solved before training"),
+        (0.99, 1.0, [0.01, -0.01, 0.03], VerdictKind.SOLVED, "Already solved before training"),
+        (1.0, 1.0, [0.0, None, None], VerdictKind.SOLVED, "Already solved before training"),
     ],
 )
 def test_the_verdict_follows_from_gains_deal_by_deal_and_from_what_is_left_to_gain(
-    before: float, after: float, gain: list[float | None], outcome: Outcome, said: str
+    before: float, after: float, gain: list[float | None], outcome: VerdictKind, said: str
 ) -> None:
     found = verdict(measured(before, after, gain))
     assert found is not None
     assert found.outcome is outcome
     assert found.text.startswith(said)
-    assert found.is_failure is (outcome in (Outcome.LEVEL, Outcome.WORSE))
+    assert found.is_failure is (outcome in (VerdictKind.LEVEL, VerdictKind.WORSE))
 
 
 def test_a_game_is_solved_at_its_exact_optimum_where_that_is_known() -> None:
     results = measured(0.95, 0.955, [0.005, -0.01, 0.02], optima={"nim": {"best return": {"return": 0.9598}}})
     found = verdict(results)
     assert found is not None
-    assert found.outcome is Outcome.SOLVED
+    assert found.outcome is VerdictKind.SOLVED
     results["optima"] = {"nim": {}}
     found = verdict(results)
     assert found is not None
-    assert found.outcome is Outcome.LEVEL
+    assert found.outcome is VerdictKind.LEVEL
 
 
 @pytest.mark.parametrize(("ahead", "said"), [([0.2, 0.1, 0.3], False), ([0.1, -0.1, 0.3], True)])
@@ -218,7 +218,7 @@ def test_the_verdict_says_where_the_control_is_as_good(ahead: list[float], said:
     results["gains"]["control"] = {"nim": {"random": ahead}}
     found = verdict(results)
     assert found is not None
-    assert found.outcome is Outcome.LEARNED
+    assert found.outcome is VerdictKind.LEARNED
     assert ("not better than the control, which went on with imitation, in nim against random" in found.text) is said
 
 

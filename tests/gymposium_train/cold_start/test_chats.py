@@ -115,6 +115,29 @@ def test_a_chat_that_the_template_refuses_is_named(tmp_path: Path, tiny: LoadedM
         tokenizer.chat_template = before
 
 
+def synthesized(**legal: Any) -> dict[str, Any]:
+    """A line as `gymposium synth` writes it."""
+    return {"prompt": [ASKED], "completion": [SAID], "gymposium": {"game": "tic_tac_toe", **legal}}
+
+
+def test_lines_of_synth_name_the_legal_moves(tmp_path: Path) -> None:
+    both = {"messages": [ASKED, SAID, AGAIN, MORE], "gymposium": {"legal": [["b2", "c3"], None]}}
+    found = read_chats([file(tmp_path / "a.jsonl", synthesized(legal=["b2", "a1"]), both)], thinking=False)
+    assert [lesson.legal for lesson in found] == [("b2", "a1"), ("b2", "c3"), None]
+    with pytest.raises(BadOption, match=r"b\.jsonl:1: the line does not name the legal moves.*synth --resume"):
+        read_chats([file(tmp_path / "b.jsonl", synthesized())], thinking=False)
+
+
+@pytest.mark.parametrize("legal", ["b2", [1], {"b2": 1}, [["b2"]], 7, True])
+def test_legal_moves_of_another_form_are_refused(tmp_path: Path, legal: Any) -> None:
+    with pytest.raises(BadOption, match=r"a\.jsonl:1: gymposium\.legal must list the legal moves"):
+        read_chats([file(tmp_path / "a.jsonl", synthesized(legal=legal))], thinking=False)
+    for wrong in ([["b2"]], ["b2", "c3"], None):  # a match of two replies
+        line = {"messages": [ASKED, SAID, AGAIN, MORE], "gymposium": {"legal": wrong}}
+        with pytest.raises(BadOption, match=r"of each reply"):
+            read_chats([file(tmp_path / "a.jsonl", line)], thinking=False)
+
+
 @pytest.mark.parametrize("context", ["state", "full"])
 def test_what_gymposium_synth_writes_is_read(tmp_path: Path, context: str, tiny: LoadedModel) -> None:
     out = tmp_path / "moves"
@@ -128,4 +151,11 @@ def test_what_gymposium_synth_writes_is_read(tmp_path: Path, context: str, tiny:
     assert lessons
     assert all(lesson.messages[-1]["role"] == "user" for lesson in lessons)
     assert any(len(lesson.messages) > 1 for lesson in lessons) == (context == "full")
-    assert len(tokenized(lessons, tiny.chat, room=1024, max_tokens=8).demonstrations) == len(lessons)
+    found = tokenized(lessons, tiny.chat, room=1024, max_tokens=8)
+    assert len(found.demonstrations) == len(lessons)
+    assert found.unguided == 0
+    for lesson, demonstration in zip(lessons, found.demonstrations, strict=True):
+        assert lesson.legal is not None
+        assert lesson.reply in lesson.legal
+        assert f"legal {' '.join(lesson.legal)}" in lesson.messages[-1]["content"]
+        assert len(demonstration.legal) == len(demonstration.completion)

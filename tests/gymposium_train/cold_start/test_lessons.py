@@ -7,6 +7,7 @@ from itertools import islice
 import pytest
 
 from gymposium.errors import BadOption
+from gymposium.reading import READERS
 from gymposium_agents.chat import Chat
 from gymposium_agents.loading import LoadedModel
 from gymposium_train.cold_start import Ending, Lesson, batches, cosine, tokenized
@@ -49,6 +50,21 @@ def test_replies_that_would_be_cut_off_in_play_are_counted(tiny: LoadedModel) ->
     reply = tiny.chat.reply("b2")
     assert tokenized([ASKED], tiny.chat, room=1024, max_tokens=len(reply)).cut_off == 0
     assert tokenized([ASKED], tiny.chat, room=1024, max_tokens=len(reply) - 1).cut_off == 1
+
+
+def test_legal_moves_are_learned_where_the_reply_is_the_canonical_one(tiny: LoadedModel) -> None:
+    """A reply with thoughts is not in the tree of canonical replies, which would call its first token illegal."""
+    asked, tags = ASKED.messages, READERS["tags"]
+    lessons = [
+        Lesson(asked, "<move>b2</move>", legal=("a1", "b2")),
+        Lesson(asked, "I see. <move>b2</move>", legal=("a1", "b2")),
+        Lesson(asked, "<move>b2</move>"),
+    ]
+    found = tokenized(lessons, tiny.chat, room=1024, max_tokens=64, form=tags)
+    canonical, thought, unknown = found.demonstrations
+    assert all(token in ids for token, ids in zip(canonical.completion, canonical.legal, strict=True))
+    assert thought.legal == unknown.legal == ()
+    assert found.unguided == 2
 
 
 def test_games_have_equal_shares_of_every_batch() -> None:

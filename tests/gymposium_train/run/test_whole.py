@@ -325,6 +325,20 @@ def test_quantized_weights_carry_a_lora(tmp_path: Path, quick_config: Any) -> No
     assert "trained" in run.results()["evaluations"]
 
 
+def test_files_that_do_not_teach_what_is_legal_are_reported(
+    tmp_path: Path, quick_config: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked, said = {"role": "user", "content": "x . o"}, {"role": "assistant", "content": "b2"}
+    line: dict[str, Any] = {"prompt": [asked], "completion": [said]}
+    for name, more in (("named", {"gymposium": {"legal": ["a1", "b2"]}}), ("unnamed", {})):
+        (tmp_path / f"{name}.jsonl").write_text(json.dumps({**line, **more}) + "\n")
+        data = f"cold_start.data={json.dumps([str(tmp_path / f'{name}.jsonl')])}"
+        settings = ('games=["tic_tac_toe"]', data, "steps=0", "cold_start.batch=4", "cold_start.keep=")
+        start_run(tmp_path / name, quick_config(*settings))
+        told = "Of 1 replies to be imitated 1 do not teach the model what is legal" in capsys.readouterr().err
+        assert told is (name == "unnamed")
+
+
 def test_where_there_is_nothing_to_learn_from_training_ends_with_a_verdict_and_a_report(
     tmp_path: Path, model_directory: Path, quick_config: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -32,6 +32,8 @@ Per = Literal["match", "turn"]
 
 DATA = "gymposium"
 """The key of a line under which its origin is noted. Trainers ignore unknown keys."""
+LEGAL = "legal"
+"""The key of an origin under which the legal moves are noted."""
 
 _RESULTS = ("win", "draw", "loss")
 _KEEP_HELP = "Write all, return>=X, or results: win, draw, loss or several with commas between them."
@@ -87,26 +89,33 @@ def why_not(record: Record, seat: int, keep: Keep) -> str | None:
     return next((reason for reason, applies in reasons.items() if applies), None)
 
 
-def exchanges(record: Record, seat: int, settings: PlayerSettings) -> list[Exchange]:
-    """The exchanges of `seat` in this match, with prompts as `settings` ask for them. A reply is the author's own text
-    if it was written in the form of `settings`, else the canonical reply with the author's move. No reply of the seat
-    may have failed."""
+LegalMoves = tuple[str, ...] | None
+"""The legal moves of a decision; None for moves in free text."""
+
+
+def decisions(record: Record, seat: int, settings: PlayerSettings) -> list[tuple[Exchange, LegalMoves]]:
+    """Each decision of `seat` in this match, with its prompt as `settings` ask for it, and the legal moves.
+
+    A reply is the author's own text if it was written in the form of `settings`, else the canonical reply with the
+    author's move. No reply of the seat may have failed."""
     game = load_game(record.game)
     prompt = prompt_for(game, settings.style, form_of(settings.reply))
     recorded = as_recorded(game, record.events)
     own = _same_form(record.prompts[seat]["reader"], prompt.reader, recorded)
     mine = iter([turn for turn in record.turns if turn["seat"] == seat])
     moves = iter([event for event in record.events if event.seat != CHANCE])
-    match, asked = recorded.new(record.seed), []
+    match, asked = recorded.new(record.seed), list[tuple[Exchange, LegalMoves]]()
     while seats := match.to_move():
         joint = {event.seat: event.move for _, event in zip(seats, moves)}  # seats first: zip then takes no extra move
         if seat in joint:
             turn, observation = next(mine), match.observe(seat, settings.style)
-            shown = Exchange.showing(observation, prompt)
-            if own is None or "action" in turn:
-                asked.append(shown.answered(joint[seat], prompt.reader))
-            else:
-                asked.append(shown.replied(turn["text"], own))
+            shown, moves_here = Exchange.showing(observation, prompt), observation.legal_moves
+            answered = (
+                shown.answered(joint[seat], prompt.reader)
+                if own is None or "action" in turn
+                else shown.replied(turn["text"], own)
+            )
+            asked.append((answered, None if moves_here is None else tuple(moves_here)))
         match.apply(joint)
     return asked
 
@@ -131,9 +140,11 @@ def lines(record: Record, seat: int, settings: PlayerSettings, per: Per) -> Iter
     """The lines of data of one seat of one match.
 
     Per match, a line has `messages`, and every reply of the assistant is to be learnt. Per turn, it has `prompt`, the
-    messages before a reply, and `completion`, that reply. With `reply=tools` it also has the `tools`."""
+    messages before a reply, and `completion`, that reply. With `reply=tools` it also has the `tools`. Its origin
+    lists the legal moves of each reply: per turn one list, per match a list of lists."""
     shown = context(settings.context)
-    asked = exchanges(record, seat, settings)
+    decided = decisions(record, seat, settings)
+    asked, legal = [exchange for exchange, _ in decided], [moves for _, moves in decided]
     about = {
         "game": record.game,
         "match": record.id,
@@ -151,9 +162,14 @@ def lines(record: Record, seat: int, settings: PlayerSettings, per: Per) -> Iter
         prompt = [_as_data(message) for message in shown.messages(asked[:turn], now)]
         reply = _as_data(now.said)
         if per == "match":
-            yield {"messages": [*prompt, reply], **template, DATA: about}
+            yield {"messages": [*prompt, reply], **template, DATA: {**about, LEGAL: legal}}
         else:
-            yield {"prompt": prompt, "completion": [reply], **template, DATA: {**about, "turn": turn}}
+            yield {
+                "prompt": prompt,
+                "completion": [reply],
+                **template,
+                DATA: {**about, "turn": turn, LEGAL: legal[turn]},
+            }
 
 
 def per_of(settings: PlayerSettings, per: str | None) -> Per:

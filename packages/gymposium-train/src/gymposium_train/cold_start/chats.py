@@ -7,8 +7,10 @@ A line may name `tools`, which the model's chat template then lists; a reply may
 messages of the role `tool` behind it.
 
 Of `messages` every reply of the assistant is a lesson, and the messages before it are its prompt. In the second form
-only the completion is. Other keys are ignored, as in other trainers, with one exception: a line that was made for a
-model that is asked to think (`chat_template_kwargs`) is refused if this run does not ask for thoughts, and vice versa.
+only the completion is. Other keys are ignored, as in other trainers, with two exceptions: a line that was made for a
+model that is asked to think (`chat_template_kwargs`) is refused if this run does not ask for thoughts, and vice versa;
+and a line of `gymposium synth` (`gymposium`) names the legal moves of each reply, from which the model learns what is
+legal.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from typing import Any
 
 from gymposium.errors import BadOption
 from gymposium.tools import Call, Tool
+from gymposium_agents.synth import DATA, LEGAL
 from gymposium_agents.tokens import Message
 from gymposium_train.cold_start.lessons import Lesson
 
@@ -69,15 +72,16 @@ def _read_line(line: str, where: str, thinking: bool) -> Iterator[Lesson]:
     else:
         raise BadOption(f"{where}: neither messages nor prompt and completion. {_FORMS}")
     replies = [n for n in range(start, len(messages)) if messages[n]["role"] == "assistant"]
+    legal = _legal_moves(data, len(replies), where)
     if not replies:
         raise BadOption(f"{where}: the assistant says nothing, so there is nothing to learn. Remove the line.")
-    for n in replies:
+    for n, moves in zip(replies, legal, strict=True):
         if n == 0 or messages[n - 1]["role"] not in ("user", "tool"):
             raise BadOption(
                 f"{where}: the assistant replies without being asked (message {n}). Put the question first."
             )
         calls = tuple(messages[n].get("tool_calls", ()))
-        yield Lesson(messages[:n], messages[n]["content"], where, calls=calls, tools=tools)
+        yield Lesson(messages[:n], messages[n]["content"], where, legal=moves, calls=calls, tools=tools)
 
 
 def _messages(data: Any, where: str) -> tuple[Message, ...]:
@@ -123,6 +127,30 @@ def _tools(data: Any, where: str) -> tuple[Tool, ...]:
             f'{where}: tools must be a list of {{"type": "function", "function": {{"name": "…", "description": "…", '
             f'"parameters": {{…}}}}}} ({error}).'
         ) from error
+
+
+def _legal_moves(data: Mapping[str, Any], replies: int, where: str) -> list[tuple[str, ...] | None]:
+    """The legal moves of each reply of a line; None for moves in free text, and in a line of other origin. Raises
+    `BadOption` for a line of `gymposium synth` without them, and for anything but lists of moves."""
+    origin = data.get(DATA)
+    if not isinstance(origin, dict):
+        return [None] * replies
+    if LEGAL not in origin:
+        raise BadOption(
+            f"{where}: the line does not name the legal moves, without which the model does not learn what is legal. "
+            f"Move the file away and make it again from its matches: gymposium synth --resume DIR"
+        )
+    found = [origin[LEGAL]] if "messages" not in data else origin[LEGAL]
+    if not isinstance(found, list) or len(found) != replies or not all(map(_is_moves, found)):
+        raise BadOption(
+            f"{where}: {DATA}.{LEGAL} must list the legal moves of {'the reply' if replies == 1 else 'each reply'}, or "
+            f"be null for free text."
+        )
+    return [None if moves is None else tuple(moves) for moves in found]
+
+
+def _is_moves(data: Any) -> bool:
+    return data is None or (isinstance(data, list) and all(isinstance(move, str) for move in data))
 
 
 def _check_thinking(data: Mapping[str, Any], where: str, thinking: bool) -> None:

@@ -29,7 +29,7 @@ class Lesson:
     where: str = ""
     """File and line of the lesson, for errors; empty if it comes from a match."""
     legal: tuple[str, ...] | None = None
-    """The legal moves where the reply was given; None in a file, and for moves in free text."""
+    """The legal moves where the reply was given; None for moves in free text, and in files of other origin."""
     calls: tuple[Call, ...] = ()
     """The calls of the reply, which the chat template writes."""
     tools: tuple[Tool, ...] = ()
@@ -46,6 +46,9 @@ class Lessons:
     """Number of lessons left out because they do not fit into the model's context. Lessons are never cut."""
     cut_off: int
     """Number of demonstrations whose reply is longer than the model's replies may be when it plays."""
+    unguided: int
+    """Number of demonstrations from which the model does not learn what is legal: their legal moves are unknown, or
+    their reply is not the canonical one of a legal move in the form of replies."""
 
 
 def texts_of(lessons: Iterable[Lesson]) -> Iterator[str]:
@@ -69,7 +72,7 @@ def tokenized(lessons: Sequence[Lesson], chat: Chat, *, room: int, max_tokens: i
     lessons are too long."""
     tokens_of_reply = cache(chat.reply)
     demonstrations: list[Demonstration] = []
-    too_long = cut_off = 0
+    too_long = cut_off = unguided = 0
     for lesson in lessons:
         prompt = prompt_of(lesson, chat)
         reply = _reply_of(lesson, chat) if lesson.calls else tokens_of_reply(lesson.reply)
@@ -78,14 +81,16 @@ def tokenized(lessons: Sequence[Lesson], chat: Chat, *, room: int, max_tokens: i
             continue
         cut_off += len(reply) > max_tokens
         legal = [tokens_of_reply(form.answer(move)) for move in lesson.legal or ()]
-        demonstrations.append(Demonstration(prompt, reply, continuations(legal, reply) if legal else ()))
+        guided = reply in legal  # else the tree of legal replies says nothing about this one, which may have thoughts
+        unguided += not guided
+        demonstrations.append(Demonstration(prompt, reply, continuations(legal, reply) if guided else ()))
     if lessons and not demonstrations:
         raise BadOption(
             f"All {len(lessons)} replies of the cold start are too long: with their prompts they have more than the "
             f"{room} tokens that the model reads. Take a shorter prompting.context or prompting.prompt, or a model "
             f"with a longer context."
         )
-    return Lessons(demonstrations, too_long, cut_off)
+    return Lessons(demonstrations, too_long, cut_off, unguided)
 
 
 def prompt_of(lesson: Lesson, chat: Chat) -> Tokens:

@@ -33,7 +33,7 @@ from gymposium_train.cold_start import (
     texts_of,
     tokenized,
 )
-from gymposium_train.config import Prompting, TrainConfig
+from gymposium_train.config import Prompting
 from gymposium_train.directory import is_whole, written_whole
 from gymposium_train.learner.protocol import Demonstration
 from gymposium_train.live import StageBar, summary
@@ -184,9 +184,14 @@ def _teach(run: UnderWay, model: LearningModel, lots: Iterator[Lots], bar: Stage
             if config.evaluation.every != 0 and time.process_time() - last_point >= POINT_SECONDS and not ending.known:
                 curve(step)
             for one in tokens if not number or not settings.data else ():  # files give the same lot again and again
-                counts.update(replies=len(one.demonstrations), too_long=one.too_long, cut_off=one.cut_off)
+                counts.update(
+                    replies=len(one.demonstrations),
+                    too_long=one.too_long,
+                    cut_off=one.cut_off,
+                    unguided=one.unguided,
+                )
             if not number:
-                _say_what_is_long(config, counts)
+                _say_what_is_amiss(run, counts)
             yield from islice(batches_of(tokens, run, first=step), LOT_STEPS)
 
     for metrics in imitate(model.learner, material(), settings, progress=ending):
@@ -226,8 +231,18 @@ def failed_share(model: LearningModel | LoadedModel, prompting: Prompting, lots:
     return sum(reading.kind != "move" for reading in readings) / max(1, len(tried))
 
 
-def _say_what_is_long(config: TrainConfig, counts: Counter[str]) -> None:
-    """Report lessons that do not fit, from the counts of the first lot."""
+def _say_what_is_amiss(run: UnderWay, counts: Counter[str]) -> None:
+    """Report lessons that do not fit, and those that do not teach a new model what is legal, from the counts of the
+    first lot."""
+    config = run.config
+    listed = all(game.num_actions and not game.spec.tools for game in run.games)
+    if counts["unguided"] and listed and run.games and config.model.name is None:
+        say(
+            f"Of {counts['replies']} replies to be imitated {counts['unguided']} do not teach the model what is legal, "
+            f"so many of its moves may fail: their lines name no legal moves, or the replies are not in the form "
+            f"prompting.reply={config.prompting.reply}. gymposium synth writes lines with legal moves.",
+            style="yellow",
+        )
     if counts["too_long"]:
         say(
             f"Of the first {counts['replies'] + counts['too_long']} lessons of the cold start {counts['too_long']} are "

@@ -53,7 +53,7 @@ def lines(config: Mapping[str, Any], results: Mapping[str, Any]) -> list[ResultR
     return [line for game in games for line in _of_game(config, game, results)]
 
 
-class Outcome(Enum):
+class VerdictKind(Enum):
     """What reinforcement learning achieved over the model before it."""
 
     LEARNED = "learned"
@@ -70,20 +70,20 @@ class Outcome(Enum):
 class Verdict:
     """An outcome, and its reasons in one or two sentences."""
 
-    outcome: Outcome
+    outcome: VerdictKind
     text: str
 
     @property
     def is_failure(self) -> bool:
         """True if training should have achieved something and did not."""
-        return self.outcome in (Outcome.LEVEL, Outcome.WORSE)
+        return self.outcome in (VerdictKind.LEVEL, VerdictKind.WORSE)
 
 
 def verdict(results: Mapping[str, Any]) -> Verdict | None:
     """The verdict on a run, by the mean returns before and after training; None if there was no training, or it is not
     measured yet. A difference counts if its 95 % interval, from matches paired deal by deal, excludes 0."""
     evaluations, gains = results.get("evaluations", {}), results.get("gains", {})
-    found: dict[Outcome, list[str]] = {outcome: [] for outcome in Outcome}
+    found: dict[VerdictKind, list[str]] = {kind: [] for kind in VerdictKind}
     as_good = list[str]()  # where the control is
     for game, opponents in gains.get(BEFORE, {}).items():
         for opponent, gain in opponents.items():
@@ -93,33 +93,35 @@ def verdict(results: Mapping[str, Any]) -> Verdict | None:
             text = f"{where}: mean return {before:+.3f} before, {after:+.3f} after"
             found[outcome].append(text + (f" ({_interval(gain, '{:+.3f}')} in equal deals)" if any(gain) else ""))
             ahead = gains.get(CONTROL, {}).get(game, {}).get(opponent)
-            if outcome is Outcome.LEARNED and ahead is not None and not _is_above(ahead):
+            if outcome is VerdictKind.LEARNED and ahead is not None and not _is_above(ahead):
                 as_good.append(f"{where}: {evaluations[CONTROL][game][opponent]['return'][0]:+.3f}")
     texts = {outcome: "; ".join(reasons) for outcome, reasons in found.items() if reasons}
-    if Outcome.WORSE in texts:
-        return Verdict(Outcome.WORSE, f"Worse than before training in {texts[Outcome.WORSE]}.")
-    if Outcome.LEARNED in texts:
-        text = f"Learned: better than before training in {texts[Outcome.LEARNED]}."
+    if VerdictKind.WORSE in texts:
+        return Verdict(VerdictKind.WORSE, f"Worse than before training in {texts[VerdictKind.WORSE]}.")
+    if VerdictKind.LEARNED in texts:
+        text = f"Learned: better than before training in {texts[VerdictKind.LEARNED]}."
         if as_good:
             text += f" It is not better than the control, which went on with imitation, in {'; '.join(as_good)}."
-        return Verdict(Outcome.LEARNED, text)
-    if Outcome.LEVEL in texts:
-        return Verdict(Outcome.LEVEL, f"Nothing was learned that can be told from chance: {texts[Outcome.LEVEL]}.")
-    if Outcome.SOLVED in texts:
-        text = f"Already solved before training, with hardly anything left to learn: {texts[Outcome.SOLVED]}."
-        return Verdict(Outcome.SOLVED, text)
+        return Verdict(VerdictKind.LEARNED, text)
+    if VerdictKind.LEVEL in texts:
+        return Verdict(
+            VerdictKind.LEVEL, f"Nothing was learned that can be told from chance: {texts[VerdictKind.LEVEL]}."
+        )
+    if VerdictKind.SOLVED in texts:
+        text = f"Already solved before training, with hardly anything left to learn: {texts[VerdictKind.SOLVED]}."
+        return Verdict(VerdictKind.SOLVED, text)
     return None
 
 
-def _outcome(gain: Sequence[float | None], before: float, bounds: Sequence[float], best: float) -> Outcome:
+def _outcome(gain: Sequence[float | None], before: float, bounds: Sequence[float], best: float) -> VerdictKind:
     """The outcome in one comparison. `bounds` is the range of returns, `best` the best possible mean return."""
     _, _, high = gain
     if _is_above(gain):
-        return Outcome.LEARNED
+        return VerdictKind.LEARNED
     if high is not None and high < 0.0:
-        return Outcome.WORSE
+        return VerdictKind.WORSE
     least, most = bounds
-    return Outcome.SOLVED if best - before <= NEAR_BEST * (most - least) else Outcome.LEVEL
+    return VerdictKind.SOLVED if best - before <= NEAR_BEST * (most - least) else VerdictKind.LEVEL
 
 
 def _is_above(gain: Sequence[float | None]) -> bool:
