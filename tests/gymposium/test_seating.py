@@ -6,7 +6,7 @@ import pytest
 
 from gymposium import load_game, make_player
 from gymposium.failures import FailurePolicy
-from gymposium.seating import MatchPlan, Series, seated_jobs
+from gymposium.seating import MatchPlan, Series, even_share, seated_jobs
 
 POLICY = FailurePolicy("forfeit")
 
@@ -25,6 +25,22 @@ def test_with_swapped_seats_every_player_gets_every_deal(game: str) -> None:
             assert {order[seat] for _, order in matches} == set(range(played.seats))
     for job, order in jobs:
         assert [*job.players] == [players[index] for index in order]
+
+
+@pytest.mark.parametrize(
+    ("games", "matches"),
+    [
+        (["tic_tac_toe"], 100),
+        (["universal_poker(players=3)"], 102),
+        (["universal_poker(players=4)"], 100),
+        (["hanabi(players=5)"], 100),
+        (["universal_poker(players=6)"], 102),
+        (["solitaire"], 100),
+        (["universal_poker(players=3)", "hearts"], 108),
+    ],
+)
+def test_a_number_of_matches_is_rounded_up_for_the_seats_of_all_games(games: list[str], matches: int) -> None:
+    assert even_share(100, *map(load_game, games)) == matches
 
 
 def test_without_swapping_everybody_stays_and_each_match_has_a_deal_of_its_own() -> None:

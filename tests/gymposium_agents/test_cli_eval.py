@@ -119,6 +119,16 @@ def test_every_rate_has_its_interval_overall_and_by_seat(run: Any, tmp_path: Pat
     assert verify_file(tmp_path / "m" / "matches.jsonl").problems == []
 
 
+def test_the_default_number_of_matches_is_shared_evenly_by_the_seats(run: Any) -> None:
+    games = ("--game", "universal_poker(players=3)", "--game", "kuhn_poker")
+    done = run("eval", "random", *games, "--opponents", "random", "--json")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["matches"] == 204
+    for game, share in zip(told["games"], (68, 102), strict=True):
+        assert {seat["matches"] for seat in game["opponents"]["random"]["seats"]} == {share}
+
+
 def test_exact_figures_stand_beside_those_of_matches(run: Any) -> None:
     options = ("--game", "kuhn_poker", "--game", "pig", "--opponents", "random", "-n", "2", "--exact")
     done = run("eval", "random", *options, "--json")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from gymposium import load_game
 from gymposium_agents.engines.vllm.home import HOME_VARIABLE, EngineHome
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.checks import check
@@ -16,6 +17,7 @@ from gymposium_train.config.problems import BadConfig
 from gymposium_train.config.reading import changed, config_from
 from gymposium_train.config.schema import dotted, settings
 from gymposium_train.config.unused import USES
+from gymposium_train.run.measures import panel
 
 BASE = config_from({"games": ["tic_tac_toe"]})
 
@@ -33,6 +35,16 @@ def problems(*overrides: str, at_hand: bool = False) -> Sequence[str]:
 def test_the_defaults_make_sense() -> None:
     check(TrainConfig(games=("tic_tac_toe",)))
     check(TrainConfig(games=("tic_tac_toe", "kuhn_poker", "2048"), control=True))
+
+
+@pytest.mark.parametrize("seats", [3, 4, 5, 6])
+def test_the_defaults_make_sense_for_any_number_of_seats(seats: int) -> None:
+    game = load_game(f"universal_poker(players={seats})")
+    config = TrainConfig(games=(game.name, "tic_tac_toe"))
+    check(config)
+    for matches, default in zip(panel(config.evaluation, game).values(), (1000, 200), strict=True):
+        assert matches % seats == 0
+        assert default <= matches < default + seats
 
 
 GAE = "credit.kind=gae"
@@ -97,9 +109,6 @@ GAE = "credit.kind=gae"
         (("prompting.context=ful",), "prompting.context: There is no context called 'ful'. Did you mean 'full'"),
         (("stages.0.opponents.randon=1",), "stages: There is no player called 'randon'. Did you mean 'random'"),
         (('evaluation.opponents=["mcts"]',), "evaluation.opponents: There is no player called 'mcts'"),
-        (("evaluation.matches=7",), "evaluation.matches, for tic_tac_toe: 7 matches cannot be shared evenly"),
-        (("evaluation.search_matches=7",), "evaluation.search_matches, for tic_tac_toe: 7 matches"),
-        (("evaluation.curve_matches=7",), "evaluation.curve_matches, for tic_tac_toe: 7 matches"),
         (("loggers.nowhere={}",), "loggers: There is no logger called 'nowhere'"),
         (('cold_start.data=["no/such.jsonl"]',), "cold_start.data: there is no file no/such.jsonl"),
         (('games=["2048"]', "stages.0.opponents.self=1"), "stages: they say who the opponents are"),

@@ -119,6 +119,13 @@ def test_run_prints_scores_and_records_every_match(gymposium: Run, tmp_path: Pat
     assert other["players"] != again["players"]
 
 
+@pytest.mark.parametrize(("seats", "matches"), [(3, 102), (4, 100), (5, 100)])
+def test_run_gives_each_player_each_seat_equally_often(gymposium: Run, seats: int, matches: int) -> None:
+    game = f"universal_poker(players={seats})"
+    done = gymposium("run", game, "--players", ",".join(["random"] * seats), "--json")
+    assert json.loads(done.stdout)["matches"] == matches
+
+
 def test_run_plays_the_same_in_both_schedules(gymposium: Run, tmp_path: Path) -> None:
     arguments = ["run", "leduc_poker", "--players", "mcts-5,random", "-n", "20", "--out"]
     lines = []

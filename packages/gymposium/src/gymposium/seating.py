@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from math import lcm
 
 from gymposium.driver import MatchJob
 from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Game
 from gymposium.players.protocol import Player
 from gymposium.streams import stream
+
+
+def even_share(matches: int, *games: Game) -> int:
+    """Round a number of matches up so that the seats of each game share them evenly."""
+    round_length = lcm(*(game.seats for game in games))
+    return -(-matches // round_length) * round_length
 
 
 def seated_jobs(

@@ -11,7 +11,10 @@ from inspect_ai.dataset import Sample
 from gymposium.errors import BadOption
 from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
-from gymposium.seating import seats_of, seeds_of
+from gymposium.seating import even_share, seats_of, seeds_of
+
+MATCHES = 100
+"""The number of matches by default, before it is rounded up to a multiple of the number of seats."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +48,17 @@ class MatchSeat:
         return Sample(input=said, id=self.number, metadata=asdict(self))
 
 
-def samples(game: str | Game, *, matches: int = 100, seed: int = 0, seat: int | str = "all") -> list[Sample]:
+def samples(game: str | Game, *, matches: int | None = None, seed: int = 0, seat: int | str = "all") -> list[Sample]:
     """The samples of an evaluation, as `gymposium eval` plans it: with the same `seed` the matches have the same seeds.
 
     With `seat="all"` the model takes the seats in turn, and the matches of one round over the seats share their deal;
-    otherwise it always has this seat, and each match has a deal of its own. Raises `BadOption` for a number of matches
+    otherwise it always has this seat, and each match has a deal of its own. By default 100 matches are played, or the
+    next multiple of the number of seats. Raises `BadOption` for a number of matches
     below 1 or one that the seats cannot share evenly, and for a seat that the game does not have, otherwise as
     `load_game`."""
     opened = load_game(game) if isinstance(game, str) else game
+    if matches is None:
+        matches = even_share(MATCHES, opened)
     check_integer("matches", matches, least=1)
     check_integer("seed", seed)
     swap = seat == "all"

@@ -20,7 +20,7 @@ from gymposium_inspect.seats import samples
 def match(
     game: str,
     opponent: str | list[str] = "random",
-    matches: int = 100,
+    matches: int | None = None,
     seed: int = 0,
     seat: int | str = "all",
     reply: str = "move",
@@ -34,7 +34,7 @@ def match(
     Args:
         game: Name of the game: `tic_tac_toe`, `goofspiel(num_cards=8)`.
         opponent: The player of the other seats, such as `mcts-100`, or a list with one for each of them.
-        matches: Number of matches, which are the samples.
+        matches: Number of matches, which are the samples. By default 100, or the next multiple of the seats.
         seed: Seed of all random draws. The same seed gives the same deals and opponents.
         seat: `all` for the seats in turn, or the seat of the model, from 0.
         reply: The form of the model's replies: `move`, `tags` or `json`.
@@ -49,14 +49,16 @@ def match(
 
 @task
 @of_gymposium
-def world(game: str, matches: int = 100, seed: int = 0, prompt: str = "full", on_illegal: str = "forfeit") -> Task:
+def world(
+    game: str, matches: int | None = None, seed: int = 0, prompt: str = "full", on_illegal: str = "forfeit"
+) -> Task:
     """Tasks of a world, which the model solves with its tool calls.
 
     Raises an error of gymposium for whatever cannot be played, before the first sample.
 
     Args:
         game: Name of the world: `mail`, `tables(rows=40)`.
-        matches: Number of tasks, which are the samples.
+        matches: Number of tasks, which are the samples; 100 by default.
         seed: Seed of all random draws. The same seed gives the same tasks.
         prompt: The style of the prompts, `full` or `compact`.
         on_illegal: The policy for replies without a call: `forfeit`, `retry(n)`, `penalty(x)` or `penalty(x,k)`.
@@ -67,7 +69,7 @@ def world(game: str, matches: int = 100, seed: int = 0, prompt: str = "full", on
 def _task(
     game: str,
     opponent: str | list[str],
-    matches: int,
+    matches: int | None,
     seed: int,
     seat: int | str,
     reply: str,

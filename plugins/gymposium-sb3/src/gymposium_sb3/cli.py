@@ -17,9 +17,13 @@ from gymposium.cli.text import note, out
 from gymposium.errors import BadOption
 from gymposium.runs.folder import new_folder
 from gymposium.scores import Score
+from gymposium.seating import even_share
 from gymposium.writable import check_writable
 from gymposium_sb3.player import Sb3Player
 from gymposium_sb3.training import DECISIONS, Algorithm, Settings, evaluate, train
+
+MATCHES = 1000
+"""The matches of the evaluation by default, before they are rounded up to a multiple of the number of seats."""
 
 command = typer.Typer(
     add_completion=False, no_args_is_help=True, rich_markup_mode="rich", help="stable-baselines3 on any game."
@@ -60,8 +64,15 @@ def train_command(
         ),
     ] = None,
     matches: Annotated[
-        int, typer.Option("-n", "--matches", min=1, help="Matches of the evaluation at the end.")
-    ] = 1000,
+        int | None,
+        typer.Option(
+            "-n",
+            "--matches",
+            min=1,
+            help=f"Matches of the evaluation at the end. By default {MATCHES}, or the next multiple of the number of "
+            "seats.",
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Train a policy on the game's tensor with stable-baselines3, then evaluate it with 95 % intervals.
@@ -98,6 +109,8 @@ def train_command(
     )
     loaded = settings.check()
     settings = replace(settings, game=loaded.name)
+    if matches is None:
+        matches = even_share(MATCHES, loaded)
     if settings.seat == "random" and matches % loaded.seats:
         raise BadOption(f"-n {matches}: the {loaded.seats} seats share the matches; give a multiple of {loaded.seats}.")
     path = out_path(out_file)

@@ -42,7 +42,7 @@ from gymposium.games.registry import load_game
 from gymposium.players.protocol import Player
 from gymposium.playing import names_of, play_missing, read_schedule
 from gymposium.runs.folder import RunFolder, check_new
-from gymposium.seating import MatchPlan, Series
+from gymposium.seating import MatchPlan, Series, even_share
 from gymposium.settings import read_settings
 from gymposium_agents.cli.blocks import blocks, overview
 from gymposium_agents.cli.own_server import ServerOptions, seated_players
@@ -103,7 +103,12 @@ def command(
     ] = None,
     matches: Annotated[
         int | None,
-        typer.Option("-n", "--matches", min=1, help=f"Matches against each opponent. {DEFAULTS.matches} by default."),
+        typer.Option(
+            "-n",
+            "--matches",
+            min=1,
+            help=f"Matches against each opponent. By default {DEFAULTS.matches}, or the next multiple of the seats.",
+        ),
     ] = None,
     seed: Annotated[int | None, typer.Option(help=f"The seed of all random draws. {DEFAULTS.seed} by default.")] = None,
     on_illegal: Annotated[
@@ -238,11 +243,12 @@ def make_plan(settings: EvalSettings, protocol: Preset | None) -> Plan:
         raise BadOption("Name a game, as in --game tic_tac_toe, or a published protocol, as in --preset ludic.")
     player, preset = settings.player, protocol or DEFAULTS
     opponents = preset.opponents if settings.opponents is None else names_of(settings.opponents)
+    games = tuple(load_game(name) for name in dict.fromkeys(settings.game or (preset.game,)))
     plan = Plan(
         with_defaults(player, protocol.player) if protocol is not None and takes_options(player) else player,
-        tuple(load_game(name) for name in dict.fromkeys(settings.game or (preset.game,))),
+        games,
         tuple(dict.fromkeys(opponents)),
-        preset.matches if settings.matches is None else settings.matches,
+        even_share(preset.matches, *games) if settings.matches is None else settings.matches,
         preset.seed if settings.seed is None else settings.seed,
         FailurePolicy.parse(settings.on_illegal or preset.on_illegal),
     )

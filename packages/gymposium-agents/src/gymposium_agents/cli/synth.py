@@ -48,13 +48,15 @@ from gymposium.playing import names_of, play_missing, read_schedule
 from gymposium.prompt import PROMPT_VERSION
 from gymposium.reading import bound
 from gymposium.runs.folder import RunFolder, RunMatches, check_new
-from gymposium.seating import MatchPlan, Series
+from gymposium.seating import MatchPlan, Series, even_share
 from gymposium.settings import read_settings
 from gymposium.tools import tools_of
 from gymposium_agents.cli.own_server import ServerOptions, seated_players
 from gymposium_agents.settings import PlayerSettings, form_of
 from gymposium_agents.synth import Gathered, Keep, Wanted, gather, per_of
 
+MATCHES = 1000
+"""The number of matches by default, before it is rounded up to a multiple of the number of seats."""
 FORMAT = "gymposium-synth-2"
 
 
@@ -97,7 +99,15 @@ def command(
     players: Annotated[
         str | None, typer.Option(metavar="A,B", help="The players: one for each seat, as in gymposium list.")
     ] = None,
-    matches: Annotated[int, typer.Option("-n", "--matches", min=1, help="The number of matches to play.")] = 1000,
+    matches: Annotated[
+        int | None,
+        typer.Option(
+            "-n",
+            "--matches",
+            min=1,
+            help=f"Number of matches. By default {MATCHES}, or the next multiple of the number of seats.",
+        ),
+    ] = None,
     keep: Annotated[
         str,
         typer.Option(
@@ -199,6 +209,8 @@ def command(
             "DIR)."
         )
     else:
+        if matches is None:
+            matches = even_share(MATCHES, load_game(game))
         how = (keep, seats, by, context, reply, prompt, thinking, per, dedupe, limit, seed, swap, schedule, at_once)
         settings = SynthSettings(game, players, matches, *how, start_server, tuple(server_option or ()))
         check_new(out_dir)

@@ -60,7 +60,8 @@ class Evaluation(Settings):
     opponents: tuple[str, ...] = Field(default=("random", "mcts-100"), min_length=1)
     """The opponents, by the names of `gymposium list`. A game with one seat is played alone."""
     matches: int = Field(default=1000, ge=2)
-    """Number of matches against random players, or alone; see `search_matches` for the others."""
+    """Number of matches against random players, or alone; see `search_matches` for the others. In each game, this and
+    the numbers below are rounded up to a multiple of the number of seats."""
     search_matches: int = Field(default=200, ge=2)
     """Number of matches against each of the other opponents, which take longer to decide."""
     every: int | None = Field(default=None, ge=0)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
+from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
+from gymposium.seating import even_share
 from gymposium_agents.sources import title_of
 from gymposium_train.config.backend_checks import backend_checks
 from gymposium_train.config.measure import IN_WORDS, ColdStart
@@ -30,7 +34,7 @@ def outline(config: TrainConfig) -> dict[str, str]:
         **({"opponents": opponents} if any(game.seats > 1 for game in games) else {}),
         "learning": f"credit {config.credit.kind}, objective {config.objective.kind}, reward {config.reward}",
         "engine": f"{engine.kind}, {engine.schedule}, {_times(engine.staleness, 'step')} behind at most",
-        "measures": _measures(config, alone=all(game.seats == 1 for game in games)),
+        "measures": _measures(config, games),
         "control": "as much CPU time of SFT" if config.control else "none",
     }
 
@@ -71,15 +75,20 @@ def _stage(stage: Stage, stages: tuple[Stage, ...]) -> str:
     return opponents if stage is stages[-1] else f"{opponents} until the mean score is {stage.promote:g}"
 
 
-def _measures(config: TrainConfig, *, alone: bool) -> str:
+def _measures(config: TrainConfig, games: Sequence[Game]) -> str:
     measures = config.evaluation
-    if alone:
+    if all(game.seats == 1 for game in games):
         return f"{measures.matches:,} matches"
     panel = (
-        f"{name} in {measures.matches if name == 'random' else measures.search_matches:,}"
+        f"{name} in {_shared(measures.matches if name == 'random' else measures.search_matches, games)}"
         for name in measures.opponents
     )
     return f"against {', '.join(panel)} matches, before and after"
+
+
+def _shared(matches: int, games: Iterable[Game]) -> str:
+    """The numbers of matches, which differ between games of different numbers of seats."""
+    return " or ".join(f"{count:,}" for count in sorted({even_share(matches, game) for game in games}))
 
 
 def model_here(config: TrainConfig) -> dict[str, str]:

@@ -20,7 +20,6 @@ from gymposium.rewards.grammar import make_reward
 from gymposium.tools.reader import ToolsReader
 from gymposium_agents.context import context
 from gymposium_agents.engines.vllm.settings import VllmSettings
-from gymposium_agents.evaluate import check_share
 from gymposium_agents.lora.files import check_target_names
 from gymposium_agents.settings import TOOLS, form_of
 from gymposium_train.config.root import TrainConfig
@@ -67,7 +66,6 @@ def unknown(config: TrainConfig) -> Iterator[str]:
             yield from _problem(where, refuse, game, name)
     if len(games) == len(config.games):
         yield from _problem("stages", check_stages, config.stages, games)
-        yield from _shares(config, games)
 
 
 def _load(games: list[Game], name: str) -> None:
@@ -178,19 +176,6 @@ def _opponents(config: TrainConfig) -> Iterator[tuple[str, str]]:
 
 def _is_model(player: str) -> bool:
     return player.startswith(("lm:", "api:"))
-
-
-def _shares(config: TrainConfig, games: Iterable[Game]) -> Iterator[str]:
-    """Problems of numbers of matches that cannot be shared evenly between the seats of a game."""
-    measures = config.evaluation
-    used = {
-        "matches": True,
-        "search_matches": {*measures.opponents} != {"random"},
-        "curve_matches": measures.every != 0,
-    }
-    for game in games:
-        for name in (name for name, counts in used.items() if counts):
-            yield from _problem(f"evaluation.{name}, for {game.name}", check_share, getattr(measures, name), game)
 
 
 def _problem(where: str, look: Callable[..., object], *arguments: object) -> Iterator[str]:

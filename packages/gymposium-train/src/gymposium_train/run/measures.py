@@ -15,6 +15,7 @@ from gymposium.exact import TooLarge, optima_against_random
 from gymposium.games.protocol import Game
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Player
+from gymposium.seating import even_share
 from gymposium.streams import stream
 from gymposium_agents.evaluate import evaluate
 from gymposium_train.config import Evaluation
@@ -28,7 +29,10 @@ def panel(settings: Evaluation, game: Game) -> dict[str, int]:
     """The opponents in a game, with the number of matches against each; `alone` in a game with one seat."""
     if game.seats == 1:
         return {ALONE: settings.matches}
-    return {name: settings.matches if name == "random" else settings.search_matches for name in settings.opponents}
+    return {
+        name: even_share(settings.matches if name == "random" else settings.search_matches, game)
+        for name in settings.opponents
+    }
 
 
 def measure(
@@ -82,7 +86,7 @@ def curve_point(run: UnderWay, tag: str, player: Player) -> tuple[dict[str, floa
     for game in run.games:
         name = next(iter(panel(run.config.evaluation, game)))
         with run.recorder("eval") as record:
-            matches = run.config.evaluation.curve_matches
+            matches = even_share(run.config.evaluation.curve_matches, game)
             scores[game.name] = _evaluate(run, player, game, name, matches, tag, record, deals="curve")
         metrics |= flat(game, name, scores[game.name])
     return metrics, returns_of(scores)

@@ -39,9 +39,14 @@ from gymposium.cli.resume import (
 from gymposium.cli.text import busy, note, out
 from gymposium.errors import BadOption
 from gymposium.executors.protocol import Executor
+from gymposium.games.registry import load_game
 from gymposium.playing import Comparison, RunSettings, names_of
 from gymposium.runs.folder import RunFolder, check_new
+from gymposium.seating import even_share
 from gymposium.settings import read_settings
+
+MATCHES = 100
+"""The number of matches by default, before it is rounded up to a multiple of the number of seats."""
 
 
 def command(
@@ -53,7 +58,15 @@ def command(
     players: Annotated[
         str | None, typer.Option("--players", metavar="A,B", help="One player of gymposium list for each seat.")
     ] = None,
-    matches: Annotated[int, typer.Option("-n", "--matches", min=1, help="Number of matches.")] = 100,
+    matches: Annotated[
+        int | None,
+        typer.Option(
+            "-n",
+            "--matches",
+            min=1,
+            help=f"Number of matches. By default {MATCHES}, or the next multiple of the number of seats.",
+        ),
+    ] = None,
     seed: SeedOption = 0,
     swap: Annotated[
         bool, typer.Option("--swap/--no-swap", help="Whether players change seats from match to match.")
@@ -100,9 +113,10 @@ def command(
             "Name a game and its players:  gymposium run tic_tac_toe --players mcts-100,random  (or --resume DIR)."
         )
     else:
-        settings = RunSettings(
-            with_parameters(game, parameters), players, matches, seed, swap, on_illegal, watchdog, schedule
-        )
+        name = with_parameters(game, parameters)
+        if matches is None:
+            matches = even_share(MATCHES, load_game(name))
+        settings = RunSettings(name, players, matches, seed, swap, on_illegal, watchdog, schedule)
         check_new(out_dir)
     with busy(f"Loading {settings.players}"):
         comparison = Comparison(settings, names_of(settings.players))
