@@ -20,6 +20,7 @@ from statistics import median
 
 from benchmarks.cpu_time import cpu_seconds
 from benchmarks.report import RESULTS, about, table, write
+from gymposium.child_process import python_command
 from gymposium_trace.programs import GRADES
 from gymposium_trace.running.backends import ENVIRONMENT, OPTIONS, PYTHON
 from gymposium_trace.sources import Generated
@@ -39,7 +40,7 @@ def per_second(work: Callable[[int], object], count: int) -> tuple[float, list[o
 
 
 def start_python(number: int) -> None:
-    subprocess.run([PYTHON, *OPTIONS, "-c", "pass"], env=ENVIRONMENT, check=True)
+    subprocess.run(python_command(*OPTIONS, "-c", "pass", python=PYTHON), env=ENVIRONMENT, check=True)
 
 
 def main() -> None:

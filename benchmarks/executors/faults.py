@@ -100,7 +100,7 @@ def content(board: Board) -> dict[str, bytes]:
 
 def play_locally(board: Board, workers: int) -> Tournament:
     """Play a board in processes of this machine."""
-    with closing(LocalExecutor(workers, [PLUGIN])) as executor:
+    with closing(LocalExecutor(workers)) as executor:
         return run_tournament(board, executor)
 
 

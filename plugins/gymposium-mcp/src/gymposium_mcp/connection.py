@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 from collections.abc import AsyncIterator, Awaitable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Self, TypeVar
@@ -20,6 +19,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp.types import INVALID_PARAMS, PaginatedRequestParams
 
+from gymposium.child_process import python_command
 from gymposium.errors import GymposiumError, describe
 from gymposium.tools import Call
 from gymposium.worlds import Result
@@ -157,9 +157,10 @@ class Connection:
                 yield streams
             return
         with self._wrote.file as wrote:
-            program, *arguments = server.command
+            command = server.command
+            program, *arguments = python_command(*command[1:]) if command[0] == "python" else command
             parameters = StdioServerParameters(
-                command=sys.executable if program == "python" else program,
+                command=program,
                 args=arguments,
                 env={name: self._variable(name) for name in server.env},
                 cwd=self._settings.folder,

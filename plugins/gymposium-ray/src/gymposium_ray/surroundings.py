@@ -12,8 +12,11 @@ from pathlib import Path
 from typing import Self
 
 from gymposium.allowed import VARIABLE
-from gymposium.plugins.host import host
+from gymposium.plugins.host import ONLY, STRICT, WITHOUT, host
 from gymposium.records.record import versions
+
+SWITCHES = (VARIABLE, ONLY, WITHOUT, STRICT)
+"""Environment variables that a worker gets from the process that plays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,30 +37,29 @@ class Setup:
     """What a worker on another node needs before it plays."""
 
     plugins: tuple[OneFilePlugin, ...]
-    allowed: str
-    """The names that the user allows, as in the environment variable GYMPOSIUM_ALLOW."""
+    switches: dict[str, str]
+    """The environment variables by which the user allows names and chooses plugins."""
 
     @classmethod
     def here(cls, plugins: Sequence[Path]) -> Self:
         """The setup of this process with these one-file plugins."""
-        return cls(tuple(map(OneFilePlugin.read, plugins)), os.environ.get(VARIABLE, ""))
+        return cls(
+            tuple(map(OneFilePlugin.read, plugins)), {name: os.environ[name] for name in SWITCHES if name in os.environ}
+        )
 
-    def apply(self) -> list[Path]:
-        """Set this process up. Returns the files of the plugins, which are written to a folder that only this user can
-        read."""
-        os.environ[VARIABLE] = self.allowed
+    def apply(self) -> None:
+        """Set this process up. Files of plugins are written to a folder that only this user can read."""
+        for name in SWITCHES:
+            os.environ.pop(name, None)
+        os.environ.update(self.switches)
         folder = Path(tempfile.mkdtemp(prefix="gymposium-plugins-"))
-        files = []
         here = {file.name: file for file in host().files}  # on the user's own machine, those of the user's file
         for plugin in self.plugins:
             if plugin.name in here and here[plugin.name].read_bytes() == plugin.content:
-                files.append(here[plugin.name])
                 continue
             file = folder / plugin.name
             file.write_bytes(plugin.content)
             host().load_file(file)
-            files.append(file)
-        return files
 
 
 def surroundings() -> dict[str, str]:

@@ -16,6 +16,7 @@ from ray.exceptions import RayActorError
 from ray.util.placement_group import placement_group, remove_placement_group
 from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
+from gymposium.child_process import python_command, python_environment
 from gymposium.errors import GymposiumError
 
 PATIENCE = 60.0
@@ -39,9 +40,9 @@ class Rank:
     def start(self, arguments: Sequence[str], directory: str, environment: dict[str, str]) -> None:
         """Start the command in a directory, with these environment variables besides those of the node."""
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "gymposium.cli.main", *arguments],
+            python_command("-m", "gymposium", *arguments),
             cwd=directory if Path(directory).is_dir() else None,
-            env={**os.environ, **environment},
+            env=python_environment({**os.environ, **environment}),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             start_new_session=True,

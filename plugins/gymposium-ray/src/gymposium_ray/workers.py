@@ -26,7 +26,8 @@ class Worker:
     """The actor that plays parts in a process of its own, one after the other."""
 
     def __init__(self, setup: Setup) -> None:
-        self._crew = Crew(1, setup.apply())
+        setup.apply()
+        self._crew = Crew(1)
 
     def about(self) -> tuple[str, dict[str, str]]:
         """The address of the node, and what must be equal on all nodes."""

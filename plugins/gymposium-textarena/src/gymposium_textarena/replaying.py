@@ -18,6 +18,7 @@ from typing import Any
 
 import textarena as ta
 
+from gymposium.child_process import python_command, python_environment
 from gymposium.errors import describe
 from gymposium.isolated import limit_process
 from gymposium_textarena.episodes import Episode
@@ -59,11 +60,11 @@ def _differences(episodes: tuple[Episode, ...], seconds: float) -> Iterator[str]
     """The difference of each episode, up to the first one that ends the process."""
     environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
     with subprocess.Popen(
-        [sys.executable, "-P", "-c", "from gymposium_textarena.replaying import _serve; _serve()"],
+        python_command("-c", "from gymposium_textarena.replaying import _serve; _serve()"),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        env=environment,
+        env=python_environment(environment),
         encoding="utf-8",
     ) as process:
         for episode in episodes:

@@ -139,7 +139,7 @@ def test_the_commands_that_make_a_board_enter_its_players(site: Path) -> None:
 def test_plugins_that_a_board_needs_are_named(tmp_path: Path) -> None:
     head = 'name = "tiles"\ngroups = 1\nplayers = ["random"]\n'
     board = Board.begin(tmp_path / "board", parse_suite(f'{head}[[games]]\nname = "2048"\n'))
-    assert play_board(board, 1, []).complete
+    assert play_board(board, 1).complete
     write_results(board, results_of(board, samples=5))
     build(board, tmp_path / "site", replays=0)
     assert f"It needs gymposium-2048 {version('gymposium-2048')}." in plain(see(tmp_path / "site" / "how.html").text)

@@ -48,7 +48,7 @@ def played(plugin: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     board = Board.begin(folder / "board", parse_suite(SUITE))
     board.add(f"weighted:{folder / 'weights.json'}", 11, label="By weights", by="Somebody", made="2026-01-02")
     board.add("secret", None, ["tic_tac_toe"])
-    assert play_board(board, 1, [plugin]).complete
+    assert play_board(board, 1).complete
     write_results(board, results_of(board))
     return board.path
 

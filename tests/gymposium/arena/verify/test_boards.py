@@ -54,7 +54,7 @@ def test_a_torn_file_is_read_to_its_last_whole_line_and_played_on(copy: Copy, pl
     assert (torn.about, missing.about) == ("file", "schedule")
     assert torn.where.endswith("random--mcts-5.jsonl:4")
     assert "the last line is torn; the 3 before it are whole" in torn.what
-    again = play_board(copy.board, 1, [plugin])
+    again = play_board(copy.board, 1)
     assert (again.played, again.torn) == (1, ["small/tic_tac_toe/random--mcts-5"])
     assert file.read_bytes() == whole
 
@@ -199,7 +199,7 @@ def test_swapped_weights_are_found_and_never_played(copy: Copy, plugin: Path, mo
         messages = entries_of(copy.findings(only=entry.slug))
         assert f"{file} is another file than was entered: its digest is sha256:" in messages[0]
         copy.lines(copy.file("kuhn_poker", "random", "weighted"), lambda lines: lines.pop())
-        again = play_board(copy.board, 1, [plugin])
+        again = play_board(copy.board, 1)
         assert not again.complete
         assert all("is not what was entered: revision files" in why for why in again.unplayed.values())
         assert again.played == 0

@@ -141,9 +141,9 @@ def test_failures_that_were_real_are_confirmed(plugin: Path, tmp_path: Path) -> 
     names = [f"failing-{how}" for how in ("raises", "hangs", "dies")]
     head = f'name = "failing"\ngroups = 2\nwatchdog = 1.0\nplayers = {json.dumps(names)}\n'
     board = Board.begin(tmp_path / "board", parse_suite(f'{head}[[games]]\nname = "blackjack"\n'))
-    tournament = play_board(board, 2, [plugin])
+    tournament = play_board(board, 2)
     assert tournament.complete
     assert tournament.faults["failing-hangs", "in blackjack it did not answer in time"] > 0
-    verified = Copy(board.path).verify(sample=1, plugins=[plugin])
+    verified = Copy(board.path).verify(sample=1)
     assert (verified.findings, verified.results) == ([], "absent")
     assert [one.on_its_word for one in verified.players] == [0, 0, 0]

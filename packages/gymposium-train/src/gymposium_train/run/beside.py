@@ -19,6 +19,7 @@ from tempfile import TemporaryFile
 
 import torch
 
+from gymposium.child_process import python_command, python_environment
 from gymposium.errors import GymposiumError
 from gymposium.games.registry import load_game
 from gymposium.runs.curves import CONTROL
@@ -45,8 +46,10 @@ def control_beside(run: UnderWay) -> Iterator[None]:
         say("The control runs beside the reinforcement learning, in a process of its own.")
         seconds = run.config.budget - run.directory.results().get("cold_start_cpu_seconds", 0.0)
         with TemporaryFile() as dots, TemporaryFile() as errors:
-            command = [sys.executable, "-P", "-c", _CALL, str(run.directory.path), str(seconds)]
-            process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=dots, stderr=errors)
+            command = python_command("-c", _CALL, str(run.directory.path), str(seconds))
+            process = subprocess.Popen(
+                command, env=python_environment(), stdin=subprocess.PIPE, stdout=dots, stderr=errors
+            )
             try:
                 yield
                 _wait(run, process, dots.fileno(), seconds)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import os
 import shlex
 import shutil
 import subprocess
@@ -15,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from gymposium.child_process import user_environment
 from gymposium.client import Server, Session, ending_of
 from gymposium.errors import BadOption, GymposiumError
 from gymposium_agents.serving.turns import as_data, conversation
@@ -126,7 +126,7 @@ class Commands:
 
     def _played(self, session: Session[Server]) -> float | Mapping[str, Any]:
         environment = {
-            **os.environ,
+            **user_environment(),
             "OPENAI_BASE_URL": session.base_url,
             "OPENAI_API_KEY": session.id,
             "GYMPOSIUM_SEED": str(session.seed),

@@ -19,6 +19,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from gymposium.allowed import allow
+from gymposium.child_process import guard_children
 from gymposium.cli.defaults import defaults_of
 from gymposium.cli.text import complain, note
 from gymposium.cli.usage import usage_errors
@@ -187,6 +188,7 @@ def _note_warning(show: Callable[..., None], message: Any, category: type[Warnin
 
 def main() -> None:
     """Runs the command with the arguments of the process."""
+    guard_children()
     for library in ("HF_HUB", "HF_DATASETS"):  # also those of transformers
         os.environ.setdefault(f"{library}_DISABLE_PROGRESS_BARS", "1")
     os.environ.setdefault("TQDM_DISABLE", "1")

@@ -12,17 +12,14 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from multiprocessing import get_context
 from multiprocessing.connection import wait
-from pathlib import Path
 from time import monotonic
 
+from gymposium.child_process import spawn_context
 from gymposium.executors.protocol import PartDone, RunPart
 from gymposium.executors.starting import ctrl_c_waits
 from gymposium.executors.worker import BatchPlayed, Message, PartEnded, PlayerAsked, work
 
-_SPAWN = get_context("spawn")
-"""Workers are spawned: forking a process with threads, or with torch, is not safe."""
 MOST_DEATHS = 3
 """Number of processes that may end in a part while no player is asked, before it is given up."""
 ENDING_SECONDS = 5.0
@@ -32,9 +29,9 @@ ENDING_SECONDS = 5.0
 class Crew:
     """Worker processes, which are started when they are needed and kept for later parts."""
 
-    def __init__(self, workers: int, plugins: Sequence[Path] = ()) -> None:
-        """At most `workers` processes, which load these one-file plugins."""
-        self._most, self._plugins = workers, tuple(plugins)
+    def __init__(self, workers: int) -> None:
+        """At most `workers` processes."""
+        self._most = workers
         self._idle: list[_Worker] = []
 
     def run(self, parts: Iterable[RunPart]) -> Iterator[PartDone]:
@@ -85,7 +82,7 @@ class Crew:
         if self._idle:
             return self._idle.pop()
         with ctrl_c_waits():
-            return _Worker(self._plugins)
+            return _Worker()
 
 
 def _sleep(running: Sequence[_Worker]) -> None:
@@ -97,9 +94,10 @@ def _sleep(running: Sequence[_Worker]) -> None:
 class _Worker:
     """One worker process and the part that it plays."""
 
-    def __init__(self, plugins: Sequence[Path]) -> None:
-        self.connection, theirs = _SPAWN.Pipe()
-        self._process = _SPAWN.Process(target=work, args=(theirs, [*plugins]), name="match worker")
+    def __init__(self) -> None:
+        context = spawn_context()
+        self.connection, theirs = context.Pipe()
+        self._process = context.Process(target=work, args=(theirs,), name="match worker")
         self._process.start()
         theirs.close()  # so that the connection ends with the process
         self.lost = False

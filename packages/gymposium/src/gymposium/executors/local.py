@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
-from multiprocessing import get_context
-from pathlib import Path
 from typing import TypeVar
 
+from gymposium.child_process import spawn_context
 from gymposium.errors import GymposiumError
 from gymposium.executors.crew import Crew
 from gymposium.executors.protocol import ExecutorStart, PartDone, RunPart
@@ -24,10 +23,10 @@ R = TypeVar("R")
 class LocalExecutor:
     """Plays parts in processes of this machine, and calls functions in others."""
 
-    def __init__(self, workers: int, plugins: Sequence[Path] = ()) -> None:
-        """`workers` processes, which load these one-file plugins. With one worker, `map` calls in this process."""
-        self._workers, self._plugins = workers, tuple(plugins)
-        self._crew = Crew(workers, plugins)
+    def __init__(self, workers: int) -> None:
+        """`workers` processes. With one worker, `map` calls in this process."""
+        self._workers = workers
+        self._crew = Crew(workers)
         self._pool: ProcessPoolExecutor | None = None
 
     def run(self, parts: Iterable[RunPart]) -> Iterator[PartDone]:
@@ -39,8 +38,7 @@ class LocalExecutor:
             return
         with ctrl_c_waits():
             if self._pool is None:
-                # forking a process with threads, or with torch, is not safe
-                self._pool = ProcessPoolExecutor(self._workers, get_context("spawn"), _begin, (self._plugins,))
+                self._pool = ProcessPoolExecutor(self._workers, spawn_context(), _begin)
         waiting = enumerate(items)
         numbers: dict[Future[R], int] = {}
         try:
@@ -65,10 +63,9 @@ class LocalExecutor:
 
 def make_local(start: ExecutorStart) -> LocalExecutor:
     """The executor of these workers, one for each core by default."""
-    return LocalExecutor(start.workers or os.cpu_count() or 1, start.plugins)
+    return LocalExecutor(start.workers or os.cpu_count() or 1)
 
 
-def _begin(plugins: Sequence[Path]) -> None:
+def _begin() -> None:
     receive_no_ctrl_c()
-    for file in plugins:
-        host().load_file(file)
+    host()  # items may be of classes that plugins define

@@ -96,7 +96,8 @@ class ExecutorStart:
     workers: int | None = None
     """The number of workers; None for one for each core."""
     plugins: tuple[Path, ...] = ()
-    """One-file plugins that each worker loads."""
+    """One-file plugins that workers on other machines load. Processes of this machine load them by themselves
+    (`gymposium.child_process`)."""
     address: str | None = None
     """The address of a cluster; None for the executor's default."""
     note: Callable[[str], object] = lambda text: None

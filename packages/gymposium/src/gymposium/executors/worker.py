@@ -14,13 +14,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection
-from pathlib import Path
 
 from gymposium.driver import Answer, Guard, PlayerFailure, play
 from gymposium.executors.protocol import RunPart, Which
 from gymposium.executors.starting import receive_no_ctrl_c
 from gymposium.players.protocol import Ask, Player
-from gymposium.plugins.host import host
 from gymposium.records import RecordLine
 from gymposium.watchdog import Watchdog
 
@@ -72,12 +70,10 @@ class PartEnded:
 Message = PlayerAsked | PlayerAnswered | BatchPlayed | PartEnded
 
 
-def work(supervisor: Connection, plugins: Sequence[Path]) -> None:
-    """Play parts from the supervisor until it sends None. `plugins` are one-file plugins to load."""
+def work(supervisor: Connection) -> None:
+    """Play parts from the supervisor until it sends None."""
     receive_no_ctrl_c()
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    for file in plugins:
-        host().load_file(file)
     players: dict[str, Player] = {}
     while (part := supervisor.recv()) is not None:
         try:

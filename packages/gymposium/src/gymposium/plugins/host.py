@@ -7,7 +7,8 @@ fails. Switches are environment variables, so that they act before anything is i
 - `GYMPOSIUM_DISABLE_PLUGINS=a,b`   load all but these
 - `GYMPOSIUM_PLUGINS_STRICT=1`      a broken plugin is an error, for CI
 
-The user's file (`gymposium.user_file`) names one-file plugins that are loaded beside the installed ones.
+The user's file (`gymposium.user_file`) names one-file plugins that are loaded beside the installed ones. Those of
+`--plugin FILE` are loaded in child processes as well (`gymposium.child_process`), whatever the switches say.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from typing import Any, Literal
 
 import pluggy
 
+from gymposium.child_process import add_plugin_file, plugin_files
 from gymposium.errors import GymposiumError, PluginError, UnknownName
 from gymposium.plugins import hookspecs
 from gymposium.plugins.containment import contained
@@ -115,11 +117,15 @@ class Host:
             self._add_installed()
             for path in user_file().plugins:
                 self._add(Plugin(path.stem, str(path.resolve())), partial(_import_chosen_file, path.resolve()))
+            for path in plugin_files():
+                if str(path) not in {plugin.source for plugin in self.plugins}:
+                    self._add(Plugin(path.stem, str(path)), partial(_import_inherited_file, path))
             self._check_switches()
 
     def load_file(self, path: str | Path) -> Plugin:
         """Load a one-file plugin, as `--plugin my_game.py` does. The file's folder is not searched for other modules;
-        its entry points name the file's stem as their module. A file that is loaded already is not loaded again.
+        its entry points name the file's stem as their module. A file that is loaded already is not loaded again. If
+        this is the host of the process, its child processes load the file as well.
 
         Raises `PluginError` and keeps nothing if the file is broken."""
         path = Path(path).resolve()
@@ -136,6 +142,8 @@ class Host:
                 sys.modules.pop(path.stem, None)  # so that it can be loaded again after a correction
             raise PluginError(f"{path}: {_in_words(error)}") from error
         self.plugins.append(plugin)
+        if is_loaded() and host() is self:
+            add_plugin_file(path)
         return plugin
 
     def load_offer(self, offer: Offer) -> Plugin:
@@ -362,6 +370,12 @@ def _import_chosen_file(path: Path) -> ModuleType:
     if is_switched_off({canonical(path.stem)}):
         raise _SwitchedOff
     return _import_file(path)
+
+
+def _import_inherited_file(path: Path) -> ModuleType:
+    """Import a plugin of the parent process, or of an earlier host of this one, which has imported it already."""
+    module = sys.modules.get(path.stem)
+    return module if module is not None and getattr(module, "__file__", None) == str(path) else _import_file(path)
 
 
 def _import_file(path: Path) -> ModuleType:

@@ -10,6 +10,7 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gymposium.child_process import python_command, python_environment
 from gymposium.plugins.offers import Offer
 
 SECONDS = 60
@@ -37,10 +38,12 @@ def try_apart(offer: Offer) -> Trial:
     with tempfile.TemporaryDirectory(prefix="gymposium-") as folder:
         report = Path(folder) / "report.json"
         code = f"import sys; sys.path[:] = {sys.path!r}; from {CHILD} import main; main()"
-        command = [sys.executable, "-c", code, CHILD, str(report), offer.name, offer.source, offer.place]
+        command = python_command("-c", code, CHILD, str(report), offer.name, offer.source, offer.place)
         none = subprocess.DEVNULL
         try:
-            done = subprocess.run(command, stdin=none, stdout=none, stderr=none, timeout=SECONDS, check=False)
+            done = subprocess.run(
+                command, env=python_environment(), stdin=none, stdout=none, stderr=none, timeout=SECONDS, check=False
+            )
         except subprocess.TimeoutExpired:
             return Trial(ending=f"it was not loaded within {SECONDS} seconds")
         except OSError as error:

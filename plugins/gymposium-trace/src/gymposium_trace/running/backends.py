@@ -13,18 +13,19 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Protocol
 
+from gymposium.child_process import python_command, real_interpreter
 from gymposium_trace.running.limits import Limits
 from gymposium_trace.running.runs import Run, run_all
 from gymposium_trace.running.seccomp import no_new_processes
 
-PYTHON = os.path.realpath(sys.executable)
+PYTHON = real_interpreter()
 """Path of this interpreter, not of the link in a virtual environment."""
 
 ENVIRONMENT = {"PYTHONHASHSEED": "0"}
 """Complete environment of a program. It fixes the order of sets, so -I and -E, which would ignore it, are not used."""
 
-OPTIONS = ("-s", "-S", "-P", "-B", "-X", "utf8")
-"""Options for no site-packages, no folder of the program on the path, no bytecode files, and UTF-8 everywhere."""
+OPTIONS = ("-s", "-S", "-B", "-X", "utf8")
+"""Options for no site-packages, no bytecode files, and UTF-8 everywhere."""
 
 _HERE = Path(__file__).resolve().parent
 _INSIDE = (_HERE / "inside.py").read_text(encoding="utf-8")
@@ -105,7 +106,7 @@ def _folder(stack: ExitStack, program: str) -> Path:
 
 
 def _command(limits: Limits, debug: Path, program: Path) -> list[str]:
-    return [PYTHON, *OPTIONS, "-c", _INSIDE, limits.rlimits(), str(debug), str(program)]
+    return python_command(*OPTIONS, "-c", _INSIDE, limits.rlimits(), str(debug), str(program), python=PYTHON)
 
 
 def _walls(folder: Path) -> list[str]:

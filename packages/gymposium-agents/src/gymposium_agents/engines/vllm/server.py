@@ -7,7 +7,6 @@ import re
 import signal
 import socket
 import subprocess
-import sys
 import threading
 import time
 from collections import deque
@@ -19,6 +18,7 @@ from weakref import WeakValueDictionary
 
 import httpx
 
+from gymposium.child_process import python_command
 from gymposium.errors import GymposiumError
 from gymposium_agents.engines.vllm import keeper
 from gymposium_agents.engines.vllm.fits import check_heads
@@ -127,7 +127,7 @@ class Server:
         try:
             with self.log.open("ab") as log:
                 self._keeper = subprocess.Popen(
-                    [sys.executable, "-I", str(Path(keeper.__file__)), *command],
+                    python_command("-I", str(Path(keeper.__file__)), *command),
                     stdin=read_end,
                     stdout=log,
                     stderr=subprocess.STDOUT,

@@ -10,6 +10,7 @@ from ipaddress import ip_address
 from itertools import chain
 from pathlib import Path
 
+from gymposium.child_process import python_command
 from gymposium.errors import BadOption
 from gymposium_agents.engines.vllm.setup import clean_environment
 
@@ -162,7 +163,7 @@ class ServerSettings:
             "--logprobs-mode": "processed_logprobs",
             "--max-num-seqs": str(self.max_num_seqs),
         }
-        command = [python, "-P", str(SERVING), *chain(*options.items())]
+        command = python_command(str(SERVING), *chain(*options.items()), python=python)
         if self.max_model_len is not None:
             command += ["--max-model-len", str(self.max_model_len)]
         if self.lora_rank:

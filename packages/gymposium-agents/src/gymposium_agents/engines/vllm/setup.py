@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
+from gymposium.child_process import PLUGIN_FILES, python_command, python_environment
 from gymposium.durable import replace_text
 from gymposium.errors import GymposiumError
 from gymposium_agents.engines.vllm.home import EngineHome
@@ -64,8 +65,8 @@ def set_up(home: EngineHome, build: BuildName, *, say: Say) -> dict[str, Any]:
 
 
 def _install(home: EngineHome, build: BuildName, say: Say) -> None:
-    _run([sys.executable, "-m", "venv", str(home.environment)], "The virtual environment could not be made")
-    pip = [str(home.python), "-m", "pip"]
+    _run(python_command("-m", "venv", str(home.environment)), "The virtual environment could not be made")
+    pip = python_command("-m", "pip", python=home.python)
     _run([*pip, "install", *BUILDS[build].requirements], "pip could not install vLLM")
     if unwanted := BUILDS[build].unwanted:
         say(f"Removing {', '.join(unwanted)}, which break this build")
@@ -75,7 +76,11 @@ def _install(home: EngineHome, build: BuildName, say: Say) -> None:
 def _imported_version(home: EngineHome) -> str:
     """The version of the installed vLLM. Raises `GymposiumError` if it cannot be imported."""
     check = subprocess.run(
-        [str(home.python), "-c", CHECK], capture_output=True, text=True, env=clean_environment(os.environ), check=False
+        python_command("-c", CHECK, python=home.python),
+        env=clean_environment(os.environ),
+        capture_output=True,
+        text=True,
+        check=False,
     )
     versions = [line.split()[1] for line in check.stdout.splitlines() if line.startswith("version ")]
     if check.returncode or not versions:
@@ -94,7 +99,7 @@ def _run(command: Sequence[str], failed: str) -> None:
         )
 
 
-OURS = {"PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "PIP_CONSTRAINT", "PIP_REQUIREMENT"}
+OURS = {"PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "PIP_CONSTRAINT", "PIP_REQUIREMENT", PLUGIN_FILES}
 """Variables that lead to the packages of this process, or to their pins."""
 
 TORCHRUN = (
@@ -106,7 +111,10 @@ groups: with `TORCHELASTIC_USE_AGENT_STORE` torch opens no store for a group tha
 
 
 def clean_environment(variables: Mapping[str, str]) -> dict[str, str]:
-    """The variables for a process in the engine's virtual environment: all but `OURS` and those of torchrun."""
+    """Return the variables for a process in the engine's virtual environment: the safe path, and all but `OURS` and
+    those of torchrun."""
     return {
-        name: value for name, value in variables.items() if name not in OURS and not name.startswith(tuple(TORCHRUN))
+        name: value
+        for name, value in python_environment(variables).items()
+        if name not in OURS and not name.startswith(tuple(TORCHRUN))
     }

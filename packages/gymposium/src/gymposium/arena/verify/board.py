@@ -8,8 +8,6 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import cache, partial
-from multiprocessing import get_context
-from pathlib import Path
 
 from gymposium.arena.board import Board
 from gymposium.arena.entries import Entry
@@ -24,6 +22,7 @@ from gymposium.arena.verify.no_answer_claims import check_claim
 from gymposium.arena.verify.player_pool import PlayerPool
 from gymposium.arena.verify.results import check_results
 from gymposium.arena.verify.reviews import check_reviews
+from gymposium.child_process import spawn_context
 from gymposium.errors import UnknownName
 from gymposium.executors.protocol import Executor
 from gymposium.executors.starting import ctrl_c_waits, receive_no_ctrl_c
@@ -42,7 +41,6 @@ def verify_board(
     rerun: int = 0,
     executor: Executor | None = None,
     seed: int | None = None,
-    plugins: Sequence[Path] = (),
     watch: Callable[[int, int], None] = lambda done, planned: None,
 ) -> BoardVerification:
     """Verify a board.
@@ -51,8 +49,7 @@ def verify_board(
     asked again in `sample` matches of each lineup, open-weight models in `rerun` matches. Claims that a player did not
     answer are checked in `sample` matches of each lineup. The matches are drawn from `seed`, by default from the
     operating system, so the author of a board cannot know them. `executor` replays the lineups, by default this
-    process. `plugins` are one-file plugins that are loaded by the processes in which claims are checked. `watch` is
-    called with the numbers of checked and planned matches."""
+    process. `watch` is called with the numbers of checked and planned matches."""
     entries, findings = check_entries(board)
     if only is not None and only not in {entry.slug for entry in entries}:
         if not board.entry_file(only).exists():
@@ -75,7 +72,7 @@ def verify_board(
     with ExitStack() as stack:
         results: Callable[[], tuple[ResultsState, list[Finding]]] = partial(check_results, board)
         if executor is not None and only is None:
-            beside = stack.enter_context(ProcessPoolExecutor(1, get_context("spawn"), receive_no_ctrl_c))
+            beside = stack.enter_context(ProcessPoolExecutor(1, spawn_context(), receive_no_ctrl_c))
             with ctrl_c_waits():
                 results = beside.submit(check_results, board).result
         for number, one in _checked(board, checks, executor):
@@ -92,7 +89,7 @@ def verify_board(
         chosen = stream(check.seed, "claims", check.lineup.id).sample(claims, min(sample, len(claims)))
         total.on_its_word.update(player for match, seat, player in claims if (match, seat, player) not in chosen)
         for match, seat, _ in chosen:
-            if how := check_claim(_read(board, check), match, seat, plugins):
+            if how := check_claim(_read(board, check), match, seat):
                 verification.add([Finding("reply", f"{check.where} (match {match})", how)])
     verification.matches, verification.broken = total.matches, total.broken
     verification.players = [

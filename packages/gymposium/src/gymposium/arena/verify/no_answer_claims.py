@@ -8,31 +8,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from multiprocessing import get_context
 from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import cast
 
 from gymposium.arena.verify.lineup import LineupCheck, planned_jobs
 from gymposium.arena.verify.player_pool import PlayerPool
 from gymposium.arena.verify.replay import AskingScripts, RecordedPlayer, difference
+from gymposium.child_process import spawn_context
 from gymposium.driver import Answer, Guard, play
 from gymposium.executors.starting import ctrl_c_waits, receive_no_ctrl_c
 from gymposium.players.protocol import Ask, Player
-from gymposium.plugins.host import host
 from gymposium.records import Record, Script, silences
 from gymposium.watchdog import Watchdog
 
-_SPAWN = get_context("spawn")
 _ASKED = "asked"
 """Message: the player is being asked now."""
 
 
-def check_claim(check: LineupCheck, match: str, seat: int, plugins: Sequence[Path]) -> str | None:
+def check_claim(check: LineupCheck, match: str, seat: int) -> str | None:
     """Ask a player again at the decision at which it is said to have failed. Returns the difference as a sentence, or
     None if the player fails again in any way."""
-    ours, theirs = _SPAWN.Pipe()
-    process = _SPAWN.Process(target=_ask, args=(theirs, check, match, seat, [*plugins]), daemon=True)
+    context = spawn_context()
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_ask, args=(theirs, check, match, seat), daemon=True)
     with ctrl_c_waits():
         process.start()
     theirs.close()
@@ -53,10 +51,8 @@ def _received(connection: Connection) -> str | None:
         return None
 
 
-def _ask(connection: Connection, check: LineupCheck, match: str, seat: int, plugins: Sequence[Path]) -> None:
+def _ask(connection: Connection, check: LineupCheck, match: str, seat: int) -> None:
     receive_no_ctrl_c()
-    for file in plugins:
-        host().load_file(file)
     pool = PlayerPool()
     [job] = [job for job in planned_jobs(check, pool) if job.id == match]
     record = next(one for _, one in check.records() if isinstance(one, Record) and one.id == match)

@@ -16,7 +16,6 @@ from gymposium.cli.executors import AddressOption, ExecutorOption, JobsOption, c
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.matches import match_bar
 from gymposium.cli.text import note, out
-from gymposium.plugins.host import host
 from gymposium.visible import visible
 
 if TYPE_CHECKING:
@@ -107,7 +106,6 @@ def verify(
             rerun=rerun,
             executor=chosen,
             seed=seed,
-            plugins=host().files,
             watch=lambda done, planned: bar.update(task, total=planned, completed=done),
         )
     if as_json:

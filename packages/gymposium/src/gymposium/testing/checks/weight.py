@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from functools import cache, partial
 from pathlib import Path
 
+from gymposium.child_process import python_command, python_environment
 from gymposium.plugins.host import Plugin, host
 from gymposium.plugins.specs import GameSpec
 from gymposium.testing.contract import NORMAL, Effort, NotApplicable, require, short
@@ -47,8 +47,8 @@ def _games(plugin: Plugin) -> list[GameSpec]:
 def _reports(file: str | None, names: tuple[str, ...]) -> dict[str, tuple[str | None, bool, list[str]]]:
     """Play the games one after the other in a fresh process, and return three facts of each: the error that it raised,
     whether its module was imported before, and the heavy libraries that it was the first to import."""
-    command = [sys.executable, "-c", _PROGRAM, json.dumps([file, names, sorted(HEAVY)])]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    command = python_command("-c", _PROGRAM, json.dumps([file, names, sorted(HEAVY)]))
+    done = subprocess.run(command, env=python_environment(), capture_output=True, text=True, check=False)
     if done.returncode:
         return dict.fromkeys(names, (" ".join(done.stderr.strip().splitlines()[-1:]), False, []))
     reports: dict[str, tuple[str | None, bool, list[str]]] = json.loads(done.stdout.splitlines()[-1])
