@@ -146,11 +146,11 @@ class Account:
         self.since.append(move)
         self.board, self.passed = board, ""
         if piece in "Pp" and abs(ord(move[1]) - ord(move[3])) == 2:
-            pawns = [beside(move[2:4], right, 0) for right in (-1, 1)]
-            if any(board.get(at) == "Pp"[self.seat] for at in pawns):
-                self.passed = f"{move[0]}{'63'[self.seat]}"
+            self.passed = f"{move[0]}{'63'[self.seat]}"
         self.number += self.seat == 0
         self.seat = 1 - self.seat
+        if not any(move[2:4] == self.passed and self.board[move[:2]] in "Pp" for move in self.legal()):
+            self.passed = ""
         self.seen[self.position()] += 1
 
 

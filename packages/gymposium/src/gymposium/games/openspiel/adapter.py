@@ -117,10 +117,17 @@ class OpenSpielGame:
         """Return the names of legal actions of a seat, if they depend on the position (`names` is None)."""
         return cast(WordingByPosition, self.told).moves(state, seat, actions)
 
+    def player(self, state: pyspiel.State) -> int:
+        """Return the player to move in the engine's numbers: a seat; or chance, a joint move or the end, below 0.
+
+        A game overrides this if its rules end a match before the engine does, as a draw."""
+        player: int = state.current_player()
+        return player
+
     def legal(self, state: pyspiel.State, seat: int) -> list[int]:
         """Return the legal actions of a seat: the engine's.
 
-        A game overrides this if the engine offers an action after which a seat is to move without a legal action."""
+        A game overrides this if its rules allow other actions, or end a match before the engine does."""
         actions: list[int] = state.legal_actions(seat)
         return actions
 
@@ -244,7 +251,7 @@ class OpenSpielMatch:
 
     def to_move(self) -> tuple[int, ...]:
         if self._seats is None:
-            player = self.state.current_player()
+            player = self.game.player(self.state)
             if player >= 0:
                 self._seats = (player,)
             else:

@@ -4,6 +4,9 @@ Moves use UCI notation: the squares that a piece leaves and goes to, and a lette
 exactly one name. The alternative, SAN, has several names in use for one move (Nf3, Ngf3, Nf3+), of which a strict
 reader accepts one. It also marks checkmate, and the engine takes ten times as long for it as for the rest of a
 turn.
+
+The engine counts a right to capture en passant wherever a pawn stands beside the one that has gone two squares, even
+if that pawn is pinned. By the laws (FIDE 9.2.3) only a legal capture counts, so positions are told apart here.
 """
 
 from __future__ import annotations
@@ -31,7 +34,10 @@ _PIECES = {
     for names, colour in (("kqrbnp", "black"), ("KQRBNP", "white"))
     for name, sign in zip(names, "♚♛♜♝♞♟")
 }
+_TWO_SQUARES = re.compile(r"([a-h])(?:2\1[4]|7\1[5])")
 _EMPTY = str.maketrans({str(n): "." * n for n in range(1, 9)})
+_REPETITIONS = 13
+"""Plane of the engine's tensor that shows how many times the position has occurred."""
 _LONGEST = 11_800
 """No match is longer: there are at most 118 captures and pawn moves (96 moves of pawns and 30 captures, but at least 8
 are both), with at most 99 other moves before each; after the last of fewer, 100 more (the engine says 17,695)."""
@@ -57,7 +63,7 @@ A king that is attacked is in check. No move may leave your own king in check. W
 is checkmated and loses. Who is not in check and has none is stalemated: a draw. It is also a draw, at once and \
 without a claim,
 - when a position occurs {_TIMES} times: the same pieces on the same squares, the same player to move, the same \
-rights to castle and to capture en passant;
+rights to castle and the same legal captures en passant;
 - after {_QUIET} moves in a row, counting both players', without a capture or a pawn move, unless the last gives \
 checkmate;
 - when what is left cannot checkmate: besides the kings nothing, one knight, or only bishops that all stand on squares \
@@ -112,18 +118,18 @@ class Chess:
         return f"{_RULES}You play {colour} and move {('second', 'first')[seat]}, {('down', 'up')[seat]} the board.\n"
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
-        fen: str = state.observation_string(seat)
+        fen, times = self.fen(state), self.times(state)
         since = " ".join(self.since(state))
         if style == "compact":
-            legal = " ".join(self.moves(state, seat, state.legal_actions(seat)))
+            legal = " ".join(self.moves(state, seat, [] if times >= _TIMES else state.legal_actions(seat)))
             return f"{fen}\nsince {since or 'none'}\nlegal {legal or 'none'}\n"
         board, _, rights, passed, quiet, number = fen.split()
         rows = [" ".join(row) for row in board.translate(_EMPTY).split("/")]
         drawn = "\n".join([f"{8 - i} {row}" for i, row in enumerate(rows)])
-        player, times = state.current_player(), state.num_repetitions(state)
-        over = f" The game is over: {_result(state)}." if player < 0 else ""
+        over = f" The game is over: {_result(state)}." if state.is_terminal() or times >= _TIMES else ""
+        turn = "" if over else to_move(state, seat)
         return (
-            f"You are {_COLOURS[seat]}{to_move(state, seat)}.{over} Move {number}. The board:\n{drawn}\n"
+            f"You are {_COLOURS[seat]}{turn}.{over} Move {number}. The board:\n{drawn}\n"
             f"  a b c d e f g h\n"
             f"Rights to castle: {' '.join([_CASTLING[right] for right in rights if right != '-']) or 'none'}. "
             f"En passant square: {passed if passed != '-' else 'none'}. "
@@ -133,7 +139,7 @@ class Chess:
         )
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
-        fen: str = state.observation_string(seat)
+        fen = self.fen(state)
         rows = fen.split()[0].translate(_EMPTY).split("/")
         board = grid(
             rows,
@@ -144,6 +150,46 @@ class Chess:
             last=last_turn(events),
         )
         return Picture.of(board, told=f"The position as FEN: {fen}")
+
+    def fen(self, state: pyspiel.State) -> str:
+        """Return the position as FEN, with an en passant square only if a capture there is legal."""
+        board, player, rights, passed, *counts = state.observation_string(0).split()
+        if passed != "-" and not self._is_taken(state, passed):
+            passed = "-"
+        return " ".join([board, player, rights, passed, *counts])
+
+    def _is_taken(self, state: pyspiel.State, passed: str) -> bool:
+        """Return whether a pawn may capture en passant on this square."""
+        seat = state.current_player()
+        if seat < 0:
+            return False
+        row = "45"[seat]
+        pawns = {f"{column}{row}{passed}" for column in "abcdefgh" if abs(ord(column) - ord(passed[0])) == 1}
+        board = state.board()
+        return any(
+            self._names[seat][action] in pawns
+            and pyspiel.chess.action_to_move(action, board).piece.type == pyspiel.chess.PieceType.PAWN
+            for action in state.legal_actions()
+        )
+
+    def times(self, state: pyspiel.State) -> int:
+        """Return how many times the position has occurred.
+
+        The engine does not count the position after the last pawn move if the pawn went two squares past another that
+        could not capture it. No position before a pawn move can recur."""
+        times: int = state.num_repetitions(state)
+        now = state.observation_string(0).split()
+        quiet, past = int(now[4]), state.history()
+        if quiet < 4 or quiet % 2 or len(past) < quiet + 1:
+            return times
+        start = len(past) - quiet
+        if not _TWO_SQUARES.fullmatch(self._names[start % 2][past[start - 1]]):
+            return times
+        then = state.get_game().new_initial_state(state.start_fen())
+        for action in past[:start]:
+            then.apply_action(action)
+        before = then.observation_string(0).split()
+        return times + (before[:3] == now[:3] and before[3] != now[3] and not self._is_taken(then, before[3]))
 
     def since(self, state: pyspiel.State) -> list[str]:
         """Return the moves since the last irreversible one, which comes first and shows whether there was an en
@@ -174,7 +220,7 @@ def _result(state: pyspiel.State) -> str:
 
 
 class ChessGame(OpenSpielGame):
-    """Chess with the positions that have occurred before, which the engine's view omits."""
+    """Chess with the positions that have occurred before, which the engine's view omits and miscounts."""
 
     wording: Chess
 
@@ -182,8 +228,21 @@ class ChessGame(OpenSpielGame):
         super().__init__(spec, params, engine, words)
         self.max_decisions = _LONGEST
 
+    def player(self, state: pyspiel.State) -> int:
+        return super().player(state) if self.wording.times(state) < _TIMES else pyspiel.PlayerId.TERMINAL
+
+    def legal(self, state: pyspiel.State, seat: int) -> list[int]:
+        return super().legal(state, seat) if self.wording.times(state) < _TIMES else []
+
     def view_of(self, state: pyspiel.State, seat: int) -> str:
-        return f"{state.observation_string(seat)} {' '.join(self.wording.since(state))}"
+        return f"{self.wording.fen(state)} {' '.join(self.wording.since(state))}"
+
+    def tensor_of(self, state: pyspiel.State, seat: int) -> list[float]:
+        values, (_, rows, columns) = super().tensor_of(state, seat), self.tensor_shape or ()
+        plane, squares = _REPETITIONS, rows * columns
+        times = self.wording.times(state)
+        values[plane * squares : (plane + 1) * squares] = [(times - 1) / (_TIMES - 1)] * squares
+        return values
 
     def notation(self, events: Sequence[Event]) -> list[str]:
         """Return the moves in standard algebraic notation."""
