@@ -129,6 +129,24 @@ class Encoder:
             content = token.content
             if content in controls.contents and content != unknown and tokenizer.model.token_to_id(content) == i:
                 self._ids[i] = self._spelled(content, i)
+        self._check(controls, mark, unknown)
+
+    def _check(self, controls: ControlTokens, mark: str, unknown: str | None) -> None:
+        """Raises `GymposiumError` if the text of a control token is encoded as that token, because the normalizer
+        removes or replaces the mark, as BERT's removes private-use characters."""
+        added = [token for token in controls.added.values() if token.content in controls.contents]
+        renamed = {i: token.content for i, token in controls.added.items() if token in added}
+        text = "\n".join(controls.contents)
+        found = [renamed[i] for i in self.within(text) if i in renamed and renamed[i] != unknown]
+        normalizer = self._tokenizer.normalizer
+        if normalizer is not None and mark not in normalizer.normalize_str(mark):
+            found += [token.content for token in added if token.normalized]
+        if found:
+            raise GymposiumError(
+                f"This tokenizer turns the text {found[0]!r} into a control token, even in a reply or in the text of a "
+                f"game: its normalizer changes the private-use characters that tell them apart. Add its control tokens "
+                f"anew with normalized=False and save the tokenizer beside the model, or take another model."
+            )
 
     def _spelled(self, content: str, control: int) -> tuple[int, ...]:
         """The ids of a control token's text, character by character. They replace the token where the model's
