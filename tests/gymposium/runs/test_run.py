@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from gymposium.records import Problem
 from gymposium.runs.curves import Curves
 from gymposium.runs.metric_docs import about, metrics
 from gymposium.runs.results import Point, VerdictKind, learning_curves, lines, verdict
-from gymposium.runs.run import Run, find_runs
+from gymposium.runs.run import Run, find_runs, holds_data, marked_running
 from gymposium.runs.samples import SamplesIndex, parse
 
 
@@ -26,6 +28,44 @@ def test_runs_are_found_wherever_they_are(training_run: Any, tmp_path: Path) -> 
     assert {name: run.path for name, run in found.items()} == {"training/a": first.path, "training/deep/b": second.path}
     assert [*find_runs(second.path)] == ["b"]
     assert find_runs(tmp_path / "nothing") == {}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="without locks")
+def test_a_run_is_running_as_long_as_its_process_lives(training_run: Any) -> None:
+    made = training_run()
+    run = Run("first", made.path)
+    assert not run.running
+    with marked_running(made.path):
+        assert run.running
+        with marked_running(made.path):  # ranks of one run
+            assert run.running
+        assert run.running
+    assert not run.running
+    code = (
+        "import sys, pathlib; from gymposium.runs.run import marked_running\n"
+        "with marked_running(pathlib.Path(sys.argv[1])): print('ready', flush=True); sys.stdin.read()"
+    )
+    command = [sys.executable, "-P", "-c", code, str(made.path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        assert run.running
+        process.kill()
+        process.wait()
+    assert not run.running
+    assert not Run("none", made.path / "none").running
+
+
+def test_files_of_data_are_known_by_the_folder_that_they_are_in(training_run: Any, tmp_path: Path) -> None:
+    run = training_run()
+    assert holds_data(run.path / "metrics.jsonl")
+    assert holds_data(run.path / "samples.jsonl")
+    assert not holds_data(run.path / "matches" / "train.jsonl")
+    for name in ("metrics.jsonl", "samples.jsonl", "data.jsonl"):
+        assert not holds_data(tmp_path / name)
+    for manifest, held in (('{"format": "gymposium-synth-2"}', True), ('{"format": "other"}', False), ("[" * 9, False)):
+        (tmp_path / "manifest.json").write_text(manifest)
+        assert holds_data(tmp_path / "data.jsonl") is held
 
 
 def test_curves_go_on_where_they_were(training_run: Any) -> None:

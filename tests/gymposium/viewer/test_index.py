@@ -6,6 +6,7 @@ import json
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings, strategies as st
@@ -73,6 +74,22 @@ def test_every_line_is_listed_or_named(runs: Path) -> None:
         assert (list(row.result.results), row.result.ending) == (record.results, record.ending)
         assert index.row(row.file, row.line) is row
         assert index.by_id(row.id) is not None
+
+
+def test_files_of_a_run_that_are_no_matches_are_not_listed(training_run: Any, tmp_path: Path) -> None:
+    run = training_run()
+    run.log(1)
+    run.keep(1)
+    synth = tmp_path / "synth"
+    synth.mkdir()
+    (synth / "data.jsonl").write_text('{"messages": []}\n')
+    (synth / "manifest.json").write_text('{"format": "gymposium-synth-2"}')
+    (tmp_path / "metrics.jsonl").write_text("{}\n")  # of someone else
+    for directory in (tmp_path, run.path):
+        index = index_of(directory)
+        assert len(index.rows) == 3
+        assert [*index.foreign] == (["metrics.jsonl"] if directory == tmp_path else [])
+        assert index.problems == []
 
 
 def test_it_follows_files_as_they_grow(tmp_path: Path) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import http.client
 import json
+import re
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -11,6 +13,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+
+from gymposium.runs.run import marked_running
 
 Get = Callable[..., http.client.HTTPResponse]
 Event = tuple[str, Any, str | None]
@@ -70,6 +74,24 @@ def test_a_run_that_has_just_begun_has_a_page(serve: Any, text: Any, training_ru
     page = text(address, "runs/training/new%20%26%20odd/index.html")
     assert "No step is done yet" in page
     assert 'data-events="' in page
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="without locks")
+def test_a_run_is_running_stopped_or_finished(serve: Any, text: Any, training_run: Any, tmp_path: Path) -> None:
+    run = training_run()
+    address = serve(tmp_path)
+
+    def state() -> list[str]:
+        pages = [text(address, page) for page in ("runs.html", "runs/training/first/index.html")]
+        found = [re.search(r'<span class="tag[^"]*">([^<]+)</span>', page) for page in pages]
+        return [match[1] for match in found if match is not None]
+
+    assert state() == ["not finished"] * 2
+    with marked_running(run.path):
+        assert state() == ["running"] * 2
+    assert state() == ["not finished"] * 2
+    run.finish()
+    assert state() == ["finished"] * 2
 
 
 def test_a_run_that_begins_while_it_is_looked_for_is_found(

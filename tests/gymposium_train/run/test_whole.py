@@ -22,7 +22,7 @@ from gymposium.plugins.host import host
 from gymposium.records import Record, read_records, verify_file
 from gymposium.runs.curves import Curves
 from gymposium.runs.results import learning_curves, lines, spent
-from gymposium.runs.run import find_runs
+from gymposium.runs.run import Run, find_runs
 from gymposium.runs.samples import SamplesIndex
 from gymposium.seating import seated_jobs
 from gymposium.viewer.app import view
@@ -464,12 +464,14 @@ def test_a_logger_that_fails_costs_no_step(tmp_path: Path, told: list[tuple[Any,
 def test_a_callback_may_stop_a_run_as_ctrl_c_does(tmp_path: Path, quick_config: Any) -> None:
     class Stop(Callback):
         def on_step(self, step: int, metrics: Any) -> None:
+            assert Run("run", tmp_path / "run").running
             if step == 2:
                 raise KeyboardInterrupt
 
     config = quick_config("checkpoints.every=4", "cold_start.steps=4", "steps=3")
     with pytest.raises(KeyboardInterrupt):
         start_run(tmp_path / "run", config, [Stop()])
+    assert not Run("run", tmp_path / "run").running
     run = resume_run(tmp_path / "run")
     assert [entry["step"] for entry in run.metrics() if entry["stage"] == "train"] == [1, 2, 3]
     assert "trained" in run.results()["evaluations"]

@@ -16,6 +16,7 @@ from gymposium.games.registry import load_game
 from gymposium.loggers.make import close_loggers, make_loggers
 from gymposium.loggers.protocol import LoggerStart
 from gymposium.runs.results import AFTER, BEFORE, CONTROL
+from gymposium.runs.run import marked_running
 from gymposium.viewer.training.run_page import report_page
 from gymposium_agents.sources import title_of
 from gymposium_train.backends.models import chat_of, player_from, untaught
@@ -94,7 +95,12 @@ def _execute(
         ),
     )
     try:
-        with interruption() as stop, view(metrics) as shown, leading(directory) as world:
+        with (
+            marked_running(directory.path),
+            interruption() as stop,
+            view(metrics) as shown,
+            leading(directory) as world,
+        ):
             watchers = Watchers(directory, shown, loggers, callbacks)
             games = tuple(load_game(name) for name in config.games)
             run = UnderWay(directory, config, shown, stop, watchers, games, world)

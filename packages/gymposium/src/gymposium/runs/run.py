@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import json
 import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from gymposium.records import Problem
 from gymposium.runs.links import leads_out
+
+if sys.platform != "win32":
+    import fcntl
+
+
+_LOCKED = "config.json"
+"""The file of a run that the process locks which works on it. It is written once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +54,17 @@ class Run:
         """True if the run has written its report, which is the last file that it writes."""
         return (self.path / "report.html").is_file()
 
+    @property
+    def running(self) -> bool:
+        """True if a process works on the run (`marked_running`). False on Windows, and where files cannot be locked."""
+        if sys.platform != "win32":
+            with suppress(OSError), open(self.path / _LOCKED, "rb") as file:
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    return True
+        return False
+
     def config(self) -> dict[str, Any] | Problem:
         """All settings of the run."""
         return self._data("config.json")
@@ -72,6 +93,28 @@ class Run:
         except (OSError, ValueError, RecursionError) as error:
             return Problem(str(file), f"cannot be read ({error})")
         return data if isinstance(data, dict) else Problem(str(file), "holds no table of settings or results")
+
+
+@contextmanager
+def marked_running(path: Path) -> Iterator[None]:
+    """Mark the run in the directory `path` as running during the block, by a lock that ends with the process."""
+    with open(path / _LOCKED, "rb") as file:
+        if sys.platform != "win32":
+            with suppress(OSError):  # a file system without locks
+                fcntl.flock(file, fcntl.LOCK_SH)  # shared: it waits only for one who asks whether the run is running
+        yield
+
+
+def holds_data(file: Path) -> bool:
+    """True for a file that gymposium writes beside records of matches: metrics or samples of a run, or the chats of
+    `gymposium synth`."""
+    if file.name in ("metrics.jsonl", "samples.jsonl"):
+        return _is_run(file.parent)
+    if file.name == "data.jsonl":
+        with suppress(OSError, ValueError, RecursionError):
+            manifest = json.loads((file.parent / "manifest.json").read_text(encoding="utf-8"))
+            return isinstance(manifest, dict) and str(manifest.get("format")).startswith("gymposium-synth-")
+    return False
 
 
 def find_runs(directory: Path) -> dict[str, Run]:

@@ -13,6 +13,7 @@ from gymposium.errors import BadRecord
 from gymposium.records import Problem, Record
 from gymposium.runs.growing import Growing, GrowingLine
 from gymposium.runs.links import leads_out
+from gymposium.runs.run import holds_data
 from gymposium.viewer.replays.match_filter import MatchFilter
 from gymposium.viewer.replays.rows import Row, RowReader
 from gymposium.viewer.replays.said import rows_that_say
@@ -155,7 +156,8 @@ class Index:
         """The files to read by name, and the files that are not read, each with the reason."""
         if self._directory.is_file():
             return {self._directory.name: self._directory}, {}
-        files = sorted(path for path in self._directory.rglob("*.jsonl") if path.is_file())
+        found = (path for path in self._directory.rglob("*.jsonl") if path.is_file())
+        files = sorted(path for path in found if not holds_data(path))
         # rglob does not enter linked folders, so only a file itself can be a link
         linked = [path for path in files if path.is_symlink() and leads_out(path, self._directory)]
         names = {path: path.relative_to(self._directory).as_posix() for path in files}

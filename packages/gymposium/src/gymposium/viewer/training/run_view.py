@@ -17,6 +17,10 @@ from gymposium.viewer.training.library import Opened
 
 FINISHED = "finished"
 """The state of a run that has written its report."""
+RUNNING = "running"
+"""The state of a run that a process works on."""
+STOPPED = "not finished"
+"""The state of a run that was interrupted, or ended with an error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +104,7 @@ def summary(opened: Opened) -> Summary:
         what=" ".join(str(_at(settings, path)) for path in ("credit.kind", "objective.kind") if _at(settings, path)),
         steps=done,
         of=steps if isinstance(steps, int) else None,
-        state=FINISHED if opened.run.finished else "not finished",
+        state=FINISHED if opened.run.finished else RUNNING if opened.run.running else STOPPED,
         reward=last.get("rollout/reward"),
         worth="" if isinstance(measured, Problem) else "; ".join(_worth(curve, measured[0]) for curve in measured[0]),
         written=written,
