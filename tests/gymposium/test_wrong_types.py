@@ -32,3 +32,24 @@ def test_a_match_job_takes_games_and_players_not_their_names(game: Any, players:
     with pytest.raises(GymposiumError, match=told) as caught:
         MatchJob("m", load_game("pig") if game is None else game, players, 0)
     assert isinstance(caught.value, TypeError)
+
+
+@pytest.mark.parametrize(
+    ("field", "given", "told"),
+    [
+        (
+            "on_illegal",
+            "random",
+            r"on_illegal must be a policy, as FailurePolicy.parse\('random'\) returns one",
+        ),
+        ("seed", "7", "seed must be an integer, not '7' of type str"),
+        ("seed", None, "seed must be an integer, not None"),
+        ("player_seed", 1.5, "player_seed must be an integer, not 1.5"),
+        ("opening", "2", "opening must be an integer, not '2'"),
+    ],
+)
+def test_a_match_job_names_the_field_of_the_wrong_type(field: str, given: Any, told: str) -> None:
+    job: dict[str, Any] = {"players": [make_player("random")] * 2, "seed": 0, field: given}
+    with pytest.raises(GymposiumError, match=f"MatchJob: {told}") as caught:
+        MatchJob("m", load_game("pig"), **job)
+    assert isinstance(caught.value, TypeError)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, SupportsIndex
 
 from gymposium.ending import Ending, cut_off_last
 from gymposium.errors import GymposiumError, WorldBroke, WrongType
@@ -40,7 +40,7 @@ class MatchJob:
     """The match's place in the plan of its run, from 0; None if it is not planned with others."""
 
     def __post_init__(self) -> None:
-        """Raises `WrongType` for names in place of a game or of players."""
+        """Raises `WrongType` for names in place of objects, and for seeds that are not integers."""
         if not hasattr(self.game, "new"):
             raise WrongType("MatchJob: game", "a game, as load_game('tic_tac_toe') returns one", self.game)
         players: object = self.players
@@ -49,11 +49,22 @@ class MatchJob:
         for player in self.players:
             if not hasattr(player, "act"):
                 raise WrongType("MatchJob: each player", "a player, as make_player('random') returns one", player)
+        policy: object = self.on_illegal
+        if not isinstance(policy, FailurePolicy):
+            raise WrongType("MatchJob: on_illegal", "a policy, as FailurePolicy.parse('random') returns one", policy)
+        _check_integer("seed", self.seed)
+        _check_integer("player_seed", 0 if self.player_seed is None else self.player_seed)
+        _check_integer("opening", self.opening)
 
     @property
     def seed_for_players(self) -> int:
         """The seed of the players' streams: as given, or derived from the match's seed."""
         return derived_seed(self.seed, "players") if self.player_seed is None else self.player_seed
+
+
+def _check_integer(name: str, value: object) -> None:
+    if not isinstance(value, SupportsIndex):
+        raise WrongType(f"MatchJob: {name}", "an integer", value)
 
 
 @dataclass(slots=True)
