@@ -13,6 +13,7 @@ from rich.table import Table
 
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.matches import PolicyOption, SeedOption, match_bar
+from gymposium.cli.resume import is_default
 from gymposium.cli.text import note, out
 from gymposium.errors import BadOption
 from gymposium.runs.folder import new_folder
@@ -37,6 +38,7 @@ def _group() -> None:
 
 @command.command("train")
 def train_command(
+    ctx: typer.Context,
     game: Annotated[str, typer.Argument(metavar="GAME", help="As in gymposium list; parameters may be given.")],
     opponent: Annotated[
         str, typer.Option(metavar="PLAYER", help="The player of every other seat: random, mcts-20, sb3:FILE.zip …")
@@ -64,15 +66,14 @@ def train_command(
         ),
     ] = None,
     matches: Annotated[
-        int | None,
+        int,
         typer.Option(
             "-n",
             "--matches",
             min=1,
-            help=f"Matches of the evaluation at the end. By default {MATCHES}, or the next multiple of the number of "
-            "seats.",
+            help="Matches of the evaluation at the end. The default is rounded up to a multiple of the seats.",
         ),
-    ] = None,
+    ] = MATCHES,
     as_json: JsonOption = False,
 ) -> None:
     """Train a policy on the game's tensor with stable-baselines3, then evaluate it with 95 % intervals.
@@ -109,7 +110,7 @@ def train_command(
     )
     loaded = settings.check()
     settings = replace(settings, game=loaded.name)
-    if matches is None:
+    if is_default(ctx, "matches"):
         matches = even_share(MATCHES, loaded)
     if settings.seat == "random" and matches % loaded.seats:
         raise BadOption(f"-n {matches}: the {loaded.seats} seats share the matches; give a multiple of {loaded.seats}.")

@@ -31,6 +31,7 @@ from gymposium.cli.resume import (
     OutOption,
     check_settings,
     given_options,
+    is_default,
     matches_of,
     refuse_beside_resume,
     to_allow,
@@ -100,14 +101,11 @@ def command(
         str | None, typer.Option(metavar="A,B", help="The players: one for each seat, as in gymposium list.")
     ] = None,
     matches: Annotated[
-        int | None,
+        int,
         typer.Option(
-            "-n",
-            "--matches",
-            min=1,
-            help=f"Number of matches. By default {MATCHES}, or the next multiple of the number of seats.",
+            "-n", "--matches", min=1, help="Number of matches. The default is rounded up to a multiple of the seats."
         ),
-    ] = None,
+    ] = MATCHES,
     keep: Annotated[
         str,
         typer.Option(
@@ -209,7 +207,7 @@ def command(
             "DIR)."
         )
     else:
-        if matches is None:
+        if is_default(ctx, "matches"):
             matches = even_share(MATCHES, load_game(game))
         how = (keep, seats, by, context, reply, prompt, thinking, per, dedupe, limit, seed, swap, schedule, at_once)
         settings = SynthSettings(game, players, matches, *how, start_server, tuple(server_option or ()))

@@ -146,6 +146,12 @@ def _is_refused(check: Callable[[str], None], name: str) -> bool:
     return False
 
 
+def is_default(ctx: typer.Context, name: str) -> bool:
+    """Whether a parameter was given neither on the command line nor in the user's file."""
+    source = ctx.get_parameter_source(name)
+    return source is not None and source.name == "DEFAULT"
+
+
 def given_options(ctx: typer.Context) -> dict[str, str]:
     """The spelling of each parameter that was given on the command line, by its name."""
     typed = [

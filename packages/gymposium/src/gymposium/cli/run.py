@@ -32,6 +32,7 @@ from gymposium.cli.resume import (
     ResumeOption,
     check_settings,
     command_line,
+    is_default,
     matches_of,
     refuse_beside_resume,
     to_allow,
@@ -59,14 +60,11 @@ def command(
         str | None, typer.Option("--players", metavar="A,B", help="One player of gymposium list for each seat.")
     ] = None,
     matches: Annotated[
-        int | None,
+        int,
         typer.Option(
-            "-n",
-            "--matches",
-            min=1,
-            help=f"Number of matches. By default {MATCHES}, or the next multiple of the number of seats.",
+            "-n", "--matches", min=1, help="Number of matches. The default is rounded up to a multiple of the seats."
         ),
-    ] = None,
+    ] = MATCHES,
     seed: SeedOption = 0,
     swap: Annotated[
         bool, typer.Option("--swap/--no-swap", help="Whether players change seats from match to match.")
@@ -114,7 +112,7 @@ def command(
         )
     else:
         name = with_parameters(game, parameters)
-        if matches is None:
+        if is_default(ctx, "matches"):
             matches = even_share(MATCHES, load_game(name))
         settings = RunSettings(name, players, matches, seed, swap, on_illegal, watchdog, schedule)
         check_new(out_dir)
