@@ -82,3 +82,9 @@ def test_what_is_wrong_in_it_is_told(gymposium: Run, tmp_path: Path, text: str |
     assert (done.returncode, done.stdout) == (2, "")
     [line] = done.stderr.splitlines()
     assert line.startswith(f"error: {told.format(file=tmp_path / 'mine.toml')}")
+
+
+def test_defaults_of_a_command_that_is_not_installed_do_no_harm(gymposium: Run, tmp_path: Path) -> None:
+    write(tmp_path, '[train]\nrun = "here"\n')
+    told = gymposium("list", env={**ON, "GYMPOSIUM_PLUGINS": ""})
+    assert told.returncode == 0, told.stderr

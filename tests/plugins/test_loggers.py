@@ -23,7 +23,7 @@ import pytest
 from gymposium.errors import BadOption, LoggerError, MissingExtra, UnknownName
 from gymposium.loggers.make import check_installed, check_loggers, close_loggers, make_loggers
 from gymposium.loggers.protocol import Logger, LoggerStart
-from gymposium.plugins.first_party import FIRST_PARTY
+from gymposium.plugins.first_party import first_party
 from gymposium_loggers.mlflow import flat
 from gymposium_loggers.wandb import WandbSettings
 
@@ -383,7 +383,7 @@ def test_what_langfuse_refuses_in_the_middle_is_raised(tmp_path: Path, langfuse:
         log(loggers, 1, 1)
 
 
-@pytest.mark.parametrize("name", FIRST_PARTY["logger"])
+@pytest.mark.parametrize("name", first_party()["logger"])
 def test_a_library_that_is_not_installed_is_named_with_what_installs_it(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,7 +14,8 @@ from typing import Any
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationError
 from pydantic_core import InitErrorDetails, core_schema
 
-from gymposium.errors import PluginError, UnknownName
+from gymposium.errors import PluginError
+from gymposium.plugins.first_party import check_first_party, unknown_name
 from gymposium.plugins.host import host
 from gymposium.plugins.specs import ConfiguredSpec
 from gymposium_train.settings import Settings
@@ -27,6 +28,8 @@ Kinds = Mapping[str, type[Settings]]
 class Variants:
     """Annotation of a field that is a table, read by the class of its `kind`."""
 
+    what: str
+    """Noun for what the table chooses, as in `Spec.kind`."""
     base: type[Settings]
     """The base class of all variants."""
     kinds: Callable[[], Kinds]
@@ -42,13 +45,15 @@ class Variants:
         return {"oneOf": variants, "discriminator": {"propertyName": "kind"}, "default": {"kind": self.default}}
 
     def _read(self, data: Any) -> Settings:
-        """The settings of a table, without conversions. Raises `ValidationError` with paths in the table."""
+        """The settings of a table, without conversions. Raises `ValidationError` with paths in the table, and
+        `MissingExtra` for a kind of another distribution of gymposium."""
         if isinstance(data, self.base):
             return data
         if not isinstance(data, Mapping):
             raise _error("dict_type", (), data)
         kinds, kind = self.kinds(), data.get("kind", self.default)
         if not (isinstance(kind, str) and kind in kinds):
+            check_first_party(self.what, str(kind), kinds)
             raise _error("literal_error", ("kind",), kind, expected=", ".join(kinds))
         return kinds[kind].model_validate_json(json.dumps(data), strict=True)
 
@@ -68,7 +73,7 @@ def make_variant(what: str, specs: Mapping[str, ConfiguredSpec], kind: str, sett
 
     Raises `UnknownName` if the plugin with the spec is not loaded."""
     if kind not in specs:
-        raise UnknownName(what, kind, specs)
+        raise unknown_name(what, kind, specs)
     return host().implementation(specs[kind])(settings)
 
 

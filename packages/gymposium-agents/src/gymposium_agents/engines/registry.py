@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gymposium.errors import UnknownName
+from gymposium.plugins.first_party import unknown_name
 from gymposium.plugins.host import host
 from gymposium.plugins.specs import EngineSpec
 from gymposium.settings import read_settings
@@ -16,7 +16,7 @@ def engine_spec(name: str) -> EngineSpec:
     """Return the spec of an engine. Raises `UnknownName` with the nearest names."""
     engines = host().engines
     if name not in engines:
-        raise UnknownName("engine", name, engines)
+        raise unknown_name("engine", name, engines)
     return engines[name]
 
 

@@ -24,5 +24,5 @@ class LocalSettings(BackendSettings):
     """Where the model learns."""
 
 
-BACKENDS = Variants(BackendSettings, from_plugins(lambda: host().backends, BackendSettings), default="local")
+BACKENDS = Variants("backend", BackendSettings, from_plugins(lambda: host().backends, BackendSettings), default="local")
 """The table `[backend]` of a config."""

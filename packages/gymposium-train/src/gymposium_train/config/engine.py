@@ -9,7 +9,8 @@ from typing import Any, ClassVar, Literal, get_type_hints
 from pydantic import Field, create_model, model_validator
 from pydantic_core import PydanticUndefined
 
-from gymposium.errors import PluginError, UnknownName
+from gymposium.errors import PluginError
+from gymposium.plugins.first_party import unknown_name
 from gymposium.plugins.host import host
 from gymposium_train.settings import Settings
 from gymposium_train.variants import Variants
@@ -67,7 +68,7 @@ def _table(name: str, summary: str, own: Any) -> type[Engine]:
     return table
 
 
-ENGINES = Variants(Engine, _kinds, default="shared")
+ENGINES = Variants("engine", Engine, _kinds, default="shared")
 """The table `[engine]` of a config."""
 
 
@@ -75,7 +76,7 @@ def engine_table(kind: str, **values: Any) -> Engine:
     """The table of an engine with these settings. Raises `UnknownName` if no plugin has the engine."""
     tables = _kinds()
     if kind not in tables:
-        raise UnknownName("engine", kind, tables)
+        raise unknown_name("engine", kind, tables)
     table: Engine = tables[kind](**values)
     return table
 

@@ -91,7 +91,7 @@ class Decoupled(Mismatch):
     2025). No turns are left out without this setting."""
 
 
-MISMATCHES = Variants(Mismatch, lambda: {"bypass": Bypass, "decoupled": Decoupled}, default="bypass")
+MISMATCHES = Variants("mismatch", Mismatch, lambda: {"bypass": Bypass, "decoupled": Decoupled}, default="bypass")
 """The table `[mismatch]` of a config."""
 
 

@@ -23,5 +23,5 @@ class MatchSettings(SourceSettings):
     """Where trajectories come from."""
 
 
-SOURCES = Variants(SourceSettings, from_plugins(lambda: host().sources, SourceSettings), default="matches")
+SOURCES = Variants("source", SourceSettings, from_plugins(lambda: host().sources, SourceSettings), default="matches")
 """The table `[source]` of a config."""

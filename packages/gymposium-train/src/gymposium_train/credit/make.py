@@ -6,7 +6,7 @@ from gymposium.plugins.host import host
 from gymposium_train.credit.protocol import Credit, CreditSettings
 from gymposium_train.variants import Variants, from_plugins, make_variant
 
-CREDITS = Variants(CreditSettings, from_plugins(lambda: host().credits, CreditSettings), default="gae")
+CREDITS = Variants("credit", CreditSettings, from_plugins(lambda: host().credits, CreditSettings), default="gae")
 """The table `[credit]` of a config."""
 
 

@@ -6,7 +6,9 @@ from gymposium.plugins.host import host
 from gymposium_train.objective.protocol import Objective, ObjectiveSettings
 from gymposium_train.variants import Variants, from_plugins, make_variant
 
-OBJECTIVES = Variants(ObjectiveSettings, from_plugins(lambda: host().objectives, ObjectiveSettings), default="ppo")
+OBJECTIVES = Variants(
+    "objective", ObjectiveSettings, from_plugins(lambda: host().objectives, ObjectiveSettings), default="ppo"
+)
 """The table `[objective]` of a config."""
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 from gymposium.driver import MatchJob, MatchResult
-from gymposium.errors import UnknownName
 from gymposium.games.protocol import Game
 from gymposium.players.protocol import Player
+from gymposium.plugins.first_party import unknown_name
 from gymposium.plugins.host import host
 from gymposium_agents.tokens import Policy
 from gymposium_train.config import TrainConfig
@@ -118,7 +118,7 @@ def make_source(start: SourceStart) -> RolloutSource:
     """The source of a run's config. Raises `UnknownName` if its plugin is not loaded."""
     settings, sources = start.config.source, host().sources
     if settings.kind not in sources:
-        raise UnknownName("source", settings.kind, sources)
+        raise unknown_name("source", settings.kind, sources)
     source: RolloutSource = host().implementation(sources[settings.kind])(settings, start)
     return source
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from gymposium.cli.text import note
 from gymposium.errors import BadOption, UnknownName
+from gymposium.plugins.first_party import first_party
 from gymposium.user_file import PLUGINS, UserFile
 
 _KINDS = {bool: "true or false", int: "an integer", float: "a number", str: "text"}
@@ -20,7 +21,7 @@ def defaults_of(verb: str, command: Any, file: UserFile, verbs: Iterable[str]) -
     than the option's own default, and for an option without one: what it stands for depends on other settings."""
     known = {name for name in verbs if name != PLUGINS}
     for name in file.defaults:
-        if name not in known:
+        if name not in known and name not in first_party()["command"]:  # without effect while it is not installed
             raise UnknownName(f"command in {file.path}", name, known)
     found = _options(f"{file.path}: [{verb}]", command, file.defaults.get(verb, {}))
     if found:

@@ -23,8 +23,8 @@ from gymposium.child_process import guard_children
 from gymposium.cli.defaults import defaults_of
 from gymposium.cli.text import complain, note
 from gymposium.cli.usage import usage_errors
-from gymposium.errors import BadOption, GymposiumError, UnknownName
-from gymposium.plugins.first_party import FIRST_PARTY, check_first_party
+from gymposium.errors import BadOption, GymposiumError
+from gymposium.plugins.first_party import unknown_name
 from gymposium.plugins.host import host, is_loaded, without_plugins
 from gymposium.user_file import user_file
 
@@ -56,8 +56,7 @@ class Verbs(TyperGroup):
             made = _command(host().implementation(spec), verb)
             ctx.default_map = {verb: defaults_of(verb, made, user_file(), host().commands)}
             return verb, made, rest
-        check_first_party("command", verb)
-        raise UnknownName("command", verb, {*host().commands, *FIRST_PARTY["command"]})
+        raise unknown_name("command", verb, host().commands)
 
     def make_context(self, *args: Any, **options: Any) -> Any:
         with usage_errors():

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from gymposium.errors import UnknownName
 from gymposium.executors.protocol import Executor, ExecutorStart
-from gymposium.plugins.first_party import FIRST_PARTY, check_first_party
+from gymposium.plugins.first_party import unknown_name
 from gymposium.plugins.host import host
 
 LOCAL = "local"
@@ -19,8 +18,7 @@ def running_executor(name: str, start: ExecutorStart) -> Iterator[Executor]:
     there are, `MissingExtra` for one that is not installed, and what the executor raises if it cannot start."""
     known = host().executors
     if name not in known:
-        check_first_party("executor", name)
-        raise UnknownName("executor", name, {*known, *FIRST_PARTY["executor"]})
+        raise unknown_name("executor", name, known)
     executor: Executor = host().implementation(known[name])(start)
     try:
         yield executor

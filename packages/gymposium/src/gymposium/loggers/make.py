@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gymposium.errors import GymposiumError, LoggerError, MissingExtra, UnknownName, describe
+from gymposium.errors import GymposiumError, LoggerError, MissingExtra, describe
 from gymposium.loggers.protocol import Logger, LoggerStart, Metrics
-from gymposium.plugins.first_party import FIRST_PARTY, check_first_party
+from gymposium.plugins.first_party import unknown_name
 from gymposium.plugins.host import host
 from gymposium.settings import read_settings
 
@@ -74,8 +74,7 @@ def check_loggers(options: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 def _check(name: str, given: Mapping[str, Any]) -> Any:
     known = host().loggers
     if name not in known:
-        check_first_party("logger", name)
-        raise UnknownName("logger", name, {*known, *FIRST_PARTY["logger"]})
+        raise unknown_name("logger", name, known)
     return read_settings(f"[loggers.{name}]", host().settings(known[name]), given)
 
 

@@ -10,7 +10,7 @@ from urllib.parse import unquote_plus
 from gymposium.allowed import check_allowed
 from gymposium.errors import BadOption, UnknownName, WrongType
 from gymposium.players.protocol import Player
-from gymposium.plugins.first_party import check_first_party
+from gymposium.plugins.first_party import check_first_party, written
 from gymposium.plugins.host import host
 from gymposium.plugins.specs import OpponentSpec
 
@@ -58,9 +58,7 @@ def check_player(text: str) -> tuple[OpponentSpec, dict[str, str | None]]:
         groups = spec.parse(text)
         if groups is not None:
             return spec, groups
-    prefix = text.partition(":")[0] + ":"
-    if not any(spec.form.startswith(prefix) for spec in known):
-        check_first_party("player", prefix)
+    check_first_party("player", text, map(written, known))
     meant = (s for s in known if s.fixed_part and (text.startswith(s.fixed_part) or text == s.fixed_part.rstrip("-:")))
     hint = next(map(_how_to_write, meant), None)
     raise UnknownName("player", text, (spec.form for spec in known), hint)

@@ -31,6 +31,7 @@ from gymposium.errors import GymposiumError, PluginError, UnknownName
 from gymposium.plugins import hookspecs
 from gymposium.plugins.containment import contained
 from gymposium.plugins.crashes import Crashes
+from gymposium.plugins.first_party import unknown_name
 from gymposium.plugins.hookspecs import API_VERSION, HOOKS, PROJECT
 from gymposium.plugins.offers import Offer, canonical, offers
 from gymposium.plugins.specs import (
@@ -153,9 +154,10 @@ class Host:
         return plugin
 
     def game(self, name: str) -> GameSpec:
-        """The spec of a game. Raises `UnknownName` with the nearest names."""
+        """The spec of a game. Raises `UnknownName` with the nearest names, and `MissingExtra` for a game of another
+        distribution of gymposium."""
         if name not in self.games:
-            raise UnknownName("game", name, self.games)
+            raise unknown_name("game", name, self.games)
         return self.games[name]
 
     def make_game(self, name: str, params: Mapping[str, Any]) -> Any:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from gymposium.errors import BadOption, UnknownName, WrongType
+from gymposium.errors import BadOption, WrongType
+from gymposium.plugins.first_party import unknown_name
 from gymposium.plugins.host import host
 from gymposium.rewards.protocol import CheckedReward
 
 
 def make_reward(text: str) -> CheckedReward:
     """The reward written as `text`: `returns`, `score`, `weighted(accuracy=1,efficiency=0.2)`, or any other that a
-    plugin offers. Raises `UnknownName` with the nearest names, `BadOption` if the text in the brackets is wrong, and
+    plugin offers. Raises `UnknownName` with the nearest names, `MissingExtra` for a reward of another distribution
+    of gymposium, `BadOption` if the text in the brackets is wrong, and
     `WrongType` if `text` is not text."""
     if not isinstance(text, str):
         raise WrongType("A reward", "written as text such as 'returns' or 'clipped(1)'", text)
@@ -22,4 +24,4 @@ def make_reward(text: str) -> CheckedReward:
     name = text.partition("(")[0].strip()
     if name in rewards:
         raise BadOption(f"reward={text!r}: write {rewards[name].form}.")
-    raise UnknownName("reward", name, rewards)
+    raise unknown_name("reward", name, rewards)

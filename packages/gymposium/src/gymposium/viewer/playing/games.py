@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gymposium.errors import UnknownName
 from gymposium.games.disguises import DISGUISE
 from gymposium.games.registry import is_registered
 from gymposium.plugins.host import host
@@ -64,14 +63,11 @@ def searched(spec: GameSpec) -> str:
 
 def spec_of(name: str) -> GameSpec | None:
     """The spec of a game, whose name may carry parameters; None if no plugin but an engine offers the game. Nothing is
-    loaded, since opening an address must not load code. Raises `BadParameter` and `UnknownName`."""
+    loaded, since opening an address must not load code. Raises `BadParameter`, and as `Host.game`."""
     base = parse_name(name)[0]
     if not is_registered(base):
         return None
-    spec = host().games.get(base)
-    if spec is None:
-        raise UnknownName("game", base, host().games)
-    return spec
+    return host().game(base)
 
 
 def fields(spec: GameSpec, form: Form) -> list[Field]:

@@ -1,0 +1,89 @@
+"""The table of what gymposium's distributions add is up to date, and every name in it is met with what installs it."""
+
+from __future__ import annotations
+
+import json
+import os
+import runpy
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from gymposium.plugins.first_party import first_party
+
+SCRIPT = Path(__file__).with_name("first_party.py")
+TRY_ALL = """
+import json, sys
+from gymposium import load_game, make_player, make_reward
+from gymposium.cli.main import app
+from gymposium.errors import GymposiumError
+from gymposium.executors.make import running_executor
+from gymposium.executors.protocol import ExecutorStart
+from gymposium.loggers.make import check_loggers
+from gymposium.plugins.first_party import first_party
+from gymposium.plugins.host import host
+from gymposium.testing.subjects import named_subjects
+from typer.main import get_command
+
+def config(kind):
+    from gymposium_train.config.reading import config_from
+    return lambda name: config_from({"games": ["tic_tac_toe"], kind: {"kind": name}})
+
+WAYS = {
+    "command": lambda name: get_command(app).resolve_command(None, [name]),
+    "executor": lambda name: running_executor(name, None).__enter__(),
+    "game": load_game,
+    "logger": lambda name: check_loggers({name: {}}),
+    "player": lambda name: make_player(f"{name}x" if name[-1] in ":-" else name),
+    "reward": lambda name: make_reward(f"{name}(x)"),
+}
+WAYS |= {kind: config(kind) for kind in ("engine", "backend")} if "train" in sys.argv else {}
+told = {}
+for kind, way in WAYS.items():
+    here = {spec.name for hook in host().plugins for spec in hook.specs if spec.kind == kind}
+    for name in first_party()[kind]:
+        if name.rstrip(":-") not in here:
+            try:
+                way(name)
+            except GymposiumError as error:
+                told[f"{kind} {name}"] = str(error)
+for kind in ("game", "logger", "executor"):
+    for name in set(first_party()[kind]) - {plugin.name for plugin in host().plugins}:
+        try:
+            named_subjects(name)
+        except GymposiumError as error:
+            told[f"check {kind} {name}"] = str(error)
+print(json.dumps(told))
+"""
+
+
+def test_the_table_is_generated_from_the_plugins() -> None:
+    script = runpy.run_path(str(SCRIPT))
+    assert script["TABLE"].read_text(encoding="utf-8") == script["generated"](), f"run: python {SCRIPT}"
+
+
+@cache
+def told(plugins: str) -> dict[str, str]:
+    """What is said of each name of the table that no plugin adds, with these plugins."""
+    variables = {**os.environ, "GYMPOSIUM_PLUGINS": plugins, "GYMPOSIUM_CONFIG": ""}
+    command = [sys.executable, "-P", "-c", TRY_ALL, plugins and "train"]
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, check=True)
+    answers: dict[str, str] = json.loads(done.stdout)
+    return answers
+
+
+@pytest.mark.parametrize("kind", ["command", "executor", "game", "logger", "player", "reward"])
+def test_the_core_alone_says_what_to_install_for_every_name(kind: str) -> None:
+    for name, install in first_party()[kind].items():
+        wanted = f"The {kind} {name!r} is not installed. Install it with:  pip install {install}"
+        assert told("")[f"{kind} {name}"] == wanted
+        assert told("").get(f"check {kind} {name}", wanted) == wanted
+
+
+@pytest.mark.parametrize("kind", ["backend", "engine"])
+def test_training_says_what_to_install_for_kinds_of_a_config(kind: str) -> None:
+    said = told("agents,train")[f"{kind} tinker"]
+    assert said == f"The {kind} 'tinker' is not installed. Install it with:  pip install gymposium-tinker"
