@@ -96,7 +96,7 @@ class PlayerSettings:
     @classmethod
     def _read(cls, file: Path) -> Self:
         try:
-            values = json.loads(file.read_text(encoding="utf-8"))
+            values = json.loads(file.read_text(encoding="utf-8-sig"))
         except ValueError as error:
             raise BadOption(f"{file} is not JSON ({error}). Repair it, or delete it for the defaults.") from error
         if not isinstance(values, dict):

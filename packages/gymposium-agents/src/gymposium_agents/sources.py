@@ -44,7 +44,7 @@ def title_of(model: str | Path) -> str | None:
     file = Path(model) / "config.json"
     if not file.is_file():
         return None
-    title = json.loads(file.read_text(encoding="utf-8")).get(TITLE)
+    title = json.loads(file.read_text(encoding="utf-8-sig")).get(TITLE)
     return title if isinstance(title, str) else None
 
 

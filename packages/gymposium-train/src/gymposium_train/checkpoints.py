@@ -61,6 +61,6 @@ def load_checkpoint(checkpoint: Path, learner: Learner) -> dict[str, Any]:
     """Restore the state of `learner` from a checkpoint. Returns the state that `save_checkpoint` got.
 
     Raises `GymposiumError` if the checkpoint is of a learner with other settings."""
-    state: dict[str, Any] = json.loads((checkpoint / STATE).read_text(encoding="utf-8"))
+    state: dict[str, Any] = json.loads((checkpoint / STATE).read_text(encoding="utf-8-sig"))
     learner.load_state(checkpoint)
     return state

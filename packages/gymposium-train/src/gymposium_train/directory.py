@@ -109,7 +109,7 @@ class RunDirectory:
         """The results so far: evaluations, optima, CPU seconds; empty at first."""
         results: dict[str, Any] = {}
         if self.results_file.is_file():
-            results = json.loads(self.results_file.read_text(encoding="utf-8"))
+            results = json.loads(self.results_file.read_text(encoding="utf-8-sig"))
         return results
 
     def add_results(self, **more: Any) -> None:

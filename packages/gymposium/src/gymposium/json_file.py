@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from pathlib import Path
 from typing import TypeVar
 
@@ -25,7 +26,7 @@ def read_model(path: Path, model: type[_Model], what: str, remedy: str) -> _Mode
     if path.exists() and not path.is_file():  # opening a pipe would wait for ever
         raise BadRecord(f"{path} is not a plain file. {remedy}")
     try:
-        return model.model_validate_json(path.read_bytes())
+        return model.model_validate_json(path.read_bytes().removeprefix(BOM_UTF8))
     except OSError as error:
         raise BadRecord(f"{path} cannot be read ({error.strerror}). {remedy}") from error
     except ValidationError as error:

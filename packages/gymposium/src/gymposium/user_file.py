@@ -37,7 +37,7 @@ def user_file() -> UserFile:
     if path is None:
         return UserFile()
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise BadOption(f"{VARIABLE}: {path} cannot be read ({reason(error)}).") from error
     except ValueError as error:

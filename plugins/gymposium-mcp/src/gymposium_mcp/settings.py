@@ -124,7 +124,7 @@ def read_world(file: str | Path) -> WorldSettings:
     or not known, or a value is of no use."""
     try:
         path = Path(file).resolve(strict=True)
-        given = tomllib.loads(path.read_text(encoding="utf-8"))
+        given = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise BadOption(f"{file} cannot be read as TOML ({error}). Name a file that describes a world.") from error
     for name in given:

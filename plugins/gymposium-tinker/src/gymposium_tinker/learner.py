@@ -132,7 +132,7 @@ class TinkerLearner:
         (directory / STATE).write_text(json.dumps(state, indent=2) + "\n", encoding="utf-8")
 
     def load_state(self, directory: Path) -> None:
-        state: dict[str, Any] = json.loads((directory / STATE).read_text(encoding="utf-8"))
+        state: dict[str, Any] = json.loads((directory / STATE).read_text(encoding="utf-8-sig"))
         if (state["reference"] is None) != (self._reference_path is None):
             raise GymposiumError(
                 "The checkpoint is another learner's: only one of them has a reference policy. Resume with the "

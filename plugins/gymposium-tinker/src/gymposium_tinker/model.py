@@ -167,5 +167,5 @@ def _read(directory: Path) -> dict[str, str]:
     file = directory / STATE
     if not file.is_file():
         raise GymposiumError(f"{directory} was not written by a run with backend.kind=tinker: it has no {STATE}.")
-    found: dict[str, str] = json.loads(file.read_text(encoding="utf-8"))
+    found: dict[str, str] = json.loads(file.read_text(encoding="utf-8-sig"))
     return found

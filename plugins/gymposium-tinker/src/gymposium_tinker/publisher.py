@@ -80,7 +80,7 @@ class Snapshots:
         if policy not in self._engine.policies:
             if not self._file(policy).is_file():
                 raise GymposiumError(f"{self._directory} holds no {policy}: only versions that were kept play again.")
-            path = json.loads(self._file(policy).read_text(encoding="utf-8"))["path"]
+            path = json.loads(self._file(policy).read_text(encoding="utf-8-sig"))["path"]
             with explained():
                 self._engine.add(policy, self._service.create_sampling_client(model_path=path).result())
         self._past.add(policy)

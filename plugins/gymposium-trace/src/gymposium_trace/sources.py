@@ -126,7 +126,7 @@ def read_rows(name: str) -> Sequence[Any]:
     if name.startswith(HUB):
         return _read_hub(name)
     try:
-        with open(name, encoding="utf-8") as file:
+        with open(name, encoding="utf-8-sig") as file:
             return [line for line in file if line.strip()]
     except (OSError, UnicodeDecodeError) as error:
         raise BadParameter(

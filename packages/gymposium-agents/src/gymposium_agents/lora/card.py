@@ -52,7 +52,7 @@ def model_card(
 def player_settings(directory: Path) -> dict[str, Any]:
     """The settings in `player.json` in a directory, as plain data; empty if there is no such file."""
     file = directory / PLAYER
-    settings: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    settings: dict[str, Any] = json.loads(file.read_text(encoding="utf-8-sig")) if file.is_file() else {}
     return settings
 
 

@@ -93,7 +93,7 @@ def read_adapter(directory: str | Path) -> Adapter:
                 f"adapter_config.json and adapter_model.safetensors lie."
             )
     try:
-        config = json.loads((directory / CONFIG).read_text(encoding="utf-8"))
+        config = json.loads((directory / CONFIG).read_text(encoding="utf-8-sig"))
         with safe_open(directory / WEIGHTS, framework="np") as file:
             slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118  # not a dict
             shapes = {name: tuple(part.get_shape()) for name, part in slices.items()}

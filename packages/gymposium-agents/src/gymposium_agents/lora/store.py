@@ -88,7 +88,7 @@ class AdapterStore:
         if not self._pointer.is_file():
             return None
         try:
-            pointer = json.loads(self._pointer.read_text(encoding="utf-8"))
+            pointer = json.loads(self._pointer.read_text(encoding="utf-8-sig"))
             versions = [int(version) for version in (pointer["current"], pointer["before"]) if version is not None]
         except (ValueError, TypeError, KeyError) as error:
             raise GymposiumError(

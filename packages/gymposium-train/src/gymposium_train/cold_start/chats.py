@@ -45,7 +45,7 @@ def read_chats(files: Iterable[str | Path], *, thinking: bool) -> list[Lesson]:
 
 def _read_file(file: Path, thinking: bool) -> Iterator[Lesson]:
     try:
-        with open(file, encoding="utf-8") as lines:
+        with open(file, encoding="utf-8-sig") as lines:
             for number, line in enumerate(lines, start=1):
                 if line.strip():
                     yield from _read_line(line, f"{file}:{number}", thinking)

@@ -64,7 +64,7 @@ def read_config(path: Path) -> TrainConfig:
 def read_data(path: Path) -> dict[str, Any]:
     """The data in a config file, not validated. Raises `BadOption` for a file that cannot be read or parsed."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise BadOption(f"The config {path} cannot be read ({reason(error)}).") from error
     return _parsed(str(path), text, is_json=path.suffix == ".json")

@@ -96,7 +96,7 @@ def _copy_steps(run: UnderWay) -> None:
     """Copy what a control in another process found to the files of the run."""
     file = run.directory.control / _STEPS
     if file.is_file():
-        found = json.loads(file.read_text(encoding="utf-8"))
+        found = json.loads(file.read_text(encoding="utf-8-sig"))
         run.directory.forget(CONTROL, 0)
         for metrics in found["steps"]:
             run.watchers.stepped(CONTROL, metrics.pop("step"), metrics)

@@ -125,7 +125,7 @@ class _GameTable:
 def read_suite(path: Path) -> Suite:
     """Read a suite from a file. Raises `GymposiumError` with the file and the reason."""
     try:
-        return parse_suite(path.read_text(encoding="utf-8"))
+        return parse_suite(path.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError) as error:
         raise BadOption(f"The suite {path} cannot be read: {error}") from error
     except GymposiumError as error:

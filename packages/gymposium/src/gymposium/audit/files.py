@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import stat
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -60,7 +61,7 @@ def parts_of(path: Path) -> Iterator[LogPart]:
             for name, data in members(path, MAX_BYTES):
                 yield _part(f"{path}:{name}", data)
             return
-        text = path.read_bytes()
+        text = path.read_bytes().removeprefix(BOM_UTF8)
     except (BadLog, OSError) as error:
         yield LogPart(str(path), BadLog(str(error)))
         return

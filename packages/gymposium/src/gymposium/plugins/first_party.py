@@ -19,7 +19,7 @@ FILE = "first_party.json"
 @cache
 def first_party() -> Mapping[str, Mapping[str, str]]:
     """Return the arguments of `pip install` by kind (`Spec.kind`) and by name as `written`."""
-    table: dict[str, dict[str, str]] = json.loads(files(__package__).joinpath(FILE).read_text(encoding="utf-8"))
+    table: dict[str, dict[str, str]] = json.loads(files(__package__).joinpath(FILE).read_text(encoding="utf-8-sig"))
     return table
 
 

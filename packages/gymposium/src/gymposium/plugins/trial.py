@@ -50,7 +50,7 @@ def try_apart(offer: Offer) -> Trial:
             return Trial(ending=f"it could not be tried in a child process: {error}")
         if not report.is_file():
             return Trial(ending=_in_words(done.returncode))
-        return Trial(**json.loads(report.read_text(encoding="utf-8")))
+        return Trial(**json.loads(report.read_text(encoding="utf-8-sig")))
 
 
 def _in_words(code: int) -> str:

@@ -45,7 +45,7 @@ class Manifest:
         """The manifest of a file, or None if it has none. Raises `BadRecord` for one that cannot be read."""
         path = manifest_of(file)
         try:
-            data = strict_json(path.read_text(encoding="utf-8"))
+            data = strict_json(path.read_text(encoding="utf-8-sig"))
             if not isinstance(data, dict) or data.get("format") != MANIFEST_FORMAT:
                 raise ValueError(f"it is not a manifest of format {MANIFEST_FORMAT!r}")
             match data:

@@ -97,7 +97,7 @@ class RunFolder:
         Raises `BadOption` if it holds no run of this command."""
         file = path / "settings.json"
         try:
-            data = json.loads(file.read_text(encoding="utf-8"))
+            data = json.loads(file.read_text(encoding="utf-8-sig"))
         except FileNotFoundError:
             raise BadOption(f"--resume {path}: there is no run of gymposium {command} (no {file}).") from None
         except (OSError, ValueError, RecursionError) as error:

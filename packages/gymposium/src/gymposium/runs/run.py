@@ -89,7 +89,7 @@ class Run:
     def _data(self, name: str) -> dict[str, Any] | Problem:
         file = self.path / name
         try:
-            data = json.loads(file.read_text(encoding="utf-8"))
+            data = json.loads(file.read_text(encoding="utf-8-sig"))
         except (OSError, ValueError, RecursionError) as error:
             return Problem(str(file), f"cannot be read ({error})")
         return data if isinstance(data, dict) else Problem(str(file), "holds no table of settings or results")
@@ -112,7 +112,7 @@ def holds_data(file: Path) -> bool:
         return _is_run(file.parent)
     if file.name == "data.jsonl":
         with suppress(OSError, ValueError, RecursionError):
-            manifest = json.loads((file.parent / "manifest.json").read_text(encoding="utf-8"))
+            manifest = json.loads((file.parent / "manifest.json").read_text(encoding="utf-8-sig"))
             return isinstance(manifest, dict) and str(manifest.get("format")).startswith("gymposium-synth-")
     return False
 

@@ -143,7 +143,7 @@ class QuestionFile:
 
     def rows(self) -> Sequence[Any]:
         """The rows of the file: lines of JSON, or objects. May raise `OSError` and `UnicodeDecodeError`."""
-        return self.path.read_text(encoding="utf-8").split("\n")
+        return self.path.read_text(encoding="utf-8-sig").split("\n")
 
 
 def _number(text: str) -> Decimal | None:

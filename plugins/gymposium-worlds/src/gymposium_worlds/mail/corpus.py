@@ -136,7 +136,7 @@ def _check_ids(path: str, mails: Sequence[Mail]) -> None:
 def _json_rows(parameter: str, path: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """The objects of a JSONL file with the numbers of their lines. Blank lines are left out."""
     try:
-        with open(path, encoding="utf-8") as file:
+        with open(path, encoding="utf-8-sig") as file:
             for number, line in enumerate(file, start=1):
                 if not line.strip():
                     continue
@@ -153,7 +153,7 @@ def _json_rows(parameter: str, path: str) -> Iterator[tuple[int, Mapping[str, An
 
 def _csv_rows(path: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
     try:
-        with open(path, encoding="utf-8", newline="") as file, _long_fields():
+        with open(path, encoding="utf-8-sig", newline="") as file, _long_fields():
             reader = csv.DictReader(file)
             if not {"file", "message"} <= set(reader.fieldnames or ()):
                 raise BadParameter(f"inbox={path}: the first line must name the columns file and message.")

@@ -52,7 +52,7 @@ class EngineHome:
         incomplete."""
         if not self.marker.is_file() or not self.python.exists():
             return None
-        contents: dict[str, Any] = json.loads(self.marker.read_text(encoding="utf-8"))
+        contents: dict[str, Any] = json.loads(self.marker.read_text(encoding="utf-8-sig"))
         return contents
 
     def require(self) -> dict[str, Any]:

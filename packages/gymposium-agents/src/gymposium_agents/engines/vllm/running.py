@@ -70,7 +70,7 @@ def running_servers(home: EngineHome) -> list[Running]:
     """The servers that run, in the order of their notes. Notes of killed processes are removed."""
     servers = []
     for file in sorted(home.running.glob("*.json")):
-        running = Running(**json.loads(file.read_text(encoding="utf-8")))
+        running = Running(**json.loads(file.read_text(encoding="utf-8-sig")))
         if running.alive:
             servers.append(running)
         else:

@@ -71,6 +71,6 @@ def check_plain(path: Path) -> None:
     if path.is_symlink() or not path.is_file():
         raise BadRecord(f"{path} is not a plain file")
     try:
-        strict_json(path.read_text(encoding="utf-8"))
+        strict_json(path.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError) as error:
         raise BadRecord(f"{path} is not JSON: {error}") from error

@@ -1,0 +1,69 @@
+"""Files of TOML and JSON are read with a byte order mark, which editors on Windows write."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel
+
+from gymposium.arena.suite import read_suite
+from gymposium.json_file import read_model
+from gymposium.user_file import VARIABLE, user_file
+from gymposium.worlds.questions import QuestionFile
+from gymposium_agents.settings import PlayerSettings
+from gymposium_mcp.settings import read_world
+from gymposium_train.cold_start.chats import read_chats
+from gymposium_train.config.reading import read_config
+
+SOURCES = Path(__file__).resolve().parents[2]
+SUITE = 'name = "s"\nplayers = ["random"]\n[[games]]\nname = "tic_tac_toe"\n'
+QUESTION = '{"question": "1+1?", "answer": "2"}\n'
+CHAT = json.dumps({"prompt": [{"role": "user", "content": "?"}], "completion": [{"role": "assistant", "content": "b"}]})
+
+
+class Model(BaseModel):
+    """What a JSON file holds."""
+
+    x: int
+
+
+def _of_the_user(path: Path) -> object:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(VARIABLE, str(path))
+        return user_file().defaults
+
+
+READERS: dict[str, tuple[str, Callable[[Path], object]]] = {
+    "config.toml": ('games = ["tic_tac_toe"]\n', read_config),
+    "config.json": ('{"games": ["tic_tac_toe"]}\n', read_config),
+    "suite.toml": (SUITE, read_suite),
+    "mine.toml": ("[run]\nseed = 7\n", _of_the_user),
+    "world.toml": (
+        '[server]\ncommand = ["true"]\n[tools]\nallow = "all"\n[questions]\ntrain = "q.jsonl"\n',
+        read_world,
+    ),
+    "entry.json": ('{"x": 1}\n', lambda path: read_model(path, Model, "model", "Repair it.")),
+    "player.json": ('{"reply": "tags"}\n', lambda path: PlayerSettings.beside(path.parent)),
+    "q.jsonl": (QUESTION, lambda path: QuestionFile(path).questions),
+    "chats.jsonl": (CHAT + "\n", lambda path: read_chats([path], thinking=False)),
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_file_with_a_byte_order_mark_reads_as_without(name: str, tmp_path: Path) -> None:
+    text, read = READERS[name]
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    plain = read(tmp_path / name)
+    (tmp_path / name).write_text(text, encoding="utf-8-sig")
+    assert read(tmp_path / name) == plain
+
+
+def test_no_reader_of_toml_or_json_refuses_a_byte_order_mark() -> None:
+    refuses = re.compile(r'(?:json\.loads|tomllib\.loads|strict_json)\([^\n]*read_text\((?:encoding="utf-8")?\)')
+    files = [*SOURCES.glob("packages/*/src/**/*.py"), *SOURCES.glob("plugins/*/src/**/*.py")]
+    assert len(files) > 500
+    assert [str(file) for file in files if refuses.search(file.read_text(encoding="utf-8"))] == []
