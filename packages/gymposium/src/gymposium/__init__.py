@@ -13,6 +13,7 @@ from __future__ import annotations
 import sys
 import warnings
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -109,7 +110,10 @@ def _is_command() -> bool:
     """Whether this process was started as the `gymposium` command, by its script or with -m, or as the trial of a
     plugin. Such processes load plugins and register games only when they need them; --version, --help and `list`
     import neither Gymnasium nor PettingZoo."""
-    return not {"gymposium.cli.main", "gymposium.plugins.trial_process"}.isdisjoint(sys.orig_argv) or (
+    modules = ("gymposium", "gymposium_agents", "gymposium_train", "gymposium.cli.main")
+    if any(flag == "-m" and module in modules for flag, module in pairwise(sys.orig_argv)):
+        return True
+    return "gymposium.plugins.trial_process" in sys.orig_argv or (
         # a worker process has the sys.argv of its parent, but its own sys.orig_argv
         _named_as_command() and sys.argv[0] in sys.orig_argv
     )
@@ -119,7 +123,12 @@ def _named_as_command() -> bool:
     """Whether `sys.argv` names the command's script or its module. Another script named `gymposium` cannot get here:
     `import gymposium` would import that script instead of this package."""
     started = Path(sys.argv[0]) if sys.argv else Path()
-    return started.stem == "gymposium" or started.parts[-3:] == ("gymposium", "cli", "main.py")
+    package = started.parent.name if started.name == "__main__.py" else ""
+    return (
+        started.stem == "gymposium"
+        or started.parts[-3:] == ("gymposium", "cli", "main.py")
+        or package in ("gymposium", "gymposium_agents", "gymposium_train")
+    )
 
 
 if not _is_command():

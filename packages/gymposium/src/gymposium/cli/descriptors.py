@@ -1,0 +1,31 @@
+"""Standard streams and the working directory, checked before a command begins."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from gymposium.errors import BadOption
+
+
+def reserve_descriptors() -> None:
+    """Open the null device as each standard stream that is closed. The next file that is opened would otherwise take
+    its descriptor, and output would be written into that file."""
+    for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            opened = os.open(os.devnull, os.O_RDWR)  # takes the lowest free descriptor, which is this one
+            os.set_inheritable(opened, True)
+        if getattr(sys, name) is None:
+            stream = open(descriptor, "w" if descriptor else "r", encoding="utf-8")  # noqa: SIM115 - it stays open
+            setattr(sys, name, stream)
+
+
+def check_working_directory() -> None:
+    """Raise `BadOption` if the working directory was deleted."""
+    try:
+        Path.cwd()
+    except OSError as error:
+        raise BadOption("The working directory no longer exists. Change to another directory:  cd") from error
