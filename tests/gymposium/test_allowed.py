@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gymposium import load_game
-from gymposium.allowed import VARIABLE, allow, is_allowed
+from gymposium.allowed import VARIABLE, VARIABLES, allow, allow_variables, is_allowed
 from gymposium.arena.board import Board
 from gymposium.arena.entries import make_entrant, own_entry
 from gymposium.arena.suite import parse_suite
@@ -32,6 +32,7 @@ IMPORTS = "gym:untrusted_module:Text-v0"
 @pytest.fixture(autouse=True)
 def _nothing_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "")
+    monkeypatch.setenv(VARIABLES, "")
 
 
 @pytest.fixture
@@ -115,7 +116,18 @@ def test_players_that_only_the_user_may_name(player: str) -> None:
     with pytest.raises(NotAllowed):
         check_named_player(player)
     allow(player[:3] + "*")
+    if "SECRET" in player:
+        with pytest.raises(NotAllowed, match=r"'SECRET'.*--allow-env SECRET"):
+            check_named_player(player)
+        allow_variables("SECRET")
     check_named_player(player)
+
+
+def test_a_name_that_is_allowed_in_full_allows_its_variables() -> None:
+    allow("api:gpt-5?key=SECRET")
+    check_named_player("api:gpt-5?key=SECRET")
+    with pytest.raises(NotAllowed):
+        check_named_player("api:gpt-5?key=OTHER")
 
 
 def test_names_are_allowed_whole_or_by_their_beginning() -> None:

@@ -82,6 +82,7 @@ def served(port: int = 0) -> Iterator[int]:
 
 def test_a_server_over_http_that_goes_away_and_comes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOKEN", "secret")
+    monkeypatch.setenv("GYMPOSIUM_ALLOW_ENV", "TOKEN")
     with ExitStack() as stack:
         with served() as port:
             file = write_world(

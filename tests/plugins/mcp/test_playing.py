@@ -14,7 +14,7 @@ import pytest
 from tests.gymposium.worlds.guessing import Says
 from tests.plugins.mcp.making import RAW, call, playing, write_world
 
-from gymposium.allowed import VARIABLE
+from gymposium.allowed import VARIABLE, VARIABLES
 from gymposium.driver import MatchJob, MatchResult, play
 from gymposium.errors import GymposiumError, WorldBroke
 from gymposium.records import Record, walk
@@ -94,6 +94,7 @@ def test_two_megabytes_are_cut_off(game: ToolGame) -> None:
 
 def test_the_program_gets_the_variables_that_the_file_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORLD_KEY", "secret")
+    monkeypatch.setenv(VARIABLES, "WORLD_KEY")
     monkeypatch.setenv("OTHER_KEY", "secret")
     with playing(write_world(tmp_path, server={"env": ["WORLD_KEY"]})) as game:
         names = json.loads(returned(game, "environment")[0])
@@ -181,6 +182,7 @@ def test_a_server_that_does_not_start_is_an_error_of_the_user(
     server: Any, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KEY", "secret")
+    monkeypatch.setenv(VARIABLES, "KEY\nNO_SUCH_KEY")
     with playing(write_world(tmp_path, server=server)) as game, pytest.raises(GymposiumError, match=reason) as raised:
         game.new(0)
     assert str(tmp_path / "world.toml") in str(raised.value)

@@ -7,6 +7,10 @@ from collections.abc import Iterable
 from gymposium.plugins.hookspecs import hookimpl
 from gymposium.plugins.specs import CommandSpec, EngineSpec, OpponentSpec, RewardSpec
 
+_SERVICE = r"[?&](?:base_url|key)="
+"""Options of a service: where it is, and the name of the variable with its key."""
+_KEY = r"[?&]key=([^&,)]*)"
+
 
 @hookimpl
 def gymposium_opponents() -> Iterable[OpponentSpec]:
@@ -27,7 +31,8 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
         "the key comes from the environment.",
         entry_point="gymposium_agents.api_player:api_player",
         opens="an address, or a key of the environment",
-        opens_where=r"[?&](base_url|key)=",
+        opens_where=_SERVICE,
+        variable=_KEY,
     )
 
 
@@ -40,6 +45,9 @@ def gymposium_rewards() -> Iterable[RewardSpec]:
         summary="A model behind a chat API scores the trajectories of a group relative to each other, from 0 to 1; it "
         "is named and reached as api:MODEL?OPTIONS is.",
         entry_point="gymposium_agents.judge.grammar:ruler_reward",
+        opens="an address, or a key of the environment",
+        opens_where=rf"(?s)^ruler\([^,]*{_SERVICE}",
+        variable=rf"(?s)^ruler\([^,]*?{_KEY}",
     )
 
 
@@ -58,6 +66,7 @@ def gymposium_engines() -> Iterable[EngineSpec]:
         summary="A vLLM server: one that runs already at a URL, or one that a training run starts for itself.",
         entry_point="gymposium_agents.engines.vllm.make:vllm_engine",
         settings="gymposium_agents.engines.vllm.settings:VllmSettings",
+        opens={"url": "an address, to which prompts and a key go", "arguments": "what the server's options name"},
     )
 
 

@@ -9,6 +9,7 @@ from gymposium.errors import BadOption, WrongType
 from gymposium_train.callbacks import Callback
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.checks import check
+from gymposium_train.config.permitted import check_permitted
 from gymposium_train.directory import RunDirectory
 from gymposium_train.parallel.environment import helps
 
@@ -29,7 +30,8 @@ def train(
     If torchrun started several processes, the first one does the run. In the others this function ignores its
     arguments, helps the first one to learn, and returns when the run is done.
 
-    Raises `BadConfig` for a config that makes no sense, `BadOption` for a directory that is in use or is not a run, and
+    Raises `BadConfig` for a config that makes no sense, `BadOption` for a directory that is in use or is not a run,
+    `NotAllowed` for a run whose config opens something without the user's permission (`gymposium.allowed`), and
     `KeyboardInterrupt` if the run was interrupted; `resume` continues it then."""
     if helps():
         from gymposium_train.run.together import help_to_learn  # imports torch
@@ -41,7 +43,7 @@ def train(
             raise BadOption(
                 "train: resume continues a run in its directory with its own config. Leave out config and out."
             )
-        RunDirectory.open(Path(resume))
+        check_permitted(RunDirectory.open(Path(resume))[1])
         from gymposium_train.run import resume_run  # imports torch
 
         return resume_run(Path(resume), callbacks, metrics)

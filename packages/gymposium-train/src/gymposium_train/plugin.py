@@ -83,6 +83,7 @@ def gymposium_sources() -> Iterable[SourceSpec]:
         summary="Sessions of agents that use the model over HTTP, in other processes: gymposium serve.",
         entry_point="gymposium_train.serving.source:session_source",
         settings="gymposium_train.serving.settings:SessionSettings",
+        opens={"run": "a program", "scores": "code of a module"},
     )
 
 

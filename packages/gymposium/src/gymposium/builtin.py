@@ -180,6 +180,8 @@ def gymposium_rewards() -> Iterable[RewardSpec]:
         pattern=r"weighted(?:\((?P<weights>.*)\))?",
         summary="A weighted sum of criteria: accuracy, efficiency, completeness, your own MODULE:FUNCTION.",
         entry_point="gymposium.rewards.weighted:Weighted",
+        opens="code of a module",
+        opens_where=":",
         examples=("weighted(accuracy=1,efficiency=0.5,completeness=0.1)",),
     )
 

@@ -47,15 +47,16 @@ class WrongType(GymposiumError, TypeError):
 
 
 class NotAllowed(GymposiumError):
-    """A file or a web form names a game or player that needs the user's permission, which was not given."""
+    """A file or a web form names a thing that needs the user's permission, which was not given."""
 
     def __init__(self, name: str, why: str, flag: str) -> None:
         """`why` is a clause that says what the name would do; `flag` allows it on the command line."""
         super().__init__(
             f"A file or a web form names {name!r}, which needs your permission: {why}. If you trust it, allow it:  "
-            f"gymposium {flag} …  (or in the environment variable GYMPOSIUM_ALLOW)"
+            f"gymposium {flag} …  (or in the environment variable "
+            f"{'GYMPOSIUM_ALLOW_ENV' if flag.startswith('--allow-env') else 'GYMPOSIUM_ALLOW'})"
         )
-        self.name = name
+        self.name, self.why, self.flag = name, why, flag
 
 
 class IllegalMove(GymposiumError, ValueError):

@@ -14,6 +14,15 @@ _LOGGERS = (
     ("langfuse", "Langfuse", "Langfuse: a trace for each step, with its metrics as scores."),
 )
 
+_SERVICE = "a service of the network"
+_OPENS = {
+    "tensorboard": {"folder": "a folder"},
+    "wandb": {"": _SERVICE, "entity": "another account"},
+    "trackio": {"space": "a Space of the hub", "server": "an address"},
+    "mlflow": {"tracking_uri": "an address"},
+    "langfuse": {"": _SERVICE, "host": "an address"},
+}
+
 
 @hookimpl
 def gymposium_loggers() -> Iterable[LoggerSpec]:
@@ -25,5 +34,6 @@ def gymposium_loggers() -> Iterable[LoggerSpec]:
             settings=f"gymposium_loggers.{name}:{stem}Settings",
             needs=name,
             install=f'"gymposium-loggers[{name}]"',
+            opens=_OPENS[name],
             examples=({},) if name == "tensorboard" else (),  # the others need a service, or start slowly
         )

@@ -19,6 +19,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp.types import INVALID_PARAMS, PaginatedRequestParams
 
+from gymposium.allowed import check_variable
 from gymposium.child_process import python_command
 from gymposium.errors import GymposiumError, describe
 from gymposium.tools import Call
@@ -170,6 +171,7 @@ class Connection:
                 yield streams
 
     def _variable(self, name: str) -> str:
+        check_variable(name, str(self._settings.path))
         value = os.environ.get(name)
         if value is None:
             raise GymposiumError(f"{self._settings.path}: the environment variable {name} is not set.")

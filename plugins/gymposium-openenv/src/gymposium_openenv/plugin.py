@@ -28,6 +28,7 @@ def gymposium_games() -> Iterable[GameSpec]:
                 default="",
                 help="Name of the environment variable with the bearer token for the server.",
                 opens="a secret",
+                is_variable=True,
             ),
             Parameter(
                 name="max_steps", default=100, low=1, high=10_000, help="Number of steps after which a match ends."

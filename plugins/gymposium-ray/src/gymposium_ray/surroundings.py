@@ -11,11 +11,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Self
 
-from gymposium.allowed import VARIABLE
+from gymposium.allowed import VARIABLE, VARIABLES
 from gymposium.plugins.host import ONLY, STRICT, WITHOUT, host
 from gymposium.records.record import versions
 
-SWITCHES = (VARIABLE, ONLY, WITHOUT, STRICT)
+SWITCHES = (VARIABLE, VARIABLES, ONLY, WITHOUT, STRICT)
 """Environment variables that a worker gets from the process that plays."""
 
 

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
+from gymposium.allowed import allow
 from gymposium.cli.executors import (
     EXECUTOR_OPTIONS,
     AddressOption,
@@ -244,6 +245,7 @@ class _Session:
         self._schedule = read_schedule(settings.schedule)
         self.texts = names_of(settings.players)
         self._allow = to_allow([settings.game], self.texts)
+        allow(self.game.name)  # the user typed or allowed it, and the records of the run name it
         thinking = "true" if settings.thinking else "false"
         player_settings = PlayerSettings().with_options(
             {"context": settings.context, "reply": settings.reply, "prompt": settings.prompt, "thinking": thinking}

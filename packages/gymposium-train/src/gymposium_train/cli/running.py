@@ -83,7 +83,6 @@ def do_run(config: TrainConfig | None, directory: Path | None, metrics: str | No
     try:
         if config is None:
             assert directory is not None, "a run is resumed from its directory"
-            check_permitted(RunDirectory.open(directory)[1])
             run = train(resume=directory, metrics=shown)
         else:
             run = train(config, out=directory, metrics=shown)

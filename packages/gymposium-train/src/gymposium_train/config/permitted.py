@@ -1,64 +1,127 @@
-"""Permissions of config files: a file alone may not decide where keys and prompts are sent, or which code runs.
+"""Permissions of config files: what a config of a run may not decide alone.
 
-A config file may come from a stranger. It may name games, models and opponents. The address or key of a service, the
-address of a server, also of one that keeps metrics, and trust in a model's code or pickles are accepted only if the
-user typed them as a setting, or allowed the name with `gymposium --allow NAME`.
+A config file, or the config in a run's directory, may come from anyone. Every name in it passes the gate for names in
+files (`gymposium.allowed`), and so does every setting that opens something, as the spec of its plugin declares. The
+user permits a setting by typing it, or by allowing its name with `gymposium --allow NAME`. A config may name the model
+that learns, and servers of this machine.
 """
 
 from __future__ import annotations
 
-import re
 import shlex
-from collections.abc import Collection, Iterator
-from urllib.parse import unquote_plus, urlsplit
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any
+from urllib.parse import urlsplit
 
 from gymposium.allowed import is_allowed
-from gymposium.errors import NotAllowed
+from gymposium.errors import GymposiumError, NotAllowed
+from gymposium.games.registry import check_named_game
+from gymposium.players.grammar import check_named_player
+from gymposium.plugins.host import host
+from gymposium.plugins.specs import ConfiguredSpec
+from gymposium.rewards.grammar import check_named_reward
 from gymposium_agents.engines.vllm.settings import is_loopback
 from gymposium_train.config.overrides import Override
 from gymposium_train.config.root import TrainConfig
+from gymposium_train.settings import Settings
 
-_OPTION = re.compile(r"[?&](address|base_url|key|engine|trust_remote_code|allow_pickle)=")
+_OWN = ("self", "past")
+"""Opponents that are versions of the model that learns."""
+Check = Callable[[str], None]
 
 
 def check_permitted(config: TrainConfig, typed: Collection[Override] = ()) -> None:
     """Raise `NotAllowed` for a setting of a file that only the user may give. `typed` are the settings that the user
     gave on the command line."""
-    for path, name, why in _named(config):
-        if not is_allowed(name) and not any(path[: len(setting.path)] == setting.path for setting in typed):
-            raise NotAllowed(name, f"{'.'.join(path)}: {why}", f"--allow {shlex.quote(name)}")
+    for path, name, check in _checks(config):
+        if any(path[: len(setting.path)] == setting.path for setting in typed):
+            continue
+        try:
+            check(name)
+        except NotAllowed as error:
+            raise NotAllowed(error.name, f"{'.'.join(path)}: {error.why}", error.flag) from None
 
 
 def to_allow(config: TrainConfig) -> list[str]:
     """The names in a run's config that the user must allow again to resume the run."""
-    return list(dict.fromkeys(name for _, name, _ in _named(config)))
+    return list(dict.fromkeys(name for _, name, check in _checks(config) if is_allowed(name) or _refused(check, name)))
 
 
-def _named(config: TrainConfig) -> Iterator[tuple[tuple[str, ...], str, str]]:
-    """Each setting that needs the user's permission, the name in it, and the reason."""
-    names: list[tuple[tuple[str, ...], str]] = [(("reward",), config.reward)]
-    names += [(("stages",), name) for stage in config.stages for name in stage.opponents]
-    names += [(("evaluation", "opponents"), name) for name in config.evaluation.opponents]
-    for path, name in names:
-        if option := _OPTION.search(unquote_plus(name)):
-            yield path, name, f"it says {option[1]}="
-    addresses: list[tuple[tuple[str, ...], str, str]] = [
-        (("engine", "url"), url.strip().rstrip("/"), "prompts and the server's key would be sent there")
-        for url in (getattr(config.engine, "url", None) or "").split(",")
-    ]
-    base_url = getattr(config.backend, "base_url", None) or ""
-    addresses.append((("backend", "base_url"), base_url, "the rows and the service's key would be sent there"))
-    addresses += [
-        (("loggers", logger, setting), value, "metrics, and the keys of the logger, would be sent there")
-        for logger, settings in config.loggers.items()
-        for setting, value in settings.items()
-        if isinstance(value, str) and "://" in value
-    ]
-    for where, address, why in addresses:
-        if address and not is_loopback(urlsplit(address).hostname or ""):
-            yield where, address, why
-    for setting, why in (("run", "this command would run"), ("scores", "this code would run")):
-        if (named := getattr(config.source, setting, None)) is not None:
-            yield ("source", setting), named, why
+def _refused(check: Check, name: str) -> bool:
+    try:
+        check(name)
+    except NotAllowed:
+        return True
+    return False
+
+
+def _checks(config: TrainConfig) -> Iterator[tuple[tuple[str, ...], str, Check]]:
+    """Each name in a config that may open something, with its setting and the check that it must pass."""
+    yield from ((("games",), name, check_named_game) for name in config.games)
+    yield ("reward",), config.reward, check_named_reward
+    opponents = [name for stage in config.stages for name in stage.opponents if name not in _OWN]
+    yield from ((("stages",), name, _known_player) for name in opponents)
+    yield from ((("evaluation", "opponents"), name, _known_player) for name in config.evaluation.opponents)
+    yield from ((("cold_start", "data"), file, _refusal("it opens a file")) for file in config.cold_start.data)
+    plugins = host()
+    tables: dict[str, Mapping[str, ConfiguredSpec]] = {
+        "engine": plugins.engines,
+        "backend": plugins.backends,
+        "source": plugins.sources,
+        "credit": plugins.credits,
+        "objective": plugins.objectives,
+    }
+    for table, specs in tables.items():
+        settings: Settings = getattr(config, table)
+        kind = str(getattr(settings, "kind", ""))
+        yield from _of_plugin((table,), specs.get(kind), dict(settings))
+    for logger, values in config.loggers.items():
+        yield from _of_plugin(("loggers", logger), plugins.loggers.get(logger), values)
     for setting, value in config.model.trust.facts().items():
-        yield ("model", setting), config.model.name or "", f"the file says {setting} = {str(value).lower()}"
+        why = f"the file says {setting} = {str(value).lower()}"
+        yield ("model", setting), config.model.name or "", _refusal(why)
+
+
+def _of_plugin(
+    path: tuple[str, ...], spec: ConfiguredSpec | None, values: Mapping[str, Any]
+) -> Iterator[tuple[tuple[str, ...], str, Check]]:
+    """The settings of a plugin that open something: those that its spec declares, and all addresses."""
+    opens = {} if spec is None else spec.opens
+    if "" in opens:
+        yield path, ".".join(path), _refusal(f"it opens {opens['']}")
+    for name, value in values.items():
+        if name in opens and isinstance(value, list | tuple):
+            value = " ".join(map(str, value))
+        for text in _texts(value):
+            if name in opens or "://" in text:
+                yield (*path, name), text, _refusal(f"it opens {opens.get(name, 'an address')}")
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """The texts in a value, of which commas separate addresses."""
+    if isinstance(value, str):
+        yield from (part.strip().rstrip("/") for part in value.split(",")) if "://" in value else (value,)
+    elif isinstance(value, Mapping):
+        yield from (text for one in value.values() for text in _texts(one))
+    elif isinstance(value, list | tuple):
+        yield from (text for one in value for text in _texts(one))
+
+
+def _refusal(why: str) -> Check:
+    """A check that only a name that the user allows passes, and the address of a server of this machine."""
+
+    def check(name: str) -> None:
+        local = "://" in name and is_loopback(urlsplit(name).hostname or "")
+        if name and not local and not is_allowed(name):
+            raise NotAllowed(name, why, f"--allow {shlex.quote(name)}")
+
+    return check
+
+
+def _known_player(name: str) -> None:
+    try:
+        check_named_player(name)
+    except NotAllowed:
+        raise
+    except GymposiumError:
+        return  # the check of the config reports it

@@ -24,7 +24,7 @@ from gymposium_train.callbacks import Callback
 from gymposium_train.checkpoints import complete_checkpoints, step_of
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.checks import check
-from gymposium_train.config.permitted import to_allow
+from gymposium_train.config.permitted import check_permitted, to_allow
 from gymposium_train.config.references import check_servable
 from gymposium_train.config.writing import as_data
 from gymposium_train.directory import RunDirectory
@@ -58,6 +58,7 @@ def start_run(
 def resume_run(path: Path, callbacks: Sequence[Callback] = (), shown: Sequence[str] = ()) -> RunDirectory:
     """Resume an interrupted run."""
     directory, config = RunDirectory.open(path)
+    check_permitted(config)
     check_processes(config)
     check_servable(config)
     _execute(directory, config, callbacks, shown, resumed=True)

@@ -18,9 +18,10 @@ from typing import Annotated, Any, cast
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from gymposium.allowed import allow
+from gymposium.allowed import allow, allow_variables
 from gymposium.child_process import guard_children
 from gymposium.cli.defaults import defaults_of
+from gymposium.cli.descriptors import check_working_directory, reserve_descriptors
 from gymposium.cli.text import complain, note
 from gymposium.cli.usage import usage_errors
 from gymposium.errors import BadOption, GymposiumError
@@ -167,6 +168,17 @@ def options(
             "again.",
         ),
     ] = None,
+    allow_env: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allow-env",
+            metavar="NAME",
+            is_eager=True,
+            callback=lambda names: allow_variables(*(names or [])),
+            help="Allow files to name this environment variable, whose value is then sent as a token or key. May be "
+            "given again.",
+        ),
+    ] = None,
     show_version: Annotated[
         bool, typer.Option("--version", is_eager=True, callback=_show_version, help="Print the version.")
     ] = False,
@@ -187,7 +199,13 @@ def _note_warning(show: Callable[..., None], message: Any, category: type[Warnin
 
 def main() -> None:
     """Runs the command with the arguments of the process."""
+    reserve_descriptors()
     guard_children()
+    try:
+        check_working_directory()
+    except BadOption as error:
+        complain(str(error))
+        sys.exit(2)
     for library in ("HF_HUB", "HF_DATASETS"):  # also those of transformers
         os.environ.setdefault(f"{library}_DISABLE_PROGRESS_BARS", "1")
     os.environ.setdefault("TQDM_DISABLE", "1")

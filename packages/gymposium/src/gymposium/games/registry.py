@@ -76,11 +76,18 @@ def check_named_game(name: str) -> None:
 
     Raises `NotAllowed` if the game opens something that the user has not allowed, and `BadParameter` if the name cannot
     be parsed."""
-    if reason := _game_opens(name):
-        check_allowed(name, reason)
+    if reason := game_opens(name):
+        check_allowed(name, reason, _variables(name))
 
 
-def _game_opens(name: str) -> str:
+def _variables(name: str) -> list[str]:
+    """Return the environment variables that a game sends."""
+    base, params = game_and_parameters(name.strip().removeprefix(_RECORDED))
+    spec = host().games.get(base)
+    return [params[one.name] for one in spec.parameters if one.is_variable and one.name in params] if spec else []
+
+
+def game_opens(name: str) -> str:
     """Return why a file must not name this game, as a clause, or "" if it may."""
     name = name.strip().removeprefix(_RECORDED)
     base, params = game_and_parameters(name)

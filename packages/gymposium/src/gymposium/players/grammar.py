@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import cast
-from urllib.parse import unquote_plus
 
 from gymposium.allowed import check_allowed
 from gymposium.errors import BadOption, UnknownName, WrongType
@@ -82,5 +80,5 @@ def check_named_player(text: str) -> None:
     Raises `NotAllowed` if the player opens something that the user has not allowed, and as `check_player` if there is
     no such kind of player."""
     spec, _ = check_player(text)
-    if spec.opens and (not spec.opens_where or re.search(spec.opens_where, unquote_plus(text))):
-        check_allowed(text, f"it opens {spec.opens}")
+    if opened := spec.opened(text):
+        check_allowed(text, f"it opens {opened}", spec.variables(text))

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, SupportsIndex
+from urllib.parse import unquote_plus
 
 from gymposium.errors import BadParameter, UnknownName
 from gymposium.plugins.names import format_name
@@ -49,8 +50,11 @@ class Parameter:
     by_players: Mapping[int, bool | int | float | str] = field(default_factory=dict)
     """The defaults for values of the parameter `players` where they differ from `default`: `{4: 4, 5: 4}`."""
     opens: str = ""
-    """Noun for the thing that the game opens for a value other than the default: `a file`. A record or suite, which may
-    come from anyone, may give such a value only if the user allows it (`gymposium --allow`)."""
+    """Noun for the thing that the game opens for a value other than the default: `a file`. A record, suite or config,
+    which may come from anyone, may give such a value only if the user allows it (`gymposium --allow`)."""
+    is_variable: bool = False
+    """True if the value is the name of an environment variable whose value is sent. Files may name only variables that
+    the user allows (`gymposium --allow-env`)."""
 
     def default_in(self, given: Mapping[str, Any]) -> bool | int | float | str:
         """Return the default beside these parameters, which depends on the number of players in some games."""
@@ -223,10 +227,27 @@ class FormSpec(Spec):
     groups as keywords: text, or None for a group that did not take part."""
     examples: tuple[str, ...] = ()
     """Texts of the form that `gymposium plugins check` tries. A form without placeholders needs none."""
+    opens: str = ""
+    """Noun for the thing that the text opens: `a file`, `the terminal`. Suites, entries and configs, which may come
+    from anyone, may hold such a text only if the user allows it (`gymposium --allow`)."""
+    opens_where: str = ""
+    """A regular expression that occurs in the texts to which `opens` applies; by default, it applies to all texts."""
+    variable: str = ""
+    """A regular expression with one group: the name of an environment variable in the text whose value is sent. Files
+    may name only variables that the user allows (`gymposium --allow-env`)."""
 
     def __post_init__(self) -> None:
-        re.compile(self.pattern)
+        for pattern in (self.pattern, self.opens_where, self.variable):
+            re.compile(pattern)
         super().__post_init__()
+
+    def opened(self, text: str) -> str:
+        """What a text of this form opens, as a noun; empty if it opens nothing."""
+        return self.opens if self.opens and re.search(self.opens_where, unquote_plus(text)) else ""
+
+    def variables(self, text: str) -> list[str]:
+        """The environment variables in a text of this form."""
+        return re.findall(self.variable, unquote_plus(text)) if self.variable else []
 
     def parse(self, text: str) -> dict[str, str | None] | None:
         """The named groups of `text`, or None if it is not of this form."""
@@ -247,15 +268,6 @@ class OpponentSpec(FormSpec):
     """Names of the games in whose default form people are offered the player; () for all games."""
     offered: tuple[str, ...] = ()
     """Texts of the form that people are offered to play against, if it has placeholders."""
-    opens: str = ""
-    """Noun for the thing that the player opens: `a file`, `the terminal`. Suites and entries, which may come from
-    anyone, may name such a player only if the user allows it (`gymposium --allow`)."""
-    opens_where: str = ""
-    """A regular expression that occurs in the texts to which `opens` applies; by default, it applies to all texts."""
-
-    def __post_init__(self) -> None:
-        re.compile(self.opens_where)
-        super().__post_init__()
 
     def offers(self) -> dict[str, str]:
         """Texts that people are offered to play against, each with the summary for it: `mcts-25` for `mcts-N`.
@@ -297,6 +309,10 @@ class ConfiguredSpec(Spec):
     settings: str
     """`"package.module:Class"`, the settings class. It is imported when a config is checked, so its module must import
     nothing heavy."""
+    opens: Mapping[str, str] = field(default_factory=dict)
+    """Nouns for what settings open if a config gives them: `{"url": "an address", "run": "a command"}`. The empty name
+    stands for the thing without any setting. A config file may give such a setting only if the user types or allows it;
+    addresses of this machine need no permission."""
 
     def __post_init__(self) -> None:
         if not _IDENTIFIER.fullmatch(self.name):
