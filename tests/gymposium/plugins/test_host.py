@@ -57,6 +57,13 @@ BROKEN = {
     "not_a_spec": (one_game("before", more="yield 'chess'"), "must yield GameSpec, not 'chess'"),
     "nothing": (HEAD + "@hookimpl\ndef gymposium_games():\n    pass", "returned None; it must yield GameSpec"),
     "bad_spec": (one_game("Bad Name"), "game name 'Bad Name' must be lower-case"),
+    **{
+        f"bad_{name}": (
+            one_game("odd").replace("summary=", f"{name}='x', summary="),
+            f"ValueError: game odd: {name}='x' must be one of",
+        )
+        for name in ("information", "dynamics", "utility", "tools")
+    },
     "no_hooks": ("def gymposium_games():\n    yield", "implements no hook; is @hookimpl missing?"),
     "wrapper": (HEAD + "@hookimpl(wrapper=True)\ndef gymposium_games():\n    return (yield)", "is a wrapper"),
 }

@@ -357,6 +357,11 @@ plant(
 for what, picture, told in (
     ("text as a picture", "<b>?</b>", "it is '<b>"),
     ("a picture without a height", Picture("<b>?</b>", 10, 0), "its size is 10 by 0"),
+    (
+        "an unknown colour",
+        Picture('<b style="color: var(--gren)">?</b>', 10, 10),
+        "no colour called 'gren'",
+    ),
     ("a picture with a script", Picture("<script>1</script>", 10, 10), "it has '<script'"),
     ("a picture that loads", Picture("<img src='http://a.example/b'>", 10, 10), "it has \"src='http:"),
     ("a picture that is cut off", Picture("<svg aria-label='a'><g></svg>", 10, 10), "not well-formed"),

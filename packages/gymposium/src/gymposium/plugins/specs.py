@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, SupportsIndex
+from typing import Any, ClassVar, Literal, SupportsIndex, get_args
 from urllib.parse import unquote_plus
 
 from gymposium.errors import BadParameter, UnknownName
@@ -117,6 +117,14 @@ class Spec:
         _check_entry_point(f"{self.kind} {self.name}", self.entry_point)
 
 
+Information = Literal["perfect", "imperfect"]
+Dynamics = Literal["sequential", "simultaneous"]
+Utility = Literal["zero_sum", "general_sum", "cooperative", "score"]
+ToolResults = Literal["", "pure", "recorded"]
+_CLOSED = {"information": Information, "dynamics": Dynamics, "utility": Utility, "tools": ToolResults}
+"""The attributes of a game's spec that have one of a few values."""
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class GameSpec(Spec):
     """A game that a plugin offers. `entry_point` resolves to `(spec, params) -> Game`. `name` is a lower-case
@@ -133,12 +141,12 @@ class GameSpec(Spec):
     parameters: tuple[Parameter, ...] = ()
     examples: tuple[Mapping[str, Any], ...] = ({},)
     """Parameter sets with which the game is tested, the defaults first."""
-    information: Literal["perfect", "imperfect"] = "perfect"
-    dynamics: Literal["sequential", "simultaneous"] = "sequential"
+    information: Information = "perfect"
+    dynamics: Dynamics = "sequential"
     chance: bool = False
-    utility: Literal["zero_sum", "general_sum", "cooperative", "score"] = "zero_sum"
+    utility: Utility = "zero_sum"
     free_text: bool = False
-    tools: Literal["", "pure", "recorded"] = ""
+    tools: ToolResults = ""
     """Not empty if moves are calls of tools, and chance events hold the hidden task and what tools returned
     (`gymposium.worlds`). Then `free_text` is True, too.
 
@@ -165,6 +173,11 @@ class GameSpec(Spec):
             raise ValueError(f"game name {self.name!r} must be lower-case letters, digits and underscores")
         if self.seats < 1:
             raise ValueError(f"game {self.name}: seats must be 1 or more, not {self.seats}")
+        for attribute, allowed in _CLOSED.items():
+            value = getattr(self, attribute)
+            if value not in get_args(allowed):
+                choices = ", ".join(map(repr, get_args(allowed)))
+                raise ValueError(f"game {self.name}: {attribute}={value!r} must be one of {choices}")
         if len(self.seat_names) not in (0, self.seats):
             raise ValueError(f"game {self.name}: seat_names must name all {self.seats} seats, or none")
         super().__post_init__()

@@ -29,6 +29,8 @@ svg { --square: #f6f3ec; --dark: #ded5c4; --line: #766d5e; --name: #57514a; --in
 }
 </style>"""
 
+COLOURS = frozenset(re.findall(r"--([\w-]+):", _STYLE))
+"""The colours of pictures: `var(--one)` in a picture is the first."""
 _WORD = re.compile(r"\w+")
 
 

@@ -6,6 +6,7 @@ import re
 from xml.etree import ElementTree as ET
 
 from gymposium.games.pictures import Picture
+from gymposium.games.pictures.picture import COLOURS
 from gymposium.games.protocol import Game
 from gymposium.testing.contract import NORMAL, CheckFailed, Effort, NotApplicable, after, short
 from gymposium.testing.walk import played
@@ -13,6 +14,9 @@ from gymposium.testing.walk import played
 _LOADS = re.compile(
     r"<script|\bon\w+\s*=|javascript:|\b(?:href|src)\s*=\s*[\"']?(?!#)\w+:|url\(\s*[\"']?(?!#)\w+:", re.IGNORECASE
 )
+_COLOUR = re.compile(r"var\(\s*--([\w-]+)\s*\)")
+"""A colour without a fallback."""
+_DEFINED = re.compile(r"--([\w-]+)\s*:")
 _MARGIN = 0.5
 """How far a place may reach beyond the picture, in parts of its larger side out of a hundred."""
 
@@ -52,6 +56,8 @@ def _fault(picture: object) -> tuple[str, str]:
             return f"its <svg> is not well-formed ({error})", "close every element, and escape text."
         if not told:
             return "its <svg> has no aria-label", "say in words what it shows, for those who cannot see it."
+    if unknown := {*_COLOUR.findall(picture.html)}.difference(_DEFINED.findall(picture.html)):
+        return f"it has no colour called {min(unknown)!r}", f"take one of {', '.join(sorted(COLOURS))}."
     edge = _MARGIN / 100 * max(picture.width, picture.height)
     for place in picture.places:
         inside = -edge <= place.x and place.x + place.width <= picture.width + edge
