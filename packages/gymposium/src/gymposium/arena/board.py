@@ -94,11 +94,21 @@ class Board:
         made: str | None = None,
     ) -> Entry:
         """Enter a player, as the last one, for these games or for all games of the suite. A player that is on the board
-        keeps its entry. `label` is its display name, `by` the person who enters it, `made` the date."""
+        keeps its entry. `label` is its display name, `by` the person who enters it, `made` the date.
+
+        Raises `BadOption` if the player is on the board with other values than those given."""
         check_player(player)
         entries = self.entries()
         for entry in entries:
             if entry.player == player:
+                given: dict[str, tuple[object, object]]
+                given = {"--seed": (seed, entry.seed), "--label": (label, entry.label), "--by": (by, entry.by)}
+                given["--game"] = ({*games} or None, {*entry.games})
+                for option, (wanted, stored) in given.items():
+                    if wanted is not None and wanted != stored:
+                        raise BadOption(
+                            f"{option}: {player} is on the board already, with another value. Leave {option} out."
+                        )
                 return entry
         known = [game.name for game in self.suite.games]
         for game in games:

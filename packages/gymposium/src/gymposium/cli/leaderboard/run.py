@@ -128,6 +128,12 @@ def run_suite(
         print_json(_as_data(end, opened.path))
     else:
         _print(end, opened.path)
+    if not end.planned:
+        complain(
+            "No match is planned: in a game of several seats a player needs an opponent. Name more players in the "
+            "suite, or enter one with --add PLAYER."
+        )
+        raise typer.Exit(1)
     if end.faults or end.broken:
         note(opened.suite.rules())
     if not end.complete:
