@@ -52,6 +52,10 @@ def test_every_worst_loss_has_a_page(played: Played, expected: Expected) -> None
         losses = worst_losses(player, played.lineups, expected)
         assert all(loss.match.players[loss.seat] == player for loss in losses)
         assert all(loss.match.results[loss.seat] == "loss" for loss in losses)
-        assert [loss.share for loss in losses] == sorted((loss.share for loss in losses), reverse=True)
+        forfeits = [loss.match.ending.seat == loss.seat for loss in losses]
+        assert forfeits == sorted(forfeits), "forfeits come last"
+        for kind in (False, True):
+            shares = [loss.share for loss, forfeit in zip(losses, forfeits, strict=True) if forfeit is kind]
+            assert shares == sorted(shares, reverse=True)
         assert {loss.match.id for loss in losses[:12]} <= set(ids)
     assert choose(players, played.lineups, expected, 0) == []

@@ -79,7 +79,8 @@ def _by_interest(lineup: PlayedLineup, expected: Expected) -> list[PlayedMatch]:
 
 
 def worst_losses(player: str, lineups: Sequence[PlayedLineup], expected: Expected) -> list[Loss]:
-    """The losses of a player, forfeits included, from the least to the most expected."""
+    """The losses of a player, from the least to the most expected; forfeits, which say little about its moves, come
+    last."""
     losses = []
     for lineup in lineups:
         if player not in lineup.players or len(lineup.players) == 1:
@@ -88,4 +89,4 @@ def worst_losses(player: str, lineups: Sequence[PlayedLineup], expected: Expecte
             seat = match.players.index(player)
             if match.counts and match.results[seat] == "loss":
                 losses.append(Loss(lineup.game, match, seat, expected.share(match, lineup.game, seat)))
-    return sorted(losses, key=lambda loss: -loss.share)
+    return sorted(losses, key=lambda loss: (loss.match.ending.seat == loss.seat, -loss.share))
