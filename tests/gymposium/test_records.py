@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
+import gymposium
 from gymposium import load_game, make_player
 from gymposium.driver import MatchJob, MatchResult, play
 from gymposium.ending import OVER, Ending
-from gymposium.errors import BadRecord
+from gymposium.errors import BadOption, BadRecord
 from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Style
 from gymposium.players.protocol import Ask, Reply
@@ -285,6 +286,41 @@ def test_no_tampering_crashes_verify(game: str, policy: str, number: int, data: 
     place[key] = data.draw(junk)
     with contextlib.suppress(BadRecord):
         first_difference(Record.parse(json.dumps(record)))
+
+
+def _with_text(line: str, old: str, new: str) -> str:
+    assert old in line
+    return line.replace(old, new, 1)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"seed":', '"seed":99,"seed":'),
+        ('"ending":{', '"ending":{"kind":"crashed",'),
+        ('"returns":[', '"returns":[1e400,'),
+        ('"seconds":', f'"tokens":[{10**400},1],"seconds":'),
+        ('"seconds":', f'"tokens":[{2**60},1],"seconds":'),
+        ('"seconds":', '"tokens":[-1,1],"seconds":'),
+        ('"seconds":', '"cost":1e300,"seconds":'),
+        ('"number":null', f'"number":{2**70}'),
+        ('"game_version":', f'"versions":{{}},"x":{"[" * 100_000},"game_version":'),
+    ],
+)
+def test_a_record_that_readers_understand_differently_is_none(old: str, new: str) -> None:
+    """A reader that takes the first of two equal keys, or rounds a long number, would see another match."""
+    line = Record.of(matches("tic_tac_toe", "forfeit", n=1)[0]).line().replace('"text":', '"seconds":0.1,"text":', 1)
+    Record.parse(line)
+    with pytest.raises(BadRecord):
+        Record.parse(_with_text(line, old, new))
+
+
+@pytest.mark.parametrize("seed", [2**63, -(2**63), 2**70])
+def test_no_record_is_written_with_a_seed_that_cannot_be_read(seed: int) -> None:
+    with pytest.raises(BadOption, match="64 bits"):
+        MatchJob("m", load_game("tic_tac_toe"), [make_player("random")] * 2, seed)
+    with pytest.raises(BadOption, match="64 bits"):
+        gymposium.play("tic_tac_toe", players=["random", "random"], n=1, seed=seed)
 
 
 @pytest.mark.parametrize("name", sorted(host().games))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 import pytest
 
 from gymposium import load_game, make_player
@@ -68,3 +70,15 @@ def test_a_plan_numbers_the_matches_by_their_ids() -> None:
     jobs = [*seated_jobs(load_game("kuhn_poker"), players, 3, seed=5, swap=True, tag="m", on_illegal=POLICY)]
     plan = MatchPlan((Series("m", "kuhn_poker", ("random", "random"), 3, 5, True, "forfeit"),))
     assert {job.id: number for number, (job, _) in enumerate(jobs)} == plan.numbers()
+
+
+def test_a_plan_of_any_size_is_numbered_without_being_made() -> None:
+    series = [Series(tag, "kuhn_poker", ("random", "random"), 10**15, 5, True, "forfeit") for tag in ("a", "a-1")]
+    plan = MatchPlan(tuple(series))
+    numbers = plan.numbers()
+    for number in (0, 10**15 - 1, 10**15, 2 * 10**15 - 1):
+        assert numbers[plan.match_id(number)] == number == numbers[str(plan.match(number)["id"])]
+    for unknown in ("a", "b-1", "a-07", "a--1", f"a-{10**15}", "a-" + "9" * 5000, "a-1-²"):
+        assert unknown not in numbers
+    assert [*islice(numbers.missing({"a-0", "a-2"}), 3)] == [1, 3, 4]
+    assert numbers.count_missing({"a-0", "a-2", "b-5"}) == 2 * 10**15 - 2

@@ -59,7 +59,7 @@ def board(model_directory: Path, adapter_directory: Path, folder: Path) -> Board
     found.add(f"lm:{model}@{adapter}?temperature=0.7&max_tokens=4&context=full", 7)
     entries = {entry.player: entry for entry in found.entries()}
     for lineup in lineups(found.suite, [*entries.values()]):
-        planned = jobs(lineup, [make_entrant(entries[player]) for player in lineup.players])
+        planned = [*jobs(lineup, [make_entrant(entries[player]) for player in lineup.players])]
         places = {job.id: place for place, job in enumerate(planned)}
         played = sorted(play(planned, guard=Guard()), key=lambda one: places[one.job.id])
         with MatchesFile(found, lineup) as file:

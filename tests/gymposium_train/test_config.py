@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from gymposium.errors import BadOption
+from gymposium.strict_json import LARGEST_INTEGER
 from gymposium_train.config import schema
 from gymposium_train.config.problems import BadConfig
 from gymposium_train.config.reading import (
@@ -47,7 +48,7 @@ def values(node: schema.Node) -> st.SearchStrategy[Any]:
                 lambda heads, times: {"hidden": 2 * heads * times, "heads": heads}, *[st.integers(1, 9)] * 2
             )
         case "integer":
-            return st.integers(node.get("minimum"), node.get("maximum"))
+            return st.integers(node.get("minimum", -LARGEST_INTEGER), node.get("maximum", LARGEST_INTEGER))
         case "number":
             above, below = "exclusiveMinimum" in node, "exclusiveMaximum" in node
             least, most = node.get("exclusiveMinimum", node.get("minimum", 0)), node.get("maximum")
@@ -62,7 +63,7 @@ def values(node: schema.Node) -> st.SearchStrategy[Any]:
         case _ if "properties" in node:
             below_it = {name: values(found) for name, found in node["properties"].items()}
             if node.get("title") == "VllmSettings":  # checks these itself, so its schema does not say them
-                below_it["at_once"] = st.none() | st.integers(min_value=1)
+                below_it["at_once"] = st.none() | st.integers(1, LARGEST_INTEGER)
                 below_it["url"] = st.none() | st.sampled_from(["http://a", "http://a:8000,http://b:8000"])
                 below_it["servers"] = st.integers(1, 3)
                 below_it["devices"] = st.just([]) | st.lists(TEXT, min_size=6, max_size=6)
@@ -71,7 +72,11 @@ def values(node: schema.Node) -> st.SearchStrategy[Any]:
             needed = {name: below_it.pop(name) for name in (*node.get("required", ()), *chooses)}
             return st.fixed_dictionaries(needed, optional=below_it)
     each = node["additionalProperties"]
-    inside = values(each) if isinstance(each, dict) else TEXT | st.integers() | st.booleans() | st.lists(TEXT)
+    inside = (
+        values(each)
+        if isinstance(each, dict)
+        else TEXT | st.integers(-LARGEST_INTEGER, LARGEST_INTEGER) | st.booleans() | st.lists(TEXT)
+    )
     return st.dictionaries(TEXT, inside, min_size=node.get("minProperties", 0), max_size=3)
 
 

@@ -111,7 +111,7 @@ def test_of_three_seats_everybody_before_sits_equally_often(count: int, most: in
 
 def test_pairings_of_a_game_share_deals_and_differ_in_all_else() -> None:
     suite = parse_suite('name = "s"\nplayers = ["random", "greedy", "mcts-3"]\n[[games]]\nname = "leduc_poker"\n')
-    planned = [jobs(lineup, cast(lineup)) for lineup in lineups(suite, own_entries(suite))]
+    planned = [[*jobs(lineup, cast(lineup))] for lineup in lineups(suite, own_entries(suite))]
     assert len(planned) == 3
     assert len({tuple(job.seed for job in matches) for matches in planned}) == 1
     assert len({job.player_seed for matches in planned for job in matches}) == 3 * 80
@@ -119,7 +119,7 @@ def test_pairings_of_a_game_share_deals_and_differ_in_all_else() -> None:
 
 def test_openings_are_for_those_who_draw_nothing() -> None:
     suite = parse_suite('name = "s"\nplayers = ["hold-20", "stand-17", "random"]\n[[games]]\nname = "tic_tac_toe"\n')
-    planned = {lineup.players: jobs(lineup, cast(lineup)) for lineup in lineups(suite, own_entries(suite))}
+    planned = {lineup.players: [*jobs(lineup, cast(lineup))] for lineup in lineups(suite, own_entries(suite))}
     assert {names: {job.opening for job in matches} for names, matches in planned.items()} == {
         ("hold-20", "stand-17"): {4},
         ("hold-20", "random"): {0},

@@ -17,9 +17,10 @@ from starlette.websockets import WebSocket
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from gymposium.serving.bodies import DEEPEST, MOST_BYTES, bounded_json, json_object
+from gymposium.serving.bodies import MOST_BYTES, json_object
 from gymposium.serving.guard import ApiGuard
 from gymposium.serving.requests import Refused
+from gymposium.strict_json import DEEPEST, bounded_json
 
 JSON = {"Content-Type": "application/json"}
 

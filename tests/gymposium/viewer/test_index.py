@@ -16,6 +16,7 @@ from gymposium.driver import MatchJob, play
 from gymposium.ending import OVER, Ending
 from gymposium.errors import BadOption, BadRecord
 from gymposium.records import Record, read_records
+from gymposium.strict_json import LARGEST_AMOUNT
 from gymposium.viewer.replays.index import Index
 from gymposium.viewer.replays.match_filter import MatchFilter, facts_of
 from gymposium.viewer.replays.rows import Row, RowReader
@@ -40,7 +41,7 @@ def a_record() -> Record:
     players=st.lists(texts, max_size=3),
     said=st.lists(st.tuples(texts, st.sampled_from(["move", "illegal", "unparsable", "cut off"])), max_size=5),
     error=st.none() | texts,
-    report=st.dictionaries(texts, st.floats(allow_nan=False, allow_infinity=False), max_size=2),
+    report=st.dictionaries(texts, st.floats(-LARGEST_AMOUNT, LARGEST_AMOUNT), max_size=2),
 )
 def test_pieces_of_a_line_tell_what_the_whole_line_tells(
     match_id: str, players: list[str], said: list[tuple[str, str]], error: str | None, report: dict[str, float]

@@ -16,7 +16,9 @@ from urllib.parse import unquote
 
 from gymposium.errors import BadOption, UnknownName
 from gymposium.games.protocol import Style
+from gymposium.plain_file import read_plain_text
 from gymposium.reading import Reader, reader
+from gymposium.strict_json import strict_json
 from gymposium.tools.dialects import DIALECTS
 from gymposium.tools.reader import ToolsReader
 from gymposium_agents.context import context
@@ -96,7 +98,7 @@ class PlayerSettings:
     @classmethod
     def _read(cls, file: Path) -> Self:
         try:
-            values = json.loads(file.read_text(encoding="utf-8-sig"))
+            values = strict_json(read_plain_text(file))
         except ValueError as error:
             raise BadOption(f"{file} is not JSON ({error}). Repair it, or delete it for the defaults.") from error
         if not isinstance(values, dict):

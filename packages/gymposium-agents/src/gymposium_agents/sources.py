@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import socket
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,8 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from gymposium.errors import GymposiumError, reason
+from gymposium.plain_file import read_plain_text
+from gymposium.strict_json import strict_json
 
 _HUB_SECONDS = 10.0
 
@@ -44,7 +45,7 @@ def title_of(model: str | Path) -> str | None:
     file = Path(model) / "config.json"
     if not file.is_file():
         return None
-    title = json.loads(file.read_text(encoding="utf-8-sig")).get(TITLE)
+    title = strict_json(read_plain_text(file)).get(TITLE)
     return title if isinstance(title, str) else None
 
 

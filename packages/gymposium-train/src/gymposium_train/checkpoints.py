@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from gymposium.durable import remove_directory, sweep, whole_directory
+from gymposium.plain_file import read_plain_text
 from gymposium_train.directory import is_whole
 from gymposium_train.learner import Learner
 
@@ -61,6 +62,6 @@ def load_checkpoint(checkpoint: Path, learner: Learner) -> dict[str, Any]:
     """Restore the state of `learner` from a checkpoint. Returns the state that `save_checkpoint` got.
 
     Raises `GymposiumError` if the checkpoint is of a learner with other settings."""
-    state: dict[str, Any] = json.loads((checkpoint / STATE).read_text(encoding="utf-8-sig"))
+    state: dict[str, Any] = json.loads(read_plain_text(checkpoint / STATE))
     learner.load_state(checkpoint)
     return state

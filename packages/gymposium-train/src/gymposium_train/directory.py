@@ -15,8 +15,10 @@ from gymposium.cli.text import finite
 from gymposium.durable import MARK, replace_text, replaced, sweep, whole_directory
 from gymposium.errors import BadOption
 from gymposium.lines import LineWriter
+from gymposium.plain_file import read_plain_text
 from gymposium.records import Problem, read_records
 from gymposium.runs.folder import check_new, new_folder
+from gymposium.strict_json import strict_json
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.reading import read_config
 from gymposium_train.config.writing import as_json
@@ -109,7 +111,7 @@ class RunDirectory:
         """The results so far: evaluations, optima, CPU seconds; empty at first."""
         results: dict[str, Any] = {}
         if self.results_file.is_file():
-            results = json.loads(self.results_file.read_text(encoding="utf-8-sig"))
+            results = strict_json(read_plain_text(self.results_file))
         return results
 
     def add_results(self, **more: Any) -> None:

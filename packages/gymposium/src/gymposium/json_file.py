@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from codecs import BOM_UTF8
 from pathlib import Path
 from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from gymposium.errors import BadRecord
+from gymposium.plain_file import read_plain_text
+from gymposium.strict_json import strict_json
 
 
 class FileModel(BaseModel):
@@ -23,13 +24,15 @@ _Model = TypeVar("_Model", bound=BaseModel)
 def read_model(path: Path, model: type[_Model], what: str, remedy: str) -> _Model:
     """Read a JSON file. Raises `BadRecord` if it cannot be read or does not hold the model; the message calls the
     content `what` and ends with `remedy`."""
-    if path.exists() and not path.is_file():  # opening a pipe would wait for ever
-        raise BadRecord(f"{path} is not a plain file. {remedy}")
     try:
-        return model.model_validate_json(path.read_bytes().removeprefix(BOM_UTF8))
+        text = read_plain_text(path)
+        strict_json(text)
+        return model.model_validate_json(text)
     except OSError as error:
         raise BadRecord(f"{path} cannot be read ({error.strerror}). {remedy}") from error
     except ValidationError as error:
         first = error.errors()[0]
         why = ": ".join(filter(None, [".".join(map(str, first["loc"])), first["msg"]]))
         raise BadRecord(f"{path} holds no {what}: {why}. {remedy}") from error
+    except ValueError as error:  # also what is no UTF-8
+        raise BadRecord(f"{path} holds no {what}: {error}. {remedy}") from error

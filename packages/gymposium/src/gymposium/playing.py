@@ -298,8 +298,9 @@ def play_missing(
     players as they are made in this process, by seat. Returns the number of matches that broke off, by reason.
 
     Raises what `gymposium.driver.play` raises in this process, and `GymposiumError` if workers cannot play them."""
-    tag, broken = matches.series.tag, Counter[str]()
-    missing = [number for number in range(matches.series.matches) if f"{tag}-{number}" not in log.finished]
+    broken = Counter[str]()
+    planned = MatchPlan((matches.series,)).numbers()
+    missing, count = planned.missing(log.finished), planned.count_missing(log.finished)
     if executor is None:
         jobs = matches.jobs(players, missing)
         for played in recorded(play_jobs(jobs, at_once=at_once, watchdog=watchdog, schedule=schedule), log.write):
@@ -309,7 +310,14 @@ def play_missing(
         return broken
     alike = all(repeats_of(player) in ("quickly", "slowly") for player in players)
     seconds = None if watchdog is None else watchdog.seconds
-    cut = Cut(matches, missing, at_once=at_once, watchdog=seconds, whole_batches=not alike)
+    cut = Cut(
+        matches,
+        missing,
+        count,
+        at_once=at_once,
+        watchdog=seconds,
+        whole_batches=not alike,
+    )
     error = None
     for done in executor.run(cut.parts()):
         log.append(done.lines)

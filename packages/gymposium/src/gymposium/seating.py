@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import accumulate
 from math import lcm
 
 from gymposium.driver import MatchJob
+from gymposium.errors import BadOption
 from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Game
 from gymposium.players.protocol import Player
 from gymposium.streams import stream
+from gymposium.strict_json import is_integer
 
 
 def even_share(matches: int, *games: Game) -> int:
@@ -76,6 +78,34 @@ def seeds_of(number: int, seats: int, *, seed: int, swap: bool) -> tuple[int, in
     return stream(seed, "deal", deal).getrandbits(48), stream(seed, "players", number).getrandbits(48)
 
 
+class MatchNumbers(Mapping[str, int]):
+    """The numbers of planned matches by id, in order, computed when asked for: a plan may be of any size."""
+
+    def __init__(self, count: int, find: Callable[[str], int | None], name: Callable[[int], str]) -> None:
+        """`find` returns the number of a match, or None for an unknown id; `name` returns the id of a number."""
+        self._count, self._find, self._name = count, find, name
+
+    def __getitem__(self, match_id: str) -> int:
+        number = self._find(match_id)
+        if number is None or self._name(number) != match_id:  # "m-07" is not the id of match 7
+            raise KeyError(match_id)
+        return number
+
+    def __iter__(self) -> Iterator[str]:
+        return map(self._name, range(self._count))
+
+    def __len__(self) -> int:
+        return self._count
+
+    def missing(self, finished: Set[str]) -> Iterator[int]:
+        """Yield the numbers of the matches that are not finished, in order."""
+        return (number for number in range(self._count) if self._name(number) not in finished)
+
+    def count_missing(self, finished: Set[str]) -> int:
+        """Return how many matches are not finished."""
+        return self._count - sum(match_id in self for match_id in finished)
+
+
 @dataclass(frozen=True, slots=True)
 class Series:
     """Matches of one game between the same players, as `seated_jobs` plans them: one part of a run's plan."""
@@ -91,9 +121,12 @@ class Series:
     on_illegal: str
 
     def __post_init__(self) -> None:
-        """Raises `ValueError` for a series without players or with a negative number of matches."""
+        """Raises `ValueError` for a series without players or with a negative number of matches, and `BadOption` for a
+        seed of more than 64 bits."""
         if not self.players or self.matches < 0:
             raise ValueError("a series needs at least one player and 0 or more matches")
+        if not is_integer(self.seed):
+            raise BadOption(f"seed={self.seed}: give an integer of at most 64 bits.")
 
     def match(self, number: int) -> dict[str, object]:
         """The fields of the record of this match that are known before it is played."""
@@ -120,15 +153,33 @@ class MatchPlan:
         """The number of matches."""
         return sum(series.matches for series in self.series)
 
-    def numbers(self) -> dict[str, int]:
-        """The number of each match by its id."""
-        ids = (f"{series.tag}-{number}" for series in self.series for number in range(series.matches))
-        return {match_id: number for number, match_id in enumerate(ids)}
+    def numbers(self) -> MatchNumbers:
+        """Return the number of each match by its id."""
+        ends = accumulate((series.matches for series in self.series), initial=0)
+        begins = {series.tag: (begin, series.matches) for series, begin in zip(self.series, ends)}
+
+        def find(match_id: str) -> int | None:
+            tag, _, digits = match_id.rpartition("-")
+            begin, matches = begins.get(tag, (0, 0))
+            number = int(digits) if digits.isdecimal() and len(digits) < 20 else matches
+            return begin + number if number < matches else None
+
+        return MatchNumbers(self.count, find, self.match_id)
+
+    def match_id(self, number: int) -> str:
+        """Return the id of a match. Raises `IndexError` for a number that is not in the plan."""
+        series, inside = self._place(number)
+        return f"{series.tag}-{inside}"
 
     def match(self, number: int) -> dict[str, object]:
         """The fields of the record of this match that are known before it is played. Raises `IndexError` for a number
         that is not in the plan."""
+        series, inside = self._place(number)
+        return series.match(inside)
+
+    def _place(self, number: int) -> tuple[Series, int]:
+        """Return the series of a match and its number there."""
         for series, end in zip(self.series, accumulate(series.matches for series in self.series)):
             if 0 <= number < end:
-                return series.match(number - end + series.matches)
+                return series, number - end + series.matches
         raise IndexError(f"the plan has {self.count} matches")

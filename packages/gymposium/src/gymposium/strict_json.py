@@ -1,31 +1,111 @@
-"""Strict reading of JSON from untrusted sources: ambiguous text is refused."""
+"""Strict reading of JSON from untrusted sources: text that two readers could understand differently is refused."""
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable
 from typing import Any
 
+LARGEST_INTEGER = 2**63 - 1
+"""The largest integer that is read: one of 64 bits. The smallest is its negative."""
+LARGEST_COUNT = 2**53
+"""The largest count that is accepted, below which every reader of JSON keeps integers exact."""
+LARGEST_AMOUNT = 1e100
+"""The largest number that is accepted in figures, so that sums of squares stay finite."""
 
-def strict_json(text: str) -> Any:
-    """The value of a JSON text.
+DEEPEST = 64
+"""The largest number of objects and lists in each other that `bounded_json` reads."""
 
-    Raises `ValueError` for text that is not JSON, an object with a repeated key, `NaN` and `Infinity`, and text that is
-    nested too deeply to be read."""
+
+def strict_json(text: str, *, any_integer: bool = False) -> Any:
+    """Return the value of a JSON text. `any_integer` also accepts integers of more than 64 bits.
+
+    Raises `ValueError` for text that is not JSON, a repeated key, `NaN`, `Infinity`, numbers out of range, and text
+    that is nested too deeply for Python."""
     try:
-        return json.loads(text, object_pairs_hook=each_key_once, parse_constant=_refuse)
+        return json.loads(
+            text,
+            object_pairs_hook=each_key_once,
+            parse_constant=_refuse,
+            parse_float=_float,
+            parse_int=int if any_integer else _integer,
+        )
     except RecursionError:  # from thousands of nested brackets
         raise ValueError("it is nested too deeply") from None
 
 
+def bounded_json(text: str) -> Any:
+    """Return the value of a JSON text as `strict_json` does, for callers that go through it by recursion.
+
+    Raises `ValueError` also for more than `DEEPEST` objects and lists in each other."""
+    value = strict_json(text)
+    check_depth(value)
+    return value
+
+
+def check_depth(value: Any) -> None:
+    """Raise `ValueError` for a value with more than `DEEPEST` objects and lists in each other."""
+    level = _containers([value])
+    for _ in range(DEEPEST):
+        level = [inner for outer in level for inner in _containers(outer)]
+        if not level:
+            return
+    raise ValueError("it is nested too deeply")
+
+
+def _containers(outer: dict[str, Any] | list[Any]) -> list[dict[str, Any] | list[Any]]:
+    values = outer.values() if isinstance(outer, dict) else outer
+    return [value for value in values if isinstance(value, dict | list)]
+
+
 def each_key_once(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """The object of these keys and values. Raises `ValueError` for a repeated key."""
+    """Return the object of these keys and values. Raises `ValueError` for a repeated key."""
     values: dict[str, Any] = {}
     for key, value in pairs:
         if key in values:
             raise ValueError(f"the key {key[:80]!r} is repeated")
         values[key] = value
     return values
+
+
+def is_integer(value: Any) -> bool:
+    """Whether a value is an integer of at most 64 bits, and no boolean."""
+    return type(value) is int and -LARGEST_INTEGER <= value <= LARGEST_INTEGER
+
+
+def is_count(value: Any) -> bool:
+    """Whether a value is an integer from 0 to `LARGEST_COUNT`."""
+    return type(value) is int and 0 <= value <= LARGEST_COUNT
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a number of at most `LARGEST_AMOUNT` in size, and no boolean."""
+    return type(value) in (int, float) and -LARGEST_AMOUNT <= value <= LARGEST_AMOUNT
+
+
+def is_amount(value: Any) -> bool:
+    """Whether a value is a number from 0 to `LARGEST_AMOUNT`."""
+    return is_number(value) and value >= 0
+
+
+def _integer(digits: str) -> int:
+    # 20 characters hold every integer in range: longer ones are not converted, which would take long
+    value = int(digits) if len(digits) <= 20 else None
+    if value is None or not is_integer(value):
+        raise ValueError(f"the integer {_shortened(digits)} has more than 64 bits")
+    return value
+
+
+def _float(digits: str) -> float:
+    value = float(digits)
+    if not math.isfinite(value):
+        raise ValueError(f"the number {_shortened(digits)} is out of range")
+    return value
+
+
+def _shortened(digits: str) -> str:
+    return digits if len(digits) <= 24 else f"{digits[:20]}…"
 
 
 def _refuse(constant: str) -> float:

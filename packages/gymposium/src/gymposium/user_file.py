@@ -7,13 +7,14 @@ never from the working directory: a plugin runs code, and a folder may come from
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from gymposium.errors import BadOption, reason
+from gymposium.plain_file import read_plain_text
+from gymposium.strict_toml import strict_toml
 
 VARIABLE = "GYMPOSIUM_CONFIG"
 """The environment variable with the path of the file; empty: no file is read."""
@@ -37,7 +38,7 @@ def user_file() -> UserFile:
     if path is None:
         return UserFile()
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        data = strict_toml(read_plain_text(path))
     except OSError as error:
         raise BadOption(f"{VARIABLE}: {path} cannot be read ({reason(error)}).") from error
     except ValueError as error:

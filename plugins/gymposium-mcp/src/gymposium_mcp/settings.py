@@ -17,14 +17,15 @@ test = "test.jsonl"                 # may be left out
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
 from gymposium.errors import BadOption, UnknownName
+from gymposium.plain_file import read_plain_text
 from gymposium.settings import read_settings
+from gymposium.strict_toml import strict_toml
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _LONGEST_CALL = 60.0
@@ -124,8 +125,8 @@ def read_world(file: str | Path) -> WorldSettings:
     or not known, or a value is of no use."""
     try:
         path = Path(file).resolve(strict=True)
-        given = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        given = strict_toml(read_plain_text(path))
+    except (OSError, ValueError) as error:
         raise BadOption(f"{file} cannot be read as TOML ({error}). Name a file that describes a world.") from error
     for name in given:
         if name not in _TABLES:

@@ -20,6 +20,7 @@ from tinker.types import AdamParams, Datum, ForwardBackwardOutput, OptimStepResp
 from torch import Tensor
 
 from gymposium.errors import GymposiumError
+from gymposium.plain_file import read_plain_text
 from gymposium.streams import stream
 from gymposium_agents.engines.canary import tolerance_for
 from gymposium_tinker.data import flat, imitated, logprobs, of_sampled, scored
@@ -132,7 +133,7 @@ class TinkerLearner:
         (directory / STATE).write_text(json.dumps(state, indent=2) + "\n", encoding="utf-8")
 
     def load_state(self, directory: Path) -> None:
-        state: dict[str, Any] = json.loads((directory / STATE).read_text(encoding="utf-8-sig"))
+        state: dict[str, Any] = json.loads(read_plain_text(directory / STATE))
         if (state["reference"] is None) != (self._reference_path is None):
             raise GymposiumError(
                 "The checkpoint is another learner's: only one of them has a reference policy. Resume with the "

@@ -12,7 +12,9 @@ from pathlib import Path
 from tinker import ServiceClient, TrainingClient
 
 from gymposium.errors import GymposiumError
+from gymposium.plain_file import read_plain_text
 from gymposium.streams import stream
+from gymposium.strict_json import strict_json
 from gymposium_agents.chat import Chat
 from gymposium_agents.loading import load_chat, stop_tokens
 from gymposium_agents.player import LanguageModelPlayer, over
@@ -167,5 +169,5 @@ def _read(directory: Path) -> dict[str, str]:
     file = directory / STATE
     if not file.is_file():
         raise GymposiumError(f"{directory} was not written by a run with backend.kind=tinker: it has no {STATE}.")
-    found: dict[str, str] = json.loads(file.read_text(encoding="utf-8-sig"))
+    found: dict[str, str] = strict_json(read_plain_text(file))
     return found

@@ -11,6 +11,8 @@ from tinker import ServiceClient, TrainingClient
 
 from gymposium.durable import replace_text
 from gymposium.errors import GymposiumError
+from gymposium.plain_file import read_plain_text
+from gymposium.strict_json import strict_json
 from gymposium_agents.tokens import Policy
 from gymposium_tinker.engine import TinkerEngine
 from gymposium_tinker.service import explained
@@ -80,7 +82,7 @@ class Snapshots:
         if policy not in self._engine.policies:
             if not self._file(policy).is_file():
                 raise GymposiumError(f"{self._directory} holds no {policy}: only versions that were kept play again.")
-            path = json.loads(self._file(policy).read_text(encoding="utf-8-sig"))["path"]
+            path = strict_json(read_plain_text(self._file(policy)))["path"]
             with explained():
                 self._engine.add(policy, self._service.create_sampling_client(model_path=path).result())
         self._past.add(policy)

@@ -251,7 +251,7 @@ def _twice(text: str) -> str:
         (lambda lines: lines.reverse(), "comes after small/tic_tac_toe/random--mcts-5/1-1, but is planned before it"),
         (lambda lines: lines.insert(1, ""), "the line is empty"),
         (lambda lines: lines.append(""), "the line is empty"),
-        (lambda lines: lines.append(_twice(lines.pop())), "not as gymposium writes it"),
+        (lambda lines: lines.append(_twice(lines.pop())), "the key 'seed' is repeated"),
         (lambda lines: lines.insert(0, lines.pop(0).replace(",", ", ", 1)), "not as gymposium writes it"),
         (lambda lines: lines.insert(0, lines.pop(0).replace('"text":', '"note":1,"text":', 1)), "wrong"),
         (lambda lines: lines.insert(0, lines.pop(0).replace('"style":', '"note":1,"style":', 1)), "wrong"),

@@ -56,7 +56,7 @@ def forge(copy: Copy, game: str, *players: str, liar: str = "-", failing: str = 
     """Replace a lineup's first match by one with a player that is not what it is called. Returns the place of the
     record as findings name it."""
     lineup = copy.lineup(game, *players)
-    job = jobs(lineup, [make_player(name) for name in lineup.players])[0]
+    job = next(jobs(lineup, [make_player(name) for name in lineup.players]))
     job = replace(job, players=[Liar(one) if one.name.startswith(liar) else one for one in job.players])
     [played] = play([job], guard=Saboteur(failing, failure))
     record = Record.of(played)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,6 +9,8 @@ from typing import Any
 
 from huggingface_hub import ModelCardData
 
+from gymposium.plain_file import read_plain_text
+from gymposium.strict_json import strict_json
 from gymposium_agents.lora.files import PLAYER, Adapter
 from gymposium_agents.lora.trained import Trained
 from gymposium_agents.sources import title_of
@@ -52,7 +53,7 @@ def model_card(
 def player_settings(directory: Path) -> dict[str, Any]:
     """The settings in `player.json` in a directory, as plain data; empty if there is no such file."""
     file = directory / PLAYER
-    settings: dict[str, Any] = json.loads(file.read_text(encoding="utf-8-sig")) if file.is_file() else {}
+    settings: dict[str, Any] = strict_json(read_plain_text(file)) if file.is_file() else {}
     return settings
 
 

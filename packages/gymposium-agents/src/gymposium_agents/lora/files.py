@@ -3,7 +3,6 @@ torch."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from math import prod
@@ -11,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from gymposium.errors import BadOption, GymposiumError
+from gymposium.plain_file import read_plain_text
+from gymposium.strict_json import strict_json
 
 CONFIG = "adapter_config.json"
 WEIGHTS = "adapter_model.safetensors"
@@ -93,7 +94,7 @@ def read_adapter(directory: str | Path) -> Adapter:
                 f"adapter_config.json and adapter_model.safetensors lie."
             )
     try:
-        config = json.loads((directory / CONFIG).read_text(encoding="utf-8-sig"))
+        config = strict_json(read_plain_text(directory / CONFIG))
         with safe_open(directory / WEIGHTS, framework="np") as file:
             slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118  # not a dict
             shapes = {name: tuple(part.get_shape()) for name, part in slices.items()}

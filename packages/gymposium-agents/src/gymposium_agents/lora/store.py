@@ -24,6 +24,8 @@ from typing import Any
 
 from gymposium.durable import MARK, remove_directory, replace_text, sweep, whole_directory
 from gymposium.errors import GymposiumError
+from gymposium.plain_file import read_plain_text
+from gymposium.strict_json import strict_json
 from gymposium_agents.lora.files import CONFIG, WEIGHTS
 from gymposium_agents.tokens import Policy
 
@@ -88,7 +90,7 @@ class AdapterStore:
         if not self._pointer.is_file():
             return None
         try:
-            pointer = json.loads(self._pointer.read_text(encoding="utf-8-sig"))
+            pointer = strict_json(read_plain_text(self._pointer))
             versions = [int(version) for version in (pointer["current"], pointer["before"]) if version is not None]
         except (ValueError, TypeError, KeyError) as error:
             raise GymposiumError(

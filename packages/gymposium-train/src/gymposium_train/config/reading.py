@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import math
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from gymposium.errors import BadOption, reason
+from gymposium.plain_file import read_plain_text
+from gymposium.strict_json import bounded_json, is_integer
+from gymposium.strict_toml import strict_toml
 from gymposium_train.config import schema
 from gymposium_train.config.defaults import left_out
 from gymposium_train.config.overrides import BACK_TO_DEFAULT, Override, applied, parse
@@ -64,7 +66,7 @@ def read_config(path: Path) -> TrainConfig:
 def read_data(path: Path) -> dict[str, Any]:
     """The data in a config file, not validated. Raises `BadOption` for a file that cannot be read or parsed."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_plain_text(path)
     except (OSError, UnicodeDecodeError) as error:
         raise BadOption(f"The config {path} cannot be read ({reason(error)}).") from error
     return _parsed(str(path), text, is_json=path.suffix == ".json")
@@ -72,7 +74,7 @@ def read_data(path: Path) -> dict[str, Any]:
 
 def _parsed(what: str, text: str, *, is_json: bool) -> dict[str, Any]:
     try:
-        data = json.loads(text) if is_json else tomllib.loads(text)
+        data = bounded_json(text) if is_json else strict_toml(text)
     except ValueError as error:
         raise BadOption(f"{what} is not {'JSON' if is_json else 'TOML'}: {error}") from error
     if not isinstance(data, dict):
@@ -107,5 +109,7 @@ def _strange(data: Any, path: schema.Path = ()) -> Iterator[tuple[schema.Path, A
             yield from _strange(value, (*path, place))
     elif isinstance(data, float) and not math.isfinite(data):
         yield path, data, "it must be a finite number."
+    elif type(data) is int and not is_integer(data):
+        yield path, data, "it must be an integer of at most 64 bits."
     elif not isinstance(data, str | int | float | None):
         yield path, data, "no setting has a value of this type; text must be in quotes."

@@ -22,6 +22,7 @@ import torch
 from gymposium.child_process import python_command, python_environment
 from gymposium.errors import GymposiumError
 from gymposium.games.registry import load_game
+from gymposium.plain_file import read_plain_text
 from gymposium.runs.curves import CONTROL
 from gymposium_train.directory import RunDirectory, is_whole, write_json
 from gymposium_train.live import Lines
@@ -96,7 +97,7 @@ def _copy_steps(run: UnderWay) -> None:
     """Copy what a control in another process found to the files of the run."""
     file = run.directory.control / _STEPS
     if file.is_file():
-        found = json.loads(file.read_text(encoding="utf-8-sig"))
+        found = json.loads(read_plain_text(file))
         run.directory.forget(CONTROL, 0)
         for metrics in found["steps"]:
             run.watchers.stepped(CONTROL, metrics.pop("step"), metrics)

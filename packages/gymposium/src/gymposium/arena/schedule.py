@@ -7,8 +7,9 @@ new entry adds lineups with entries of smaller number and changes no lineup that
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -20,7 +21,11 @@ from gymposium.errors import BadOption
 from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Game
 from gymposium.players.protocol import Player, is_deterministic
+from gymposium.seating import MatchNumbers
 from gymposium.streams import stream
+
+_PLACE = re.compile(r"([0-9]{1,18})-([0-9]{1,9})")
+"""The end of a match's id: its group and the rotation of the seats."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +57,17 @@ class Lineup:
         """The id of the match of this number, from 0: the lineup's id, the group and the rotation of the seats."""
         group, rotation = divmod(number, self.rotations)
         return f"{self.id}/{group}-{rotation}"
+
+    def numbers(self) -> MatchNumbers:
+        """Return the number of each match by its id."""
+        begin = f"{self.id}/"
+
+        def find(match_id: str) -> int | None:
+            place = _PLACE.fullmatch(match_id.removeprefix(begin)) if match_id.startswith(begin) else None
+            number = self.matches if place is None else int(place[1]) * self.rotations + int(place[2])
+            return number if number < self.matches else None
+
+        return MatchNumbers(self.matches, find, self.match_id)
 
 
 def lineups(suite: Suite, entries: Sequence[Entry]) -> list[Lineup]:
@@ -107,9 +123,15 @@ def _fresh(
     )
 
 
-def jobs(lineup: Lineup, players: Sequence[Player], numbers: Iterable[int] | None = None) -> list[MatchJob]:
-    """The matches of a lineup with these numbers, by default all of them, group by group. `players` are the lineup's
-    players, in order."""
+def jobs(lineup: Lineup, players: Sequence[Player], numbers: Iterable[int] | None = None) -> Iterator[MatchJob]:
+    """Yield the matches of a lineup with these numbers, by default all of them, group by group. `players` are the
+    lineup's players, in order. Raises `BadOption` for players of other names."""
+    job = job_maker(lineup, players)
+    return map(job, range(lineup.matches) if numbers is None else numbers)
+
+
+def job_maker(lineup: Lineup, players: Sequence[Player]) -> Callable[[int], MatchJob]:
+    """Return the function that makes the match of a lineup with a number. Raises as `jobs`."""
     game = lineup.game.load()
     for text, player in zip(lineup.players, players, strict=True):
         if player.name != text:
@@ -133,4 +155,4 @@ def jobs(lineup: Lineup, players: Sequence[Player], numbers: Iterable[int] | Non
             number=number,
         )
 
-    return [job(number) for number in (range(lineup.matches) if numbers is None else numbers)]
+    return job

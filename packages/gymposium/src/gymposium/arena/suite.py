@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from hashlib import sha256
@@ -26,8 +25,10 @@ from gymposium.errors import BadOption, GymposiumError
 from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game, load_named_game
+from gymposium.plain_file import read_plain_text
 from gymposium.players.grammar import check_named_player
 from gymposium.settings import read_settings
+from gymposium.strict_toml import strict_toml
 
 _NAME = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
 _OPENING = 4
@@ -125,7 +126,7 @@ class _GameTable:
 def read_suite(path: Path) -> Suite:
     """Read a suite from a file. Raises `GymposiumError` with the file and the reason."""
     try:
-        return parse_suite(path.read_text(encoding="utf-8-sig"))
+        return parse_suite(read_plain_text(path))
     except (OSError, UnicodeDecodeError) as error:
         raise BadOption(f"The suite {path} cannot be read: {error}") from error
     except GymposiumError as error:
@@ -136,8 +137,8 @@ def parse_suite(text: str) -> Suite:
     """Parse a suite from TOML. Raises `GymposiumError` for unknown settings, games and players, with the nearest known
     name, and for values out of range."""
     try:
-        settings = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        settings = strict_toml(text)
+    except ValueError as error:
         raise BadOption(f"not TOML: {error}") from error
     tables = settings.pop("games", None)
     if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):

@@ -67,7 +67,7 @@ class LineupMatches:
     def make_player(self, name: str) -> Player:
         return make_entrant(next(entry for entry in self.entries if entry.player == name))
 
-    def jobs(self, players: Sequence[Player], numbers: Sequence[int]) -> list[MatchJob]:
+    def jobs(self, players: Sequence[Player], numbers: Sequence[int]) -> Iterator[MatchJob]:
         return jobs(self.lineup, players, numbers)
 
     @property
@@ -119,7 +119,8 @@ class _Files:
             file = MatchesFile(self._board, lineup)
             cut = Cut(
                 matches,
-                file.missing,
+                file.numbers.missing(file.finished),
+                file.numbers.count_missing(file.finished),
                 at_once=suite.at_once,
                 watchdog=suite.watchdog,
                 whole_batches=matches.depends_on_batches,

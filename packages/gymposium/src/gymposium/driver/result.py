@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from operator import index
 from typing import Any, SupportsIndex
 
 from gymposium.ending import Ending, cut_off_last
-from gymposium.errors import GymposiumError, WorldBroke, WrongType
+from gymposium.errors import BadOption, GymposiumError, WorldBroke, WrongType
 from gymposium.failures import FailurePolicy, forfeit_returns
 from gymposium.games.protocol import Event, Game, seat_result
 from gymposium.players.protocol import Player, Usage
 from gymposium.reading import Kind
 from gymposium.streams import derived_seed
+from gymposium.strict_json import is_integer
 
 FORFEIT = FailurePolicy("forfeit")
 
@@ -40,7 +42,8 @@ class MatchJob:
     """The match's place in the plan of its run, from 0; None if it is not planned with others."""
 
     def __post_init__(self) -> None:
-        """Raises `WrongType` for names in place of objects, and for seeds that are not integers."""
+        """Raises `WrongType` for names in place of objects and for seeds that are not integers, and `BadOption` for an
+        integer of more than 64 bits, which no reader of records accepts."""
         if not hasattr(self.game, "new"):
             raise WrongType("MatchJob: game", "a game, as load_game('tic_tac_toe') returns one", self.game)
         players: object = self.players
@@ -65,6 +68,8 @@ class MatchJob:
 def _check_integer(name: str, value: object) -> None:
     if not isinstance(value, SupportsIndex):
         raise WrongType(f"MatchJob: {name}", "an integer", value)
+    if not is_integer(index(value)):
+        raise BadOption(f"MatchJob: {name}={value}: give an integer of at most 64 bits.")
 
 
 @dataclass(slots=True)

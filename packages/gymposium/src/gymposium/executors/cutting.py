@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from gymposium.executors.protocol import PartDone, PlannedMatches, RunPart
 
@@ -23,16 +23,18 @@ class Cut:
     def __init__(
         self,
         matches: PlannedMatches,
-        missing: Sequence[int],
+        missing: Iterable[int],
+        count: int,
         *,
         at_once: int,
         watchdog: float | None,
         whole_batches: bool,
     ) -> None:
-        """`missing` are the numbers of the matches to play, in order. `at_once` of them are played side by side. With
-        `whole_batches` no batch is divided."""
+        """`missing` are the numbers of the `count` matches to play, in order, which are taken as they are needed.
+        `at_once` of them are played side by side. With `whole_batches` no batch is divided."""
         self.matches = matches
-        self._missing, self._next = tuple(missing), 0
+        self._missing, self._left = iter(missing), count
+        self._next = next(self._missing, None)
         self._at_once, self._watchdog, self._whole = at_once, watchdog, whole_batches
         self._size = FIRST
         self.out = 0
@@ -43,7 +45,7 @@ class Cut:
     @property
     def rest(self) -> int:
         """Number of matches that are in no part yet."""
-        return 0 if self.stopped else len(self._missing) - self._next
+        return 0 if self.stopped else self._left
 
     def parts(self) -> Iterator[RunPart]:
         """The parts, each cut when it is asked for, until none is left or no further one is to be played."""
@@ -52,14 +54,13 @@ class Cut:
 
     def part(self) -> RunPart:
         """The next part."""
-        end = min(self._next + self._size, len(self._missing))
-        if self._whole:
-            while end < len(self._missing) and self._batch(end) == self._batch(end - 1):
-                end += 1
-        numbers = self._missing[self._next : end]
-        self._next = end
+        numbers: list[int] = []
+        while self._next is not None and (len(numbers) < self._size or self._divides(numbers[-1], self._next)):
+            numbers.append(self._next)
+            self._next = next(self._missing, None)
+        self._left -= len(numbers)
         self.out += 1
-        return RunPart(self.matches, numbers, self._at_once, self._watchdog)
+        return RunPart(self.matches, tuple(numbers), self._at_once, self._watchdog)
 
     def add(self, done: PartDone) -> None:
         """Note that a part of these matches is done."""
@@ -69,5 +70,6 @@ class Cut:
             fitting = int(SECONDS * len(done.lines) / done.seconds)
             self._size = max(1, min(fitting, GROWTH * len(done.lines)))
 
-    def _batch(self, place: int) -> int:
-        return self._missing[place] // self._at_once
+    def _divides(self, last: int, following: int) -> bool:
+        """Whether a part that ends between these matches divides a batch that must be whole."""
+        return self._whole and last // self._at_once == following // self._at_once

@@ -13,7 +13,7 @@ from gymposium.child_process import spawn_context
 from gymposium.errors import GymposiumError
 from gymposium.executors.crew import Crew
 from gymposium.executors.protocol import ExecutorStart, PartDone, RunPart
-from gymposium.executors.starting import ctrl_c_waits, receive_no_ctrl_c
+from gymposium.executors.starting import begin_worker, ctrl_c_waits
 from gymposium.plugins.host import host
 
 T = TypeVar("T")
@@ -67,5 +67,5 @@ def make_local(start: ExecutorStart) -> LocalExecutor:
 
 
 def _begin() -> None:
-    receive_no_ctrl_c()
+    begin_worker()
     host()  # items may be of classes that plugins define

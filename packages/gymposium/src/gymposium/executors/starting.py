@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from multiprocessing import parent_process
 from types import FrameType
 
 
@@ -31,7 +33,16 @@ def ctrl_c_waits() -> Iterator[None]:
         handler(*pressed[0])
 
 
-def receive_no_ctrl_c() -> None:
-    """Ignore Ctrl-C from now on, in a process that was started in `ctrl_c_waits`: the first process ends it."""
+def begin_worker() -> None:
+    """Prepare a process that was started in `ctrl_c_waits`: it ignores Ctrl-C, and ends with the process that started
+    it, even if that one is killed."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    assert parent is not None, "workers are started by multiprocessing"
+    parent.join()
+    os._exit(1)

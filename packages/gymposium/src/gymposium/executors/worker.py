@@ -7,17 +7,14 @@ process.
 
 from __future__ import annotations
 
-import os
-import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from multiprocessing import parent_process
 from multiprocessing.connection import Connection
 
 from gymposium.driver import Answer, Guard, PlayerFailure, play
 from gymposium.executors.protocol import RunPart, Which
-from gymposium.executors.starting import receive_no_ctrl_c
+from gymposium.executors.starting import begin_worker
 from gymposium.players.protocol import Ask, Player
 from gymposium.records import RecordLine
 from gymposium.watchdog import Watchdog
@@ -72,8 +69,7 @@ Message = PlayerAsked | PlayerAnswered | BatchPlayed | PartEnded
 
 def work(supervisor: Connection) -> None:
     """Play parts from the supervisor until it sends None."""
-    receive_no_ctrl_c()
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    begin_worker()
     players: dict[str, Player] = {}
     while (part := supervisor.recv()) is not None:
         try:
@@ -81,14 +77,6 @@ def work(supervisor: Connection) -> None:
         except Exception as raised:  # noqa: BLE001 - reported; the next part is played
             ended = PartEnded(f"{type(raised).__name__}: {' '.join(str(raised).split())}")
         supervisor.send(ended)
-
-
-def _end_with_parent() -> None:
-    """End this process when its supervisor ends."""
-    parent = parent_process()
-    assert parent is not None, "workers are started by multiprocessing"
-    parent.join()
-    os._exit(1)
 
 
 def _play(part: RunPart, players: dict[str, Player], supervisor: Connection) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gymposium.child_process import python_command, python_environment
+from gymposium.plain_file import read_plain_text
 from gymposium.plugins.offers import Offer
 
 SECONDS = 60
@@ -50,7 +51,7 @@ def try_apart(offer: Offer) -> Trial:
             return Trial(ending=f"it could not be tried in a child process: {error}")
         if not report.is_file():
             return Trial(ending=_in_words(done.returncode))
-        return Trial(**json.loads(report.read_text(encoding="utf-8-sig")))
+        return Trial(**json.loads(read_plain_text(report)))
 
 
 def _in_words(code: int) -> str:

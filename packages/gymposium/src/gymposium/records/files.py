@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 from gymposium.driver import EngineError, MatchResult
 from gymposium.durable import replaced
-from gymposium.errors import BadRecord
+from gymposium.errors import BadRecord, reason
 from gymposium.lines import LineWriter
+from gymposium.plain_file import plain_lines
 from gymposium.records.record import Record
 
 
@@ -104,9 +105,12 @@ class Problem:
 
 def read_records(path: str | Path) -> Iterator[tuple[int, Record | Problem]]:
     """Each line of a file with its number, as a record or as the problem with the line. Empty lines are left out; an
-    incomplete last line is a `Problem`."""
-    with open(path, encoding="utf-8", errors="replace") as file:
-        yield from parse_records(file, path)
+    incomplete last line is a `Problem`. Raises `BadRecord` for a file that cannot be read."""
+    try:
+        lines = (line.decode("utf-8", "replace") for line in plain_lines(path))
+        yield from parse_records(lines, path)
+    except OSError as error:
+        raise BadRecord(f"{path} cannot be read ({reason(error)}).") from error
 
 
 def parse_records(lines: Iterable[str], path: str | Path) -> Iterator[tuple[int, Record | Problem]]:

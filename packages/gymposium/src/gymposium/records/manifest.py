@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from hashlib import sha256
+from hashlib import file_digest
 from itertools import islice
 from pathlib import Path
 from typing import Final, Self
 
 from gymposium.durable import replace_text
 from gymposium.errors import BadRecord, GymposiumError
+from gymposium.plain_file import open_plain, read_plain_text
 from gymposium.records.record import Record
 from gymposium.seating import MatchPlan, Series
 from gymposium.settings import read_settings
@@ -45,7 +46,7 @@ class Manifest:
         """The manifest of a file, or None if it has none. Raises `BadRecord` for one that cannot be read."""
         path = manifest_of(file)
         try:
-            data = strict_json(path.read_text(encoding="utf-8-sig"))
+            data = strict_json(read_plain_text(path))
             if not isinstance(data, dict) or data.get("format") != MANIFEST_FORMAT:
                 raise ValueError(f"it is not a manifest of format {MANIFEST_FORMAT!r}")
             match data:
@@ -106,4 +107,5 @@ class Manifest:
 
 def digest_of(file: Path) -> str:
     """The digest of a file, as a manifest holds it."""
-    return sha256(file.read_bytes()).hexdigest()
+    with open_plain(file) as content:
+        return file_digest(content, "sha256").hexdigest()

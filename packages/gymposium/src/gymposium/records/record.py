@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import platform
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
@@ -17,6 +16,7 @@ from gymposium.errors import BadRecord
 from gymposium.games.protocol import Event
 from gymposium.prompt import PROMPT_VERSION
 from gymposium.reading import KINDS
+from gymposium.strict_json import is_amount, is_count, is_integer, is_number, strict_json
 
 FORMAT = "gymposium-match-4"
 
@@ -99,8 +99,8 @@ class Record:
     def parse(cls, line: str) -> Record:
         """The record that a line holds. Raises `BadRecord` with what is wrong with the line."""
         try:
-            data = json.loads(line)
-        except (ValueError, RecursionError) as error:
+            data = strict_json(line)
+        except ValueError as error:
             raise BadRecord(f"not JSON ({error})") from error
         if not isinstance(data, dict) or data.get("format") != FORMAT:
             raise BadRecord(f"not a match record of format {FORMAT!r}")
@@ -140,24 +140,8 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str)
 
 
-def _is_integer(value: Any) -> bool:
-    return type(value) is int
-
-
-def _is_count(value: Any) -> bool:
-    return type(value) is int and value >= 0
-
-
 def _is_count_or_none(value: Any) -> bool:
-    return value is None or _is_count(value)
-
-
-def _is_number(value: Any) -> bool:
-    return type(value) in (int, float)
-
-
-def _is_amount(value: Any) -> bool:
-    return type(value) in (int, float) and 0 <= value < math.inf
+    return value is None or is_count(value)
 
 
 def _is_list(fits: Callable[[Any], bool], values: Any) -> bool:
@@ -173,20 +157,20 @@ def _is_pair_of_counts(values: Any) -> bool:
 
 
 def _is_event(event: Any) -> bool:
-    return isinstance(event, list) and len(event) == 2 and type(event[0]) is int and isinstance(event[1], str)
+    return isinstance(event, list) and len(event) == 2 and is_integer(event[0]) and isinstance(event[1], str)
 
 
 def _is_turn(turn: Any) -> bool:
     return (
         isinstance(turn, dict)
         and turn.keys() <= _TURN
-        and _is_count(turn.get("seat"))
+        and is_count(turn.get("seat"))
         and turn.get("reading") in KINDS
         and isinstance(turn.get("text"), str)
-        and type(turn.get("action", 0)) is int
+        and is_integer(turn.get("action", 0))
         and _is_pair_of_counts(turn.get("tokens", [None, None]))
-        and _is_amount(turn.get("seconds", 0.0))
-        and _is_amount(turn.get("cost", 0.0))
+        and is_amount(turn.get("seconds", 0.0))
+        and is_amount(turn.get("cost", 0.0))
     )
 
 
@@ -194,7 +178,7 @@ def _is_prompt(prompt: Any) -> bool:
     return (
         isinstance(prompt, dict)
         and prompt.keys() == _PROMPT
-        and _is_count(prompt["version"])
+        and is_count(prompt["version"])
         and all(isinstance(prompt[name], str) for name in ("style", "reader", "hash"))
     )
 
@@ -206,18 +190,18 @@ _PROMPT = frozenset(["style", "reader", "version", "hash"])
 _FORMS: dict[str, Callable[[Any], bool]] = {
     "id": _is_text,
     "game": _is_text,
-    "game_version": _is_count,
+    "game_version": is_count,
     "players": partial(_is_list, _is_text),
-    "seed": _is_integer,
-    "player_seed": _is_integer,
+    "seed": is_integer,
+    "player_seed": is_integer,
     "on_illegal": _is_text,
-    "opening": _is_count,
+    "opening": is_count,
     "events": partial(_is_list, _is_event),
     "turns": partial(_is_list, _is_turn),
-    "returns": partial(_is_list, _is_number),
+    "returns": partial(_is_list, is_number),
     "results": partial(_is_list, _is_text),
-    "reports": partial(_is_list, partial(_is_table, _is_number)),
-    "penalties": partial(_is_table, _is_amount),
+    "reports": partial(_is_list, partial(_is_table, is_number)),
+    "penalties": partial(_is_table, is_amount),
     "prompts": partial(_is_list, _is_prompt),
     "versions": partial(_is_table, _is_text),
     "number": _is_count_or_none,

@@ -21,9 +21,11 @@ from typing import Any, Final
 from gymposium.driver import MatchResult
 from gymposium.durable import replace_text
 from gymposium.errors import BadOption, BadRecord, GymposiumError, reason
+from gymposium.plain_file import plain_lines, read_plain_text
 from gymposium.records import OrderedWriter, Record, RecordLine
 from gymposium.records.manifest import Manifest, digest_of, manifest_of
 from gymposium.seating import MatchPlan
+from gymposium.strict_json import strict_json
 from gymposium.writable import check_writable
 
 RUNS = Path("gymposium-runs")
@@ -97,10 +99,10 @@ class RunFolder:
         Raises `BadOption` if it holds no run of this command."""
         file = path / "settings.json"
         try:
-            data = json.loads(file.read_text(encoding="utf-8-sig"))
+            data = strict_json(read_plain_text(file))
         except FileNotFoundError:
             raise BadOption(f"--resume {path}: there is no run of gymposium {command} (no {file}).") from None
-        except (OSError, ValueError, RecursionError) as error:
+        except (OSError, ValueError) as error:
             raise BadOption(f"--resume {path}: {file} cannot be read ({reason(error)}).") from error
         match data:
             case {"format": format, "settings": dict(settings)} if format == FORMAT:
@@ -148,21 +150,20 @@ class RunMatches(OrderedWriter):
 
     def _read(self) -> None:
         start = 0
-        with open(self.path, "rb") as file:
-            for number, line in enumerate(file, start=1):
-                try:
-                    record = Record.parse(line.decode("utf-8", "replace"))
-                except BadRecord as error:
-                    raise BadOption(
-                        f"{self.path}:{number} is no record of this run ({error}). Remove that line, and its match is "
-                        f"played again."
-                    ) from error
-                if record.id not in self._numbers:
-                    raise BadOption(f"{self.path}:{number} is a match of another run, {record.id}. Remove that line.")
-                self._note(self._numbers[record.id], start, len(line))
-                start += len(line)
-                if not record.ending.broke_off:
-                    self.finished.add(record.id)
+        for number, line in enumerate(plain_lines(self.path), start=1):
+            try:
+                record = Record.parse(line.decode("utf-8", "replace"))
+            except BadRecord as error:
+                raise BadOption(
+                    f"{self.path}:{number} is no record of this run ({error}). Remove that line, and its match is "
+                    f"played again."
+                ) from error
+            if record.id not in self._numbers:
+                raise BadOption(f"{self.path}:{number} is a match of another run, {record.id}. Remove that line.")
+            self._note(self._numbers[record.id], start, len(line))
+            start += len(line)
+            if not record.ending.broke_off:
+                self.finished.add(record.id)
 
     def write(self, played: MatchResult) -> None:
         """Append the record of a match that is over or broke off."""
@@ -179,8 +180,7 @@ class RunMatches(OrderedWriter):
         self.sort()
         if len(self.finished) == len(self._numbers):
             Manifest(self._plan, digest_of(self.path)).write(self.path)
-        with open(self.path, encoding="utf-8") as file:
-            for line in file:
-                record = Record.parse(line)
-                if not record.ending.broke_off:
-                    yield record
+        for line in plain_lines(self.path):
+            record = Record.parse(line.decode("utf-8"))
+            if not record.ending.broke_off:
+                yield record

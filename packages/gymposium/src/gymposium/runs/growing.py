@@ -9,6 +9,7 @@ from pathlib import Path
 from threading import Lock
 
 from gymposium.errors import BadRecord
+from gymposium.plain_file import MOST_BYTES, open_plain
 from gymposium.records import Problem
 
 
@@ -67,13 +68,15 @@ class Growing:
     def lines(self) -> Iterator[GrowingLine]:
         """The lines added since the last call, without empty ones; none if there is no file."""
         try:
-            file = open(self.path, "rb")  # noqa: SIM115  (closed below)
+            file = open_plain(self.path)
         except FileNotFoundError:
             return
         self.rest = None
         with file:
             file.seek(self.offset)
-            for text in file:
+            while text := file.readline(MOST_BYTES + 1):
+                if len(text) > MOST_BYTES:
+                    raise BadRecord(f"line {self.number + 1} is larger than {MOST_BYTES:,} bytes")
                 line = GrowingLine(self.number + 1, self.offset, text)
                 if not text.endswith(b"\n"):
                     self.rest = line if text.strip() else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Iterator
@@ -11,8 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gymposium.plain_file import read_plain_text
 from gymposium.records import Problem
 from gymposium.runs.links import leads_out
+from gymposium.strict_json import strict_json
 
 if sys.platform != "win32":
     import fcntl
@@ -89,8 +90,8 @@ class Run:
     def _data(self, name: str) -> dict[str, Any] | Problem:
         file = self.path / name
         try:
-            data = json.loads(file.read_text(encoding="utf-8-sig"))
-        except (OSError, ValueError, RecursionError) as error:
+            data = strict_json(read_plain_text(file))
+        except (OSError, ValueError) as error:
             return Problem(str(file), f"cannot be read ({error})")
         return data if isinstance(data, dict) else Problem(str(file), "holds no table of settings or results")
 
@@ -111,8 +112,8 @@ def holds_data(file: Path) -> bool:
     if file.name in ("metrics.jsonl", "samples.jsonl"):
         return _is_run(file.parent)
     if file.name == "data.jsonl":
-        with suppress(OSError, ValueError, RecursionError):
-            manifest = json.loads((file.parent / "manifest.json").read_text(encoding="utf-8-sig"))
+        with suppress(OSError, ValueError):
+            manifest = strict_json(read_plain_text(file.parent / "manifest.json"))
             return isinstance(manifest, dict) and str(manifest.get("format")).startswith("gymposium-synth-")
     return False
 

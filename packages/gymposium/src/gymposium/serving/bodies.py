@@ -10,12 +10,9 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import Message, Receive
 
 from gymposium.serving.requests import Refused
-from gymposium.strict_json import strict_json
 
 MOST_BYTES = 4 * 2**20
 """Maximum number of bytes of a body, and of a message over a websocket."""
-DEEPEST = 64
-"""Maximum number of objects and lists in each other."""
 PARSED = "gymposium.json"
 """Key of a request's scope that holds the value of its body."""
 SECONDS = 30.0
@@ -66,18 +63,6 @@ def replayed(body: bytes, receive: Receive) -> Receive:
     return again
 
 
-def bounded_json(text: str | bytes) -> Any:
-    """The value of a JSON text from a client. Raises `ValueError` as `strict_json`, for text that is not UTF-8, and for
-    more than `DEEPEST` objects and lists in each other."""
-    value = strict_json(text.decode() if isinstance(text, bytes) else text)
-    level = _containers([value])
-    for _ in range(DEEPEST):
-        level = [inner for outer in level for inner in _containers(outer)]
-        if not level:
-            return value
-    raise ValueError("it is nested too deeply")
-
-
 def json_object(request: Request, *, empty: bool = False) -> dict[str, Any]:
     """The JSON object in the body of a request that came through an `ApiGuard`. Raises `Refused` without one, unless
     `empty` allows a request without a body."""
@@ -85,11 +70,6 @@ def json_object(request: Request, *, empty: bool = False) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise Refused(400, "not_an_object", "The body must be a JSON object.")
     return value
-
-
-def _containers(outer: dict[str, Any] | list[Any]) -> list[dict[str, Any] | list[Any]]:
-    values = outer.values() if isinstance(outer, dict) else outer
-    return [value for value in values if isinstance(value, dict | list)]
 
 
 def _too_large(most: int) -> Refused:

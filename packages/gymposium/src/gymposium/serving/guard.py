@@ -16,8 +16,9 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from gymposium.serving.bodies import MOST_BYTES, PARSED, SECONDS, bounded_json, has_body, read_body, replayed
+from gymposium.serving.bodies import MOST_BYTES, PARSED, SECONDS, has_body, read_body, replayed
 from gymposium.serving.requests import Refused, allowed_hosts, bearer, check_host, check_origin, is_same
+from gymposium.strict_json import bounded_json
 
 
 class ApiGuard:
@@ -85,7 +86,7 @@ class ApiGuard:
 
 def _parsed(body: bytes) -> Any:
     try:
-        return bounded_json(body)
+        return bounded_json(body.decode())
     except ValueError as error:
         raise Refused(400, "invalid_json", f"The body is not JSON that can be read: {error}.") from None
 

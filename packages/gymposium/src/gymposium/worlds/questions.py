@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from gymposium.errors import BadParameter, reason
+from gymposium.plain_file import read_plain_text
 from gymposium.streams import stream
 from gymposium.strict_json import strict_json
 
@@ -143,7 +144,7 @@ class QuestionFile:
 
     def rows(self) -> Sequence[Any]:
         """The rows of the file: lines of JSON, or objects. May raise `OSError` and `UnicodeDecodeError`."""
-        return self.path.read_text(encoding="utf-8-sig").split("\n")
+        return read_plain_text(self.path).split("\n")
 
 
 def _number(text: str) -> Decimal | None:

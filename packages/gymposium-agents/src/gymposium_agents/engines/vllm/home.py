@@ -3,13 +3,14 @@ run."""
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from gymposium.errors import GymposiumError
+from gymposium.plain_file import read_plain_text
+from gymposium.strict_json import strict_json
 from gymposium_agents.user_data import data_directory
 
 HOME_VARIABLE = "GYMPOSIUM_ENGINE_HOME"
@@ -52,7 +53,7 @@ class EngineHome:
         incomplete."""
         if not self.marker.is_file() or not self.python.exists():
             return None
-        contents: dict[str, Any] = json.loads(self.marker.read_text(encoding="utf-8-sig"))
+        contents: dict[str, Any] = strict_json(read_plain_text(self.marker))
         return contents
 
     def require(self) -> dict[str, Any]:

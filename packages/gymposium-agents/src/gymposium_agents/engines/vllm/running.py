@@ -12,6 +12,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from gymposium.errors import GymposiumError
+from gymposium.plain_file import read_plain_text
+from gymposium.strict_json import strict_json
 from gymposium_agents.engines.vllm.home import EngineHome
 from gymposium_agents.engines.vllm.server import Server, is_healthy
 
@@ -70,7 +72,7 @@ def running_servers(home: EngineHome) -> list[Running]:
     """The servers that run, in the order of their notes. Notes of killed processes are removed."""
     servers = []
     for file in sorted(home.running.glob("*.json")):
-        running = Running(**json.loads(file.read_text(encoding="utf-8-sig")))
+        running = Running(**strict_json(read_plain_text(file)))
         if running.alive:
             servers.append(running)
         else:

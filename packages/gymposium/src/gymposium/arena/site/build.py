@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -17,7 +16,9 @@ from gymposium.arena.site.pages import all_pages
 from gymposium.arena.site.played import read_played
 from gymposium.arena.site.site import TABS, Site
 from gymposium.errors import BadOption
+from gymposium.plain_file import read_plain_text
 from gymposium.records import Record
+from gymposium.strict_json import strict_json
 from gymposium.viewer.pages import write_page
 from gymposium.viewer.replays.curve import curve_of
 from gymposium.viewer.replays.match_page import export_matches, path_of
@@ -100,6 +101,6 @@ def _is_site(out: Path) -> bool:
     if not out.is_dir():
         return False
     try:
-        return not any(out.iterdir()) or json.loads((out / INDEX).read_bytes())["format"] == FORMAT
+        return not any(out.iterdir()) or strict_json(read_plain_text(out / INDEX))["format"] == FORMAT
     except (OSError, ValueError, KeyError, TypeError):
         return False

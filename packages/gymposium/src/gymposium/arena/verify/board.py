@@ -25,7 +25,7 @@ from gymposium.arena.verify.reviews import check_reviews
 from gymposium.child_process import spawn_context
 from gymposium.errors import UnknownName
 from gymposium.executors.protocol import Executor
-from gymposium.executors.starting import ctrl_c_waits, receive_no_ctrl_c
+from gymposium.executors.starting import begin_worker, ctrl_c_waits
 from gymposium.review import review_path
 from gymposium.streams import stream
 
@@ -72,7 +72,7 @@ def verify_board(
     with ExitStack() as stack:
         results: Callable[[], tuple[ResultsState, list[Finding]]] = partial(check_results, board)
         if executor is not None and only is None:
-            beside = stack.enter_context(ProcessPoolExecutor(1, spawn_context(), receive_no_ctrl_c))
+            beside = stack.enter_context(ProcessPoolExecutor(1, spawn_context(), begin_worker))
             with ctrl_c_waits():
                 results = beside.submit(check_results, board).result
         for number, one in _checked(board, checks, executor):

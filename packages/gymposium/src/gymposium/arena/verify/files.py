@@ -10,6 +10,7 @@ from gymposium.arena.board import Board
 from gymposium.arena.entries import Entry
 from gymposium.arena.verify.findings import Finding
 from gymposium.errors import BadRecord
+from gymposium.plain_file import read_plain_text
 from gymposium.review import review_path
 from gymposium.strict_json import strict_json
 
@@ -71,6 +72,6 @@ def check_plain(path: Path) -> None:
     if path.is_symlink() or not path.is_file():
         raise BadRecord(f"{path} is not a plain file")
     try:
-        strict_json(path.read_text(encoding="utf-8-sig"))
+        strict_json(read_plain_text(path))
     except (OSError, ValueError) as error:
         raise BadRecord(f"{path} is not JSON: {error}") from error

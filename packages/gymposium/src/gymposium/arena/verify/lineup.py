@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import io
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from gymposium.arena.entries import Entry
-from gymposium.arena.schedule import Lineup, jobs
+from gymposium.arena.schedule import Lineup, job_maker
 from gymposium.arena.verify.compare import unplanned
 from gymposium.arena.verify.findings import Finding
 from gymposium.arena.verify.player_pool import PlayerPool
@@ -81,12 +81,12 @@ class Checked:
 def check_lineup(check: LineupCheck, pool: PlayerPool) -> Checked:
     """Verify a lineup's matches with the players of this process."""
     result = Checked()
-    planned = {job.id: job for job in planned_jobs(check, pool)}
+    planned = planned_jobs(check, pool)
     matches = _matches(check, planned, result)
     result.matches = len(matches)
-    again = _AskedAgain(check, pool, [*planned])
+    again = _AskedAgain(check, pool)
     scripts = AskingScripts({name: Script(record) for name, (_, record) in matches.items()})
-    ready = (replace(planned[name], players=again.seats(planned[name])) for name in matches)
+    ready = (replace(job, players=again.seats(job)) for job in map(planned, matches) if job is not None)
     for played in play(ready, at_once=check.lineup.suite.at_once, guard=scripts):
         where, record = matches[played.job.id]
         if why := difference(record, Record.of(played)):
@@ -101,19 +101,32 @@ def check_lineup(check: LineupCheck, pool: PlayerPool) -> Checked:
     return result
 
 
-def planned_jobs(check: LineupCheck, pool: PlayerPool) -> list[MatchJob]:
-    """The lineup's matches, with recorded players in all seats, none of which is asked again."""
+def planned_jobs(check: LineupCheck, pool: PlayerPool) -> Callable[[str], MatchJob | None]:
+    """Return a function that makes the lineup's match of an id, or None for an id that is not planned. Recorded players
+    are in all seats, none of which is asked again."""
     seats = [pool.seat(check.entries[player], asked=False) for player in check.lineup.players]
-    return jobs(check.lineup, seats)
+    job, numbers = job_maker(check.lineup, seats), check.lineup.numbers()
+
+    def planned(match_id: str) -> MatchJob | None:
+        number = numbers.get(match_id)
+        return None if number is None else job(number)
+
+    return planned
 
 
 class _AskedAgain:
     """Decides which players are asked again in which matches."""
 
-    def __init__(self, check: LineupCheck, pool: PlayerPool, ids: Sequence[str]) -> None:
+    def __init__(self, check: LineupCheck, pool: PlayerPool) -> None:
         self._entries, self._pool = check.entries, pool
+        numbers = range(check.lineup.matches)
         self._chosen = {
-            repeats: frozenset(stream(check.seed, repeats, check.lineup.id).sample(ids, min(count, len(ids))))
+            repeats: frozenset(
+                map(
+                    check.lineup.match_id,
+                    stream(check.seed, repeats, check.lineup.id).sample(numbers, min(count, len(numbers))),
+                )
+            )
             for repeats, count in check.samples.items()
         }
 
@@ -134,7 +147,9 @@ class _AskedAgain:
         return self._entries[player].repeats in ("quickly", "slowly") and player not in self._pool.why_not
 
 
-def _matches(check: LineupCheck, planned: Mapping[str, MatchJob], result: Checked) -> dict[str, tuple[str, Record]]:
+def _matches(
+    check: LineupCheck, planned: Callable[[str], MatchJob | None], result: Checked
+) -> dict[str, tuple[str, Record]]:
     """The finished matches that are as planned, each with its place in the file. Everything else in the file, and what
     is missing, becomes a finding."""
     matches: dict[str, tuple[str, Record]] = {}
@@ -160,7 +175,7 @@ def _matches(check: LineupCheck, planned: Mapping[str, MatchJob], result: Checke
         where = f"{where} (match {record.id})"
         if raw[number - 1] != record.line().encode():
             result.findings.append(Finding("file", where, "the line is not as gymposium writes it"))
-        job = planned.get(record.id)
+        job = planned(record.id)
         if job is None:
             result.findings.append(Finding("schedule", where, "the schedule has no such match"))
         elif not record.ending.broke_off and record.id in lines:
@@ -179,21 +194,22 @@ def _matches(check: LineupCheck, planned: Mapping[str, MatchJob], result: Checke
                 for name, version in record.versions.items()
                 if versions.get(name) != version
             )
-    result.findings += _out_of_order(check, [name for name in lines if name not in broken], [*planned])
-    if missing := [name for name in planned if name not in lines]:
-        what = f"{len(missing)} of {len(planned)} matches are missing: {', '.join(missing[:_NAMED])}"
-        more = ", …" if len(missing) > _NAMED else ""
-        again = "; some broke off and are to be played again" if broken.intersection(missing) else ""
+    numbers = check.lineup.numbers()
+    result.findings += _out_of_order(check, [name for name in lines if name not in broken], numbers)
+    if missing := numbers.count_missing(lines.keys()):
+        named = map(check.lineup.match_id, islice(numbers.missing(lines.keys()), _NAMED))
+        what = f"{missing} of {len(numbers)} matches are missing: {', '.join(named)}"
+        more = ", …" if missing > _NAMED else ""
+        again = "; some broke off and are to be played again" if broken - lines.keys() else ""
         result.findings.append(Finding("schedule", check.where, f"{what}{more}{again}"))
     return matches
 
 
-def _out_of_order(check: LineupCheck, played: Sequence[str], planned: Sequence[str]) -> list[Finding]:
+def _out_of_order(check: LineupCheck, played: Sequence[str], numbers: Mapping[str, int]) -> list[Finding]:
     """A finding for the first match that is in the file before one that is planned earlier. Matches that broke off are
     left out, since they are played again later."""
-    places = {name: place for place, name in enumerate(planned)}
-    for one, other in pairwise(name for name in played if name in places):
-        if places[other] < places[one]:
+    for one, other in pairwise(name for name in played if name in numbers):
+        if numbers[other] < numbers[one]:
             return [Finding("schedule", check.where, f"match {other} comes after {one}, but is planned before it")]
     return []
 

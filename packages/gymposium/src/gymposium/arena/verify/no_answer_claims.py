@@ -16,7 +16,7 @@ from gymposium.arena.verify.player_pool import PlayerPool
 from gymposium.arena.verify.replay import AskingScripts, RecordedPlayer, difference
 from gymposium.child_process import spawn_context
 from gymposium.driver import Answer, Guard, play
-from gymposium.executors.starting import ctrl_c_waits, receive_no_ctrl_c
+from gymposium.executors.starting import begin_worker, ctrl_c_waits
 from gymposium.players.protocol import Ask, Player
 from gymposium.records import Record, Script, silences
 from gymposium.watchdog import Watchdog
@@ -52,9 +52,10 @@ def _received(connection: Connection) -> str | None:
 
 
 def _ask(connection: Connection, check: LineupCheck, match: str, seat: int) -> None:
-    receive_no_ctrl_c()
+    begin_worker()
     pool = PlayerPool()
-    [job] = [job for job in planned_jobs(check, pool) if job.id == match]
+    job = planned_jobs(check, pool)(match)
+    assert job is not None, "only claims in planned matches are checked"
     record = next(one for _, one in check.records() if isinstance(one, Record) and one.id == match)
     seats = [pool.seat(check.entries[player.name], asked=number == seat) for number, player in enumerate(job.players)]
     guard = _ClaimGuard({match: Script(record)}, last=dict(silences(record))[seat], connection=connection)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from gymposium.errors import GymposiumError
-from gymposium.serving.bodies import bounded_json
+from gymposium.strict_json import bounded_json
 
 ErrorCode = Literal[
     "INVALID_JSON", "UNKNOWN_TYPE", "VALIDATION_ERROR", "EXECUTION_ERROR", "CAPACITY_REACHED", "SESSION_ERROR"
