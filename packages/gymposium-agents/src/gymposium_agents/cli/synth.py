@@ -44,7 +44,7 @@ from gymposium.errors import BadOption, GymposiumError
 from gymposium.executors.protocol import Executor
 from gymposium.executors.series import SeriesMatches
 from gymposium.games.protocol import Game
-from gymposium.games.registry import load_game
+from gymposium.games.registry import game_opens, load_game
 from gymposium.players.protocol import Player
 from gymposium.playing import names_of, play_missing, read_schedule
 from gymposium.prompt import PROMPT_VERSION
@@ -245,7 +245,8 @@ class _Session:
         self._schedule = read_schedule(settings.schedule)
         self.texts = names_of(settings.players)
         self._allow = to_allow([settings.game], self.texts)
-        allow(self.game.name)  # the user typed or allowed it, and the records of the run name it
+        if game_opens(self.game.name):
+            allow(self.game.name)  # the user typed or allowed it, and the records of the run name it
         thinking = "true" if settings.thinking else "false"
         player_settings = PlayerSettings().with_options(
             {"context": settings.context, "reply": settings.reply, "prompt": settings.prompt, "thinking": thinking}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -13,7 +12,9 @@ from rich.table import Column, Table
 from gymposium.cli.json_output import print_json
 from gymposium.cli.resume import exit_code
 from gymposium.cli.text import note, out, show
+from gymposium.command_line import command_line
 from gymposium.errors import BadOption
+from gymposium.games.registry import load_game
 from gymposium.runs.results import lines, spent, verdict
 from gymposium_train.api import train
 from gymposium_train.config import TrainConfig
@@ -121,8 +122,12 @@ def _show_results(run: RunDirectory) -> None:
     console.print(f"Report: {run.report}")
     model, adapter = trained(run, config)
     if (adapter or Path(model)).exists():
-        command = shlex.join(["gymposium", "play", config.games[0], "--opponent", player_name(model, adapter)])
-        console.print(f"Play it: {command}", soft_wrap=True)
+        game, player = config.games[0], player_name(model, adapter)
+        alone = load_game(game).seats == 1
+        command = (
+            command_line("eval", player, "--game", game) if alone else command_line("play", game, "--opponent", player)
+        )
+        console.print(f"{'Measure' if alone else 'Play'} it: {command}", soft_wrap=True)
 
 
 def _value(cell: str) -> str:

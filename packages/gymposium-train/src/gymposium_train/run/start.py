@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 from transformers.utils import logging as transformers_logging
 
-from gymposium.cli.resume import command_line
+from gymposium.command_line import command_line
 from gymposium.durable import replace_text
 from gymposium.games.registry import load_game
 from gymposium.loggers.make import close_loggers, make_loggers

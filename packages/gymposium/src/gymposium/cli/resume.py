@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import signal
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -18,11 +17,11 @@ from rich.progress import Progress
 from gymposium.allowed import is_allowed
 from gymposium.cli.matches import match_bar, note_record
 from gymposium.cli.text import note
+from gymposium.command_line import command_line
 from gymposium.driver import EngineError, GameRefused
 from gymposium.errors import BadOption, GymposiumError, NotAllowed
 from gymposium.games.registry import check_named_game
 from gymposium.players.grammar import check_named_player
-from gymposium.plugins.host import host
 from gymposium.runs.folder import RunFolder, RunMatches
 from gymposium.seating import MatchPlan
 
@@ -112,14 +111,6 @@ def matches_of(folder: RunFolder, plan: MatchPlan, allow: Sequence[str] = ()) ->
 def _note_command(kept: str, arguments: Sequence[str], allow: Sequence[str]) -> None:
     note(f"{kept} Go on with:")
     note(f"  {command_line(*arguments, allow=allow)}")
-
-
-def command_line(*arguments: str, allow: Sequence[str] = ()) -> str:
-    """The shell command `gymposium` with these arguments, the one-file plugins of this process, and `--allow` for the
-    names `allow`."""
-    plugins = [part for file in host().files for part in ("--plugin", str(file))]
-    allowed = [part for name in allow for part in ("--allow", name)]
-    return shlex.join(["gymposium", *plugins, *allowed, *arguments])
 
 
 def to_allow(games: Iterable[str], players: Iterable[str]) -> list[str]:

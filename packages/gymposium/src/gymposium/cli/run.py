@@ -31,13 +31,13 @@ from gymposium.cli.resume import (
     OutOption,
     ResumeOption,
     check_settings,
-    command_line,
     is_default,
     matches_of,
     refuse_beside_resume,
     to_allow,
 )
 from gymposium.cli.text import busy, note, out
+from gymposium.command_line import command_line
 from gymposium.errors import BadOption
 from gymposium.executors.protocol import Executor
 from gymposium.games.registry import load_game

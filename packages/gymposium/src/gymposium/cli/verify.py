@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from gymposium.cli.json_output import JsonOption, print_json
-from gymposium.cli.resume import command_line
 from gymposium.cli.text import complain, out
+from gymposium.command_line import command_line
 from gymposium.records import match_files, verify_file
 from gymposium.visible import visible
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,8 +17,10 @@ from gymposium.arena.site.choice import Expected
 from gymposium.arena.site.history import BoardVersion
 from gymposium.arena.site.played import Played, PlayedLineup
 from gymposium.arena.slugs import joint_slug, slug
+from gymposium.command_line import command_line
 from gymposium.plugins.hookspecs import PROJECT
 from gymposium.plugins.host import host
+from gymposium.plugins.specs import Spec
 from gymposium.viewer.pages import Tab, render
 from gymposium.viewer.titles import game_title
 
@@ -85,14 +86,24 @@ class Site:
     @property
     def commands(self) -> list[str]:
         """The shell commands that make the board, its entered players included, but for its folder."""
-        begin, name = ["gymposium", "leaderboard"], self.board.suite.name
+        begin, name = ["leaderboard"], self.board.suite.name
         entered = [
             [*begin, "run", "--out", name, "--add", entry.player, *self._options(entry)]
             for entry in self.entries.values()
             if not entry.own
         ]
         whole = [[*begin, "run", "suite.toml", "--out", name], *entered]
-        return [shlex.join(line) for line in (*whole, [*begin, "rate", name], [*begin, "build", name])]
+        lines = (*whole, [*begin, "rate", name], [*begin, "build", name])
+        return [command_line(*line, plugins=self._plugin_files) for line in lines]
+
+    @cached_property
+    def _plugin_files(self) -> list[Path]:
+        """The names of the one-file plugins that the games and players of the board come from."""
+        forms = host().opponents.values()
+        specs: list[Spec] = [game.load().spec for game in self.board.suite.games]
+        specs += [form for form in forms if any(form.parse(player) is not None for player in self.entries)]
+        owners = [host().owner(spec) for spec in specs]
+        return sorted({Path(Path(one.source).name) for one in owners if one.source.endswith(".py")})
 
     def _options(self, entry: Entry) -> list[str]:
         """The options with which a player was entered."""
