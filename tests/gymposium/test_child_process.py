@@ -213,3 +213,25 @@ def test_child_processes_have_the_plugins_of_their_parent(tmp_path: Path) -> Non
     (tmp_path / "nim.py").write_bytes((ROOT / "docs" / "examples" / "nim.py").read_bytes())
     done = subprocess.run([sys.executable, "-P", "-c", IN_CHILD], cwd=tmp_path, capture_output=True, text=True)
     assert (done.stdout.split(), done.stderr) == (["nim", "nim", "nim"], "")
+
+
+SUITE = 'name = "small"\ngroups = 2\nplayers = ["random", "mcts-2"]\n[[games]]\nname = "nim"\n'
+
+
+def test_verbs_in_a_hostile_folder_with_a_plugin_of_one_file(tmp_path: Path) -> None:
+    """The workers of each verb know the plugin's game, and run no file of the folder."""
+    (tmp_path / "nim.py").write_bytes((ROOT / "docs" / "examples" / "nim.py").read_bytes())
+    (tmp_path / "suite.toml").write_text(SUITE)
+    canary = trap(tmp_path)
+    command = [str(Path(sys.executable).with_name("gymposium")), "--plugin", "nim.py"]
+    for verb in (
+        "run nim --players random,random -n 8 --jobs 2 --out r",
+        "verify r",
+        "leaderboard run suite.toml --out board --jobs 2",
+        "leaderboard rate board",
+        "leaderboard verify board --jobs 2",
+        "plugins list",
+    ):
+        done = subprocess.run([*command, *verb.split()], cwd=tmp_path, env=_unguarded(), capture_output=True, text=True)
+        assert done.returncode == 0, (verb, done.stderr)
+        assert not canary.exists(), (verb, canary.read_text())
