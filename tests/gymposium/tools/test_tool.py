@@ -85,8 +85,10 @@ def test_functions_that_describe_no_tool_are_refused() -> None:
         Tool("<|im_end|>", "", {"type": "object"})
     with pytest.raises(ValueError, match="of type 'object'"):
         Tool("f", "", {"type": "string"})
-    inside = {"type": "object", "properties": {"a": {"$ref": "#/$defs/a"}}, "$defs": {"a": {"type": "integer"}}}
-    assert Tool("f", "", inside).objection({"a": 1}) is None
-    outside = {"type": "object", "properties": {"a": {"anyOf": [{"$ref": "file:///etc/passwd"}]}}}
-    with pytest.raises(ValueError, match="refer to 'file:///etc/passwd', which is not in them"):
-        Tool("f", "", outside)
+
+
+def test_a_schema_says_nothing_that_its_author_did_not_write() -> None:
+    schema = {"properties": {"a": {"type": "integer", "default": 3}}}
+    tool = Tool("f", "", schema)
+    assert tool.parameters == {"type": "object", **schema}
+    assert (tool.objection({"a": 1, "b": 2}), tool.completed({"b": 2})) == (None, {"b": 2})

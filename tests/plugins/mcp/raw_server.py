@@ -11,21 +11,31 @@ import sys
 from pathlib import Path
 from typing import Any
 
+FIND = {
+    "type": "object",
+    "properties": {"word": {"type": "string"}, "lang": {"type": "string", "default": None}},
+    "required": ["word"],
+}
+HOSTILE = {"type": "object", "properties": {"text": {"type": "string", "pattern": "^(a+)+$"}}}
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
 
 
 def listed() -> list[dict[str, Any]]:
     description = Path("description.txt").read_text(encoding="utf-8")
     names = {"echo": description, "misbehave": "Misbehave.", "erase": "Erase all."}
-    return [{"name": name, "description": text, "inputSchema": TEXT} for name, text in names.items()]
+    listed = [{"name": name, "description": text, "inputSchema": TEXT} for name, text in names.items()]
+    return [*listed, {"name": "find/all.words", "description": "Find.", "inputSchema": FIND, "outputSchema": HOSTILE}]
 
 
 def result(text: str, **more: Any) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": text}], **more}
 
 
-def called(name: str, text: str) -> dict[str, Any] | None:
+def called(name: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
     """The result of a call; None for no answer. Raises `ValueError` with a code and a message for an error."""
+    if name == "find/all.words":
+        return result(json.dumps(arguments), structuredContent={"text": "a" * 60 + "!"})
+    text = arguments["text"]
     if name == "echo":
         return result(text)
     match text:
@@ -76,7 +86,7 @@ def main() -> None:
                     answer["result"] = {"tools": [tools[page]], **following}
                 case "tools/call":
                     given = message["params"]
-                    returned = called(given["name"], given["arguments"]["text"])
+                    returned = called(given["name"], given["arguments"])
                     if returned is None:
                         continue
                     answer["result"] = returned

@@ -32,9 +32,9 @@ def all_allowed(world: WorldSettings) -> WorldSettings:
 
 def test_the_allowed_tools_are_offered_in_their_order(world: WorldSettings) -> None:
     tools = [listed("a"), listed("c", "no schema"), listed("b", description=None)]
-    assert [(tool.name, tool.description) for tool in offered(world, tools)] == [("b", ""), ("a", "It does.")]
+    assert [(tool.name, tool.description) for tool in offered(world, tools).tools] == [("b", ""), ("a", "It does.")]
     tools = [listed("c"), listed("a")]
-    assert [tool.name for tool in offered(all_allowed(world), tools)] == ["a", "c"]
+    assert [tool.name for tool in offered(all_allowed(world), tools).tools] == ["a", "c"]
 
 
 @pytest.mark.parametrize(
@@ -42,19 +42,29 @@ def test_the_allowed_tools_are_offered_in_their_order(world: WorldSettings) -> N
     [
         (listed("c"), "no tool of the server of .* called 'b'"),
         (listed("answer"), "'answer' cannot be offered, because the tool that ends a task has this name"),
-        (listed("a.b"), "'a.b' cannot be offered: the name of a tool 'a.b' must be letters"),
         (listed("b", {"type": "string"}), "'b' cannot be offered: the parameters of tool b must be a JSON schema"),
-        (listed("b", {"type": "objekt"}), "'b' cannot be offered: 'objekt' is not valid"),
+        (listed("b", {"type": "objekt"}), "'b' cannot be offered: the parameters of tool b must be"),
         (
             listed("b", {"type": "object", "properties": {"a": {"$ref": "http://127.0.0.1/"}}}),
-            "'b' cannot be offered: the parameters of tool b refer to 'http://127.0.0.1/'",
+            "'b' cannot be offered: it refers to 'http://127.0.0.1/', which is not in it",
         ),
     ],
 )
 def test_a_tool_that_cannot_be_offered_is_named(tool: dict[str, Any], reason: str, world: WorldSettings) -> None:
-    settings = all_allowed(world) if tool["name"] in ("answer", "a.b") else world
+    settings = all_allowed(world) if tool["name"] == "answer" else world
     with pytest.raises(GymposiumError, match=reason):
         offered(settings, [listed("a"), tool])
+
+
+def test_names_that_templates_cannot_write_are_mapped(world: WorldSettings) -> None:
+    names = ["a_b", "a.b", "a/b", "2nd", "git.log", "ä" * 100, "x" * 70, "x" * 71, ""]
+    offer = offered(all_allowed(world), [listed(name) for name in names])
+    ours = {theirs: tool.name for theirs, tool in zip(offer.server_names, offer.tools, strict=True)}
+    assert [*map(offer.server_name, ours.values())] == sorted(names)
+    assert len({*ours.values()}) == len(names)
+    assert (ours["a_b"], ours["git.log"], ours["2nd"], {ours["a.b"], ours["a/b"]}) == (
+        "a_b", "git_log", "_2nd", {"a_b_2", "a_b_3"},
+    )  # fmt: skip
 
 
 def test_the_digest_tells_every_change() -> None:
@@ -69,7 +79,7 @@ def test_the_digest_tells_every_change() -> None:
 
 def test_tools_of_another_digest_than_the_file_says_are_refused(world: WorldSettings) -> None:
     tools = [listed("a"), listed("b")]
-    digest = digest_of(offered(world, tools))
+    digest = digest_of(offered(world, tools).tools)
     pinned = replace(world, tools=replace(world.tools, digest=digest))
     assert offered(pinned, tools)
     with pytest.raises(GymposiumError, match=rf"digest is '{digest}', but the server's tools now have '\w+'"):

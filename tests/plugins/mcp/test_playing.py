@@ -19,6 +19,7 @@ from gymposium.driver import MatchJob, MatchResult, play
 from gymposium.errors import GymposiumError, WorldBroke
 from gymposium.records import Record, walk
 from gymposium.records.replay import replay_difference
+from gymposium.tools import Call
 from gymposium.viewer.replays.story import build_story
 from gymposium.worlds import ToolGame
 
@@ -84,6 +85,15 @@ def test_a_tool_that_is_not_allowed_is_not_offered(game: ToolGame) -> None:
 )
 def test_results(how: str, result: tuple[str, bool, Any], game: ToolGame) -> None:
     assert returned(game, how) == result
+
+
+def test_a_call_goes_out_as_the_player_wrote_it(tmp_path: Path) -> None:
+    with playing(write_world(tmp_path, tools={"allow": ["find/all.words"]})) as game:
+        assert [tool.name for tool in game.tools] == ["find_all_words", "answer"]
+        for arguments in ({"word": "x"}, {"word": "x", "more": [1]}):
+            match = game.new(0)
+            match.apply({0: Call("find_all_words", arguments).json})
+            assert json.loads(match.observe(0).text) == arguments  # and the schema of results has not stalled it
 
 
 def test_two_megabytes_are_cut_off(game: ToolGame) -> None:

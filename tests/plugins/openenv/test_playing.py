@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -112,7 +114,7 @@ def test_records_verify_without_the_server(serving, tmp_path: Path, monkeypatch:
     assert (result.paid, result.reports[0]) == ((0.75,), {"steps": 2.0, "invalid_replies": 0.0})
     monkeypatch.setenv(VARIABLE, "openenv:*")
     monkeypatch.setattr(connection, "connect", None)
-    monkeypatch.setattr(connection, "build_opener", None)
+    monkeypatch.setattr(connection, "httpx", None)
     verified = verify_file(tmp_path / "m.jsonl")
     assert (verified.matches, verified.unchecked, verified.problems) == (1, 1, [])
 
@@ -158,6 +160,29 @@ def test_what_is_no_address(url: str) -> None:
 def test_a_server_that_is_not_there() -> None:
     with pytest.raises(GymposiumError, match="Is an OpenEnv server there"):
         load_game("openenv:http://127.0.0.1:1").new(0)
+
+
+def test_an_answer_that_trickles_in_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "SECONDS", 0.3)
+    begun, given_up = threading.Event(), threading.Event()
+
+    def trickle(server: socket.socket) -> None:
+        with suppress(OSError), server.accept()[0] as client:
+            begun.set()
+            for letter in "HTTP/1.1 200 OK\r\nX: " + "x" * 10_000:
+                client.send(letter.encode())
+                if given_up.wait(0.05):
+                    return
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        trickling = threading.Thread(target=trickle, args=(server,))
+        trickling.start()
+        url = f"http://127.0.0.1:{server.getsockname()[1]}"
+        with pytest.raises(GymposiumError, match=r"/schema cannot be read: it was not there within 0.3 s"):
+            load_game(f"openenv:{url}").new(0)
+        assert begun.is_set()
+        given_up.set()
+        trickling.join()
 
 
 def test_redirections_are_not_followed(serving) -> None:

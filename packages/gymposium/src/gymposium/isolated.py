@@ -1,4 +1,4 @@
-"""Calls in another process, for game engines that an untrusted record can make crash their process."""
+"""Calls in another process, for code that untrusted input can make crash, hang or run out of memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gymposium.child_process import plugin_files, python_command, python_environ
 from gymposium.errors import GymposiumError, describe
 
 SECONDS = 120.0
-"""Time limit of one call, in seconds."""
+"""Time limit of one call of a game engine, in seconds."""
 MEMORY = 4 << 30
 """Limit on the address space of the process, in bytes."""
 _SERVE = "from gymposium.isolated import _serve; _serve()"
@@ -31,15 +31,24 @@ class CallFailed(GymposiumError):
     """A call in another process raised, took too long, or ended the process."""
 
 
-class _Child:
-    """The process that answers calls. It is started on the first call, and again if it has ended."""
+class Child:
+    """A process that answers calls, one at a time. It starts on the first call, and again if it has ended."""
 
-    def __init__(self) -> None:
+    def __init__(self, what: str, seconds: float) -> None:
+        """`what` is called, as errors name it. A call that takes more than `seconds` ends the process."""
+        self._what, self._seconds = what, seconds
         self._process: subprocess.Popen[bytes] | None = None
         self._switches: dict[str, str] = {}
         self._lock = Lock()
+        atexit.register(self.end)
 
     def call(self, function: Callable[..., T], *arguments: Any) -> T:
+        """Return `function(*arguments)`, called in the process; within such a process it is called directly.
+
+        The function must be defined in a module, and its arguments and result can be pickled. Raises `CallFailed` if
+        the function raises, takes too long, or ends the process."""
+        if _inside:
+            return function(*arguments)
         with self._lock:
             process = self._started()
             assert process.stdin is not None
@@ -50,7 +59,7 @@ class _Child:
                 late.set()
                 process.kill()
 
-            timer = Timer(SECONDS, give_up)
+            timer = Timer(self._seconds, give_up)
             timer.daemon = True
             timer.start()
             try:
@@ -58,7 +67,7 @@ class _Child:
                 process.stdin.flush()
                 returned, value = pickle.load(process.stdout)  # noqa: S301 - our own process wrote it
             except (EOFError, BrokenPipeError, pickle.UnpicklingError) as error:
-                raise CallFailed(f"The game's engine {self._ended(late=late.is_set())}.") from error
+                raise CallFailed(f"{self._what} {self._ended(late=late.is_set())}.") from error
             finally:
                 timer.cancel()
         if not returned:
@@ -100,23 +109,18 @@ class _Child:
                 process.kill()
                 code = process.wait()
         if late:
-            return f"took more than {SECONDS:g} s"
+            return f"took more than {self._seconds:g} s"
         return f"ended its process ({signal.Signals(-code).name if code < 0 else f'exit code {code}'})"
 
 
-_CHILD = _Child()
-atexit.register(_CHILD.end)
 _inside = False
 """True in a process that answers calls."""
+_ENGINES = Child("The game's engine", SECONDS)
 
 
 def isolated(function: Callable[..., T], *arguments: Any) -> T:
-    """Returns `function(*arguments)`, called in another process, which serves later calls too. The function must be
-    defined in a module, and its arguments and result can be pickled. Within such a process the function is called
-    directly.
-
-    Raises `CallFailed` if the function raises, takes too long, or ends the process."""
-    return function(*arguments) if _inside else _CHILD.call(function, *arguments)
+    """Return `function(*arguments)`, called in the process of game engines, as `Child.call` does."""
+    return _ENGINES.call(function, *arguments)
 
 
 def is_isolated() -> bool:

@@ -9,7 +9,8 @@ from gymposium.errors import BadOption
 from gymposium.games.protocol import Game, Observation, Style
 from gymposium.reading import Reader, Wanted
 from gymposium.tools.reader import ToolsReader
-from gymposium.tools.tool import tools_in_words, tools_of
+from gymposium.tools.tool import tools_of
+from gymposium.tools.wording import tools_in_words
 
 PROMPT_VERSION = 1
 """Version of the prompts' wording, which every record holds. Raise it when the wording changes."""

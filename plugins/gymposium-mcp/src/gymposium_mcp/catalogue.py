@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
-
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import SchemaError
 
 from gymposium.errors import BadOption, UnknownName
 from gymposium.tools import Tool
@@ -19,16 +17,32 @@ ANSWER = Tool(
     "answer",
     "Give your final answer to the question. This ends the task.",
     {
+        "additionalProperties": False,
         "type": "object",
         "properties": {"text": {"type": "string", "description": "The answer alone, without explanations."}},
         "required": ["text"],
     },
 )
 """The tool of every such world that ends its tasks."""
+_LONGEST_NAME = 64
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 
 
-def offered(settings: WorldSettings, listed: Sequence[Mapping[str, Any]]) -> tuple[Tool, ...]:
-    """The offered tools of a server, from its list as on the wire, in the order of `allow` or by name.
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """The tools of a server that players may call."""
+
+    tools: tuple[Tool, ...] = ()
+    server_names: tuple[str, ...] = ()
+    """The server's name of each tool. Players read another one where chat templates cannot write it."""
+
+    def server_name(self, name: str) -> str:
+        """Return the server's name of a tool that a player calls."""
+        return next(theirs for tool, theirs in zip(self.tools, self.server_names, strict=True) if tool.name == name)
+
+
+def offered(settings: WorldSettings, listed: Sequence[Mapping[str, Any]]) -> Offer:
+    """Return the offered tools of a server, from its list as on the wire, in the order of `allow` or by name.
 
     Raises `UnknownName` for an allowed tool that the server does not have, and `BadOption` for a tool that cannot be
     offered, and for tools whose digest is not that of the settings."""
@@ -37,18 +51,39 @@ def offered(settings: WorldSettings, listed: Sequence[Mapping[str, Any]]) -> tup
     for name in allow if allow != "all" else ():
         if name not in by_name:
             raise UnknownName(f"tool of the server of {settings.path}", name, by_name)
-    tools = tuple(_tool(settings, by_name[name]) for name in (sorted(by_name) if allow == "all" else allow))
+    names = tuple(sorted(by_name) if allow == "all" else allow)
+    tools = tuple(_tool(settings, by_name[name], ours) for name, ours in _writable(names).items())
     if settings.tools.digest and settings.tools.digest != digest_of(tools):
         raise BadOption(
             f"{settings.path}, [tools]: digest is {settings.tools.digest!r}, but the server's tools now have "
             f"{digest_of(tools)!r}. Read their descriptions, and write this digest if they are to be offered."
         )
-    return tools
+    return Offer(tools, names)
+
+
+def _writable(names: Sequence[str]) -> dict[str, str]:
+    """For each name of a server's tool the name that players read: the same if chat templates can write it."""
+    taken = {ANSWER.name, *(name for name in names if _NAME.fullmatch(name))}
+    written = {}
+    for name in names:
+        if not _NAME.fullmatch(name):
+            written[name] = _free(re.sub(r"[^A-Za-z0-9_-]", "_", name), taken)
+            taken.add(written[name])
+        else:
+            written[name] = name
+    return written
+
+
+def _free(name: str, taken: Collection[str]) -> str:
+    """A name like this one that no other tool has."""
+    name = name if re.match(r"[A-Za-z_]", name) else f"_{name}"
+    numbered = (f"{name[: _LONGEST_NAME - len(end)]}{end}" for end in ("", *(f"_{n}" for n in range(2, 10_000))))
+    return next(one for one in numbered if one not in taken)
 
 
 def digest_of(tools: Sequence[Tool]) -> str:
     """The digest of names, descriptions and schemas, in their order: 32 hexadecimal digits."""
-    text = json.dumps([asdict(tool) for tool in tools], sort_keys=True)
+    text = json.dumps([tool.as_dict for tool in tools], sort_keys=True)
     return blake2b(text.encode(), digest_size=16).hexdigest()
 
 
@@ -73,14 +108,14 @@ def changes(before: Sequence[Tool], after: Sequence[Tool]) -> str:
     )
 
 
-def _tool(settings: WorldSettings, listed: Mapping[str, Any]) -> Tool:
-    name, schema = str(listed["name"]), listed["inputSchema"]
+def _tool(settings: WorldSettings, listed: Mapping[str, Any], ours: str) -> Tool:
+    name = str(listed["name"])
     where = f"{settings.path}: the server's tool {name!r} cannot be offered"
     if name == ANSWER.name:
         raise BadOption(f"{where}, because the tool that ends a task has this name. Leave it out of allow.")
     try:
-        Draft202012Validator.check_schema(schema)
-        return Tool(name, str(listed.get("description") or ""), schema)
-    except (SchemaError, ValueError) as error:
-        reason = error.message if isinstance(error, SchemaError) else error
-        raise BadOption(f"{where}: {reason}. Leave it out of allow.") from error
+        tool = Tool(ours, str(listed.get("description") or ""), listed["inputSchema"])
+        tool.schema.check()
+    except ValueError as error:
+        raise BadOption(f"{where}: {error}. Leave it out of allow.") from error
+    return tool

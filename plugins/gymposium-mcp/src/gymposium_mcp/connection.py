@@ -99,7 +99,7 @@ class Connection:
         try:
             async with AsyncExitStack() as stack:
                 read, write = (await stack.enter_async_context(self._streams()))[:2]
-                session = await stack.enter_async_context(ClientSession(_Watched(read, self._ended), write))
+                session = await stack.enter_async_context(_Session(_Watched(read, self._ended), write))
                 await self._answer(session.initialize())
                 self._session.set_result(session)
                 await self._ended.wait()
@@ -176,6 +176,15 @@ class Connection:
         if value is None:
             raise GymposiumError(f"{self._settings.path}: the environment variable {name} is not set.")
         return value
+
+
+class _Session(ClientSession):
+    """A session that does not evaluate the server's schemas of results, which could fetch documents or take long."""
+
+    async def validate_tool_result(self, name: str, result: Any) -> None:
+        """Do nothing."""
+
+    _validate_tool_result = validate_tool_result  # the name in mcp 1
 
 
 class _Watched:

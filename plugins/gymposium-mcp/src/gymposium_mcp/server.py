@@ -8,9 +8,8 @@ from concurrent.futures import wait
 from functools import cache
 from typing import Any
 
-from gymposium.tools import Tool
 from gymposium.worlds.running import start
-from gymposium_mcp.catalogue import offered
+from gymposium_mcp.catalogue import Offer, offered
 from gymposium_mcp.connection import Connection
 from gymposium_mcp.settings import WorldSettings
 
@@ -25,14 +24,14 @@ class Server:
         self._connection: Connection | None = None
         self._starting = asyncio.Lock()
         self._listed: list[dict[str, Any]] = []
-        self._offered: tuple[Tool, ...] = ()
+        self._offered = Offer()
 
     @property
     def runs(self) -> bool:
         """True if it has been started and not been closed."""
         return self._connection is not None
 
-    async def connected(self) -> tuple[Connection, tuple[Tool, ...]]:
+    async def connected(self) -> tuple[Connection, Offer]:
         """A session with the server, and the tools that it offers now. A server that does not answer is started again,
         once.
 

@@ -14,7 +14,7 @@ from gymposium.tools import Call, Tool
 from gymposium.worlds import Result, ToolGame, World, tool_game
 from gymposium.worlds.questions import Question, QuestionFile
 from gymposium.worlds.running import start
-from gymposium_mcp.catalogue import ANSWER, changes, digest_of
+from gymposium_mcp.catalogue import ANSWER, Offer, changes, digest_of
 from gymposium_mcp.connection import Connection
 from gymposium_mcp.server import the_server
 from gymposium_mcp.settings import read_world
@@ -51,7 +51,7 @@ class McpTasks:
     @cached_property
     def offered(self) -> tuple[Tool, ...]:
         """The tools of the server, which is started if need be, as they are for as long as this process runs."""
-        return start(self.server.connected()).result()[1]
+        return start(self.server.connected()).result()[1].tools
 
     @property
     def tools(self) -> tuple[Tool, ...]:
@@ -65,20 +65,20 @@ class McpTasks:
 
     async def open(self, task: Mapping[str, Any]) -> World:
         """Begin a task. Raises `GymposiumError` if the server's tools are not those of the task any more."""
-        connection, tools = await self.server.connected()
-        if digest_of(tools) != task["tools_digest"]:
+        connection, offer = await self.server.connected()
+        if digest_of(offer.tools) != task["tools_digest"]:
             raise GymposiumError(
-                f"{self.settings.path}: the server's tools have changed ({changes(self.offered, tools)}). Results "
-                f"would not be comparable: go back to the server as it was, or start anew with the changed tools."
+                f"{self.settings.path}: the server's tools have changed ({changes(self.offered, offer.tools)}). Go "
+                f"back to the server as it was, or start anew with the changed tools: results would not be comparable."
             )
-        return McpWorld(connection, Question.load(task["question"]))
+        return McpWorld(connection, offer, Question.load(task["question"]))
 
 
 class McpWorld:
     """One question under way, in one session: if the server ends, so does the match."""
 
-    def __init__(self, connection: Connection, question: Question) -> None:
-        self._connection, self._question = connection, question
+    def __init__(self, connection: Connection, offer: Offer, question: Question) -> None:
+        self._connection, self._offer, self._question = connection, offer, question
         self._answer: str | None = None
 
     def opening(self, style: Style) -> str:
@@ -86,7 +86,7 @@ class McpWorld:
 
     async def call(self, call: Call) -> Result:
         if call.name != ANSWER.name:
-            return await self._connection.call(call)
+            return await self._connection.call(Call(self._offer.server_name(call.name), call.arguments))
         self._answer = call.arguments["text"]
         return Result("That is right." if self.score() else f"That is wrong. Right is: {self._question.answer}")
 

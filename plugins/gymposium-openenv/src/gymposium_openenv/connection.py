@@ -6,28 +6,21 @@ import asyncio
 import json
 import os
 from typing import Any, Self
-from urllib.error import URLError
 from urllib.parse import urlsplit
-from urllib.request import HTTPRedirectHandler, Request, build_opener
 
+import httpx
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import WebSocketException
 
 from gymposium.errors import BadOption, BadParameter, GymposiumError, WorldBroke
 from gymposium.strict_json import strict_json
+from gymposium.worlds.running import start
 from gymposium_openenv.actions import BadAction
 
 MOST_BYTES = 4 * 2**20
 """Maximum number of bytes of one answer."""
 SECONDS = 60.0
 """Time limit of one answer of a server."""
-
-
-class _NoRedirect(HTTPRedirectHandler):
-    """Follows no redirection: the user has allowed one address."""
-
-    def redirect_request(self, *given: Any, **more: Any) -> None:
-        return None
 
 
 class Address:
@@ -47,16 +40,35 @@ class Address:
             self.headers["Authorization"] = f"Bearer {secret}"
 
     def read(self, path: str) -> dict[str, Any]:
-        """The JSON object at a path of the server. Raises `GymposiumError` if there is none."""
-        request = Request(f"{self.url}{path}", headers=self.headers)
+        """The JSON object at a path of the server. No redirection is followed, since the user has allowed one address.
+
+        Raises `GymposiumError` if there is none, and if the whole answer takes more than `SECONDS`."""
         try:
-            with build_opener(_NoRedirect).open(request, timeout=SECONDS) as answer:
-                value = strict_json(answer.read(MOST_BYTES).decode())
-        except (URLError, OSError, ValueError) as error:
+            value = strict_json(start(self._body(path)).result().decode())
+        except (WorldBroke, ValueError) as error:
             raise GymposiumError(f"{self.url}{path} cannot be read: {error}. Is an OpenEnv server there?") from error
         if not isinstance(value, dict):
             raise GymposiumError(f"{self.url}{path} holds no JSON object. Is an OpenEnv server there?")
         return value
+
+    async def _body(self, path: str) -> bytes:
+        body = bytearray()
+        try:
+            async with (
+                asyncio.timeout(SECONDS),
+                httpx.AsyncClient(headers=self.headers, timeout=SECONDS, trust_env=False) as client,
+                client.stream("GET", f"{self.url}{path}") as answer,
+            ):
+                answer.raise_for_status()
+                async for part in answer.aiter_bytes():
+                    body += part
+                    if len(body) > MOST_BYTES:
+                        raise WorldBroke(f"it has more than {MOST_BYTES:,} bytes")
+        except TimeoutError as error:
+            raise WorldBroke(f"it was not there within {SECONDS:g} s") from error
+        except httpx.HTTPError as error:
+            raise WorldBroke(str(error) or type(error).__name__) from error
+        return bytes(body)
 
 
 class Connection:

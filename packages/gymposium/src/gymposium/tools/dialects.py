@@ -14,7 +14,11 @@ from typing import Any, Protocol
 from gymposium.errors import UnknownName
 from gymposium.strict_json import each_key_once, strict_json
 from gymposium.tools.calls import Call
+from gymposium.tools.merging import types_of
 from gymposium.tools.tool import Tool
+
+_DEEPEST = 8
+"""Number of references and choices that are followed to find the type of an argument."""
 
 
 class Dialect(Protocol):
@@ -175,9 +179,32 @@ def _pairs(form: re.Pattern[str], text: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_text(tool: Tool | None, name: str) -> bool:
-    """True if the tool's argument is text, or if the tool is not known."""
+    """True if the tool's argument may be text, or if nothing says what it is."""
     if tool is None:
         return True
-    schema = tool.parameters.get("properties", {}).get(name, {})
-    kinds = [one.get("type") for one in schema.get("anyOf", [schema])]
-    return "string" in kinds or kinds == [None]
+    properties = tool.parameters.get("properties")
+    described = properties.get(name, True) if isinstance(properties, Mapping) else True
+    kinds = set(_kinds(described, tool.parameters, 0))
+    return not kinds or "string" in kinds
+
+
+def _kinds(schema: Any, whole: Mapping[str, Any], depth: int) -> Iterator[str]:
+    """The JSON types that a schema lets through, as far as it names any."""
+    if not isinstance(schema, Mapping) or depth > _DEEPEST:
+        return
+    yield from types_of(schema) or ()
+    for value in [*schema.get("enum", ()), *([schema["const"]] if "const" in schema else [])]:
+        yield "string" if isinstance(value, str) else "other"
+    choices = [*schema.get("anyOf", ()), *schema.get("oneOf", ()), *schema.get("allOf", ())]
+    if (reference := schema.get("$ref")) is not None:
+        choices.append(_pointed(str(reference), whole))
+    for choice in choices:
+        yield from _kinds(choice, whole, depth + 1)
+
+
+def _pointed(reference: str, whole: Mapping[str, Any]) -> Any:
+    """What a pointer such as `#/$defs/a` points to in a schema; None for nothing."""
+    found: Any = whole
+    for step in reference.removeprefix("#").split("/")[1:]:
+        found = found.get(step) if isinstance(found, Mapping) else None
+    return found

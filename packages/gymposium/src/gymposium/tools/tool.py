@@ -3,42 +3,42 @@
 from __future__ import annotations
 
 import inspect
-import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from gymposium.errors import MissingExtra
+from gymposium.tools.merging import types_of
+from gymposium.tools.schema import Schema
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
-_LONGEST_REASON = 200
 
 
 @dataclass(frozen=True)
 class Tool:
     """A tool that a player may call.
 
-    `parameters` is the JSON schema (draft 2020-12) of an object with the arguments. Arguments that it does not name are
-    refused. Raises `ValueError` for a name that chat templates cannot write, for a schema of something else, and for
-    one that refers to another document, which would be fetched when arguments are checked."""
+    Raises `ValueError` for a name that chat templates cannot write, and for parameters that are no JSON schema of an
+    object within the limits of `Schema`."""
 
     name: str
     """Letters, digits, `_` and `-`, 64 characters at most."""
     description: str
     """What the tool does, for its callers."""
     parameters: Mapping[str, Any]
+    """The JSON schema of an object with the arguments, of the draft that it names, else 2020-12. Arguments that it does
+    not name are allowed unless it says `"additionalProperties": False`."""
+    defaults: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    """Values that a world gets for arguments that a call leaves out. A default in the schema is for callers to read."""
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
             raise ValueError(f"the name of a tool {self.name!r} must be letters, digits, '_' and '-', 64 at most")
-        if self.parameters.get("type") != "object":
+        if "object" not in (types_of(self.parameters) or ["object"]):
             raise ValueError(f"the parameters of tool {self.name} must be a JSON schema of type 'object'")
-        for reference in _references(self.parameters):
-            if not reference.startswith("#"):
-                raise ValueError(f"the parameters of tool {self.name} refer to {reference!r}, which is not in them")
-        object.__setattr__(self, "parameters", {"additionalProperties": False, **self.parameters})
+        object.__setattr__(self, "parameters", {"type": "object", **self.parameters})
+        _ = self.schema
 
     def __hash__(self) -> int:
         return hash((self.name, self.description))
@@ -64,9 +64,11 @@ class Tool:
             fields[parameter.name] = (parameter.annotation, default)
         schema = TypeAdapter(create_model(name, **fields)).json_schema()  # type: ignore[call-overload]
         schema.pop("title")
-        for one in schema.get("properties", {}).values():
+        described = schema.get("properties", {})
+        for one in described.values():
             one.pop("title", None)
-        return cls(name, description, schema)
+        defaults = {name: one["default"] for name, one in described.items() if "default" in one}
+        return cls(name, description, {"additionalProperties": False, **schema}, defaults)
 
     @property
     def as_function(self) -> dict[str, Any]:
@@ -74,56 +76,25 @@ class Tool:
         described = {"name": self.name, "description": self.description, "parameters": dict(self.parameters)}
         return {"type": "function", "function": described}
 
+    @property
+    def as_dict(self) -> dict[str, Any]:
+        """The tool as records hold it: what callers read of it."""
+        return {"name": self.name, "description": self.description, "parameters": self.parameters}
+
     def completed(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments with the defaults of those that were left out, where the schema names any."""
-        described: Mapping[str, Any] = self.parameters.get("properties", {})
-        defaults = {name: one["default"] for name, one in described.items() if "default" in one}
-        return {**defaults, **arguments}
+        """Return the arguments with `defaults` for those that were left out."""
+        return {**self.defaults, **arguments}
 
     def objection(self, arguments: Mapping[str, Any]) -> str | None:
-        """Why the tool does not take these arguments, as a short sentence; None if it takes them."""
-        error = next(iter(self._validator.iter_errors(arguments)), None)
-        if error is None:
-            return None
-        place = "".join(f"[{step!r}]" if isinstance(step, int) else f".{step}" for step in error.path)
-        reason = f"{place.lstrip('.')}: {error.message}" if place else str(error.message)
-        return reason if len(reason) <= _LONGEST_REASON else f"{reason[: _LONGEST_REASON - 1]}…"
+        """Return why the tool does not take these arguments, as a short sentence, or None if it takes them."""
+        return self.schema.objection(arguments)
 
     @cached_property
-    def _validator(self) -> Any:
-        try:
-            from jsonschema import Draft202012Validator
-        except ImportError as error:
-            raise MissingExtra("gymposium's support for worlds", "'gymposium[worlds]'") from error
-        Draft202012Validator.check_schema(self.parameters)
-        return Draft202012Validator(self.parameters)
-
-
-def _references(schema: Any) -> Iterator[str]:
-    """The addresses to which a schema refers."""
-    match schema:
-        case Mapping():
-            for key, value in schema.items():
-                if key in ("$ref", "$dynamicRef") and isinstance(value, str):
-                    yield value
-                yield from _references(value)
-        case list() | tuple():
-            for value in schema:
-                yield from _references(value)
+    def schema(self) -> Schema:
+        """The schema of the arguments."""
+        return Schema(self.parameters)
 
 
 def tools_of(game: object) -> tuple[Tool, ...]:
     """The tools that a game offers; () for a game without tools."""
     return getattr(game, "tools", ())
-
-
-def tools_in_words(tools: Iterable[Tool], style: str) -> str:
-    """The tools as lines of a prompt, for players whose chat format has no place for tools, and the form of a call."""
-    if style == "compact":
-        return "".join(f"{tool.name}({', '.join(tool.parameters.get('properties', ()))})\n" for tool in tools)
-    described = "".join(
-        f"- {tool.name}: {' '.join(tool.description.split())}\n"
-        f"  Arguments: {json.dumps(tool.parameters.get('properties', {}), ensure_ascii=False)}\n"
-        for tool in tools
-    )
-    return f'Tools:\n{described}A call is one line of JSON: {{"name": "...", "arguments": {{...}}}}\n'

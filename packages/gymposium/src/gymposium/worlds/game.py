@@ -37,9 +37,15 @@ class ToolGame:
     def tools(self) -> tuple[Tool, ...]:
         """The tools: those that the record names, if there is a record of a world that is not pure. They are looked up
         when they are first needed, because a world may have to ask a server for them."""
-        tools = (self.record and tools_in(self.record[0])) or tuple(self.tasks.tools)
+        recorded = tools_in(self.record[0]) if self.record else ()
+        tools = recorded or tuple(self.tasks.tools)
         if len({tool.name for tool in tools}) != len(tools) or not tools:
             raise ValueError(f"{self.name}: a world has one tool or more, each with a name of its own")
+        for tool in () if recorded else tools:
+            try:
+                tool.schema.check()
+            except ValueError as error:
+                raise ValueError(f"{self.name}: the parameters of tool {tool.name}: {error}") from error
         return tools
 
     @cached_property

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import random
 import weakref
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import asdict
 from typing import Any, Protocol, get_args
 
 from gymposium.errors import BadRecord, CannotPlayOn, IllegalMove, NoSampler, WorldBroke, WrongSeat
@@ -66,7 +66,7 @@ class ToolMatch(OneSeatMatch):
             self._begin(game.record[0])
         else:
             assert seed is not None, "a new match has a seed"
-            first: dict[str, Any] = {} if game.pure else {"tools": [asdict(tool) for tool in game.tools]}
+            first: dict[str, Any] = {} if game.pure else {"tools": [tool.as_dict for tool in game.tools]}
             first["task"] = game.tasks.task(seed)
             first["opening"] = start(self._opening_of(first["task"])).result()
             self._begin(Event(CHANCE, _json(first, sort=game.pure)))  # prompts list arguments in the order of a schema
@@ -141,7 +141,8 @@ class ToolMatch(OneSeatMatch):
                 raise WorldBroke("The record ends here.")
             return move, record[len(self.events) + 1]
         world = self._world or await self._resumed()
-        objections = [self._objection(call) for call in calls]
+        # in a thread, because a schema of someone else may take its time
+        objections = [await asyncio.to_thread(self._objection, call) for call in calls]
         results: list[Result] = []
         for call, objection in zip(calls, objections, strict=True):
             results.append(await self._answer(world, call, objection, self._used + len(results)))

@@ -18,6 +18,7 @@ SEARCH = Tool(
     "Find mails, the latest first, 10 at most. Shows id, date, address of the sender and subject of each. A mail must "
     "fit everything that is given.",
     {
+        "additionalProperties": False,
         "type": "object",
         "properties": {
             "keywords": {
@@ -38,6 +39,7 @@ READ = Tool(
     "read_email",
     "Read a mail.",
     {
+        "additionalProperties": False,
         "type": "object",
         "properties": {"message_id": {"type": "string", "maxLength": 200, "description": "Its id, from a search."}},
         "required": ["message_id"],
@@ -47,6 +49,7 @@ ANSWER = Tool(
     "return_final_answer",
     "Answer the question. This ends the task.",
     {
+        "additionalProperties": False,
         "type": "object",
         "properties": {
             "answer": {"type": "string", "maxLength": 1000, "description": "The answer and nothing else."},

@@ -9,6 +9,7 @@ from gymposium_worlds.tables.sql.showing import SHOWN_ROWS
 def _of_one_text(name: str, description: str, argument: str, meaning: str) -> Tool:
     """A tool with one argument, which is text."""
     schema = {
+        "additionalProperties": False,
         "type": "object",
         "properties": {argument: {"type": "string", "description": meaning}},
         "required": [argument],

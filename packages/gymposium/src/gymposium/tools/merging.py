@@ -1,0 +1,71 @@
+"""Merging JSON schemas that must all hold, as far as their samples need it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import lcm
+from typing import Any
+
+_GREATER = {"minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties", "minContains"}
+_LESSER = {"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties", "maxContains"}
+_CHOICES = {"anyOf", "oneOf", "if", "$ref", "$dynamicRef", "$recursiveRef"}
+
+
+def merged(schema: Any, other: Any) -> Any:
+    """Return a schema of values that fit both, as far as that can be written down. False fits none."""
+    if schema is False or other is False:
+        return False
+    if not isinstance(schema, Mapping) or not isinstance(other, Mapping):
+        return schema if isinstance(schema, Mapping) else other
+    both = dict(schema)
+    for key, value in other.items():
+        if key not in both or both[key] == value:
+            both[key] = value
+        elif key in _CHOICES:
+            both["allOf"] = [*both.get("allOf", ()), {key: value}]
+        else:
+            both[key] = _both(key, both[key], value)
+    return both
+
+
+def types_of(schema: Mapping[str, Any]) -> list[str] | None:
+    """Return the types that `type` lists, or None without `type`."""
+    given = schema.get("type")
+    return None if given is None else [given] if isinstance(given, str) else [*given]
+
+
+def _both(key: str, mine: Any, yours: Any) -> Any:
+    """The value of a keyword that says the same as two different values."""
+    match key:
+        case "type":
+            return _types(mine, yours)
+        case "enum":
+            return [value for value in mine if value in yours]
+        case "required" | "allOf":
+            return [*mine, *(value for value in yours if value not in mine)]
+        case "properties" | "patternProperties" | "$defs" | "definitions":
+            return {name: merged(mine.get(name, True), yours.get(name, True)) for name in {**mine, **yours}}
+        case "prefixItems":
+            longer, shorter = sorted((mine, yours), key=len, reverse=True)
+            return [merged(one, shorter[at] if at < len(shorter) else True) for at, one in enumerate(longer)]
+        case "items" | "additionalProperties" | "unevaluatedProperties" | "propertyNames" if _are_schemas(mine, yours):
+            return merged(mine, yours)
+        case "multipleOf" if isinstance(mine, int) and isinstance(yours, int):
+            return lcm(mine, yours)
+    if _are_numbers(mine, yours) and key in _GREATER | _LESSER:
+        return max(mine, yours) if key in _GREATER else min(mine, yours)
+    return yours
+
+
+def _types(mine: Any, yours: Any) -> list[str]:
+    mine, yours = types_of({"type": mine}) or [], types_of({"type": yours}) or []
+    narrow = [one for one in mine if one in yours or (one == "integer" and "number" in yours)]
+    return [*narrow, *(one for one in yours if one == "integer" and "number" in mine and one not in mine)]
+
+
+def _are_schemas(*values: Any) -> bool:
+    return all(isinstance(value, Mapping | bool) for value in values)
+
+
+def _are_numbers(*values: Any) -> bool:
+    return all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)

@@ -1,0 +1,106 @@
+"""Random texts that fit a regular expression.
+
+The library `rstr` does this as well, but draws from sets of characters, so that the same seed gives other texts in
+another process.
+"""
+
+from __future__ import annotations
+
+import random
+import string
+from re import _parser  # type: ignore[attr-defined]
+from typing import Any
+
+_PRINTABLE = string.ascii_letters + string.digits + string.punctuation + " "
+_CATEGORIES = {
+    "CATEGORY_DIGIT": string.digits,
+    "CATEGORY_WORD": string.ascii_letters + string.digits + "_",
+    "CATEGORY_SPACE": " ",
+}
+_REPEATS = 4
+"""Most repetitions beyond the least number, where the pattern allows any number."""
+_LONGEST = 10_000
+
+
+class NoText(Exception):
+    """No text was made for a pattern."""
+
+
+def text_for(pattern: str, rng: random.Random) -> str:
+    """Return a random text that fits a regular expression in most cases: what it asserts of what follows is left out.
+
+    Raises `NoText` for a pattern whose texts are long, and `re.error` for one that Python cannot read."""
+    return _Writer(rng).write(_parser.parse(pattern))
+
+
+class _Writer:
+    def __init__(self, rng: random.Random) -> None:
+        self._rng = rng
+        self._groups: dict[int, str] = {}
+        self._left = _LONGEST
+
+    def write(self, parsed: Any) -> str:
+        return "".join(self._part(operator.name, argument) for operator, argument in parsed)
+
+    def _part(self, operator: str, argument: Any) -> str:
+        match operator:
+            case "LITERAL":
+                return self._counted(chr(argument))
+            case "NOT_LITERAL" | "ANY" | "IN":
+                return self._counted(self._one(_characters(operator, argument)))
+            case "BRANCH":
+                return self.write(self._one(argument[1]))
+            case "SUBPATTERN":
+                text = self.write(argument[-1])
+                if argument[0] is not None:
+                    self._groups[argument[0]] = text
+                return text
+            case "ATOMIC_GROUP":
+                return self.write(argument)
+            case "GROUPREF":
+                return self._groups.get(argument, "")
+            case "MAX_REPEAT" | "MIN_REPEAT" | "POSSESSIVE_REPEAT":
+                least, most, repeated = argument
+                if least > self._left:
+                    raise NoText
+                count = least + int(self._rng.random() * (min(int(most) - least, _REPEATS) + 1))
+                return "".join(self.write(repeated) for _ in range(count))
+        return ""  # anchors and assertions
+
+    def _counted(self, text: str) -> str:
+        self._left -= 1
+        if self._left < 0:
+            raise NoText
+        return text
+
+    def _one(self, choices: Any) -> Any:
+        if not choices:
+            raise NoText
+        return choices[int(self._rng.random() * len(choices))]
+
+
+def _characters(operator: str, argument: Any) -> str:
+    """The characters of a class, in a fixed order."""
+    if operator == "ANY":
+        return _PRINTABLE
+    if operator == "NOT_LITERAL":
+        return _PRINTABLE.replace(chr(argument), "")
+    parts = [(kind.name, value) for kind, value in argument]
+    negated = parts[0][0] == "NEGATE"
+    within = "".join(_within(kind, value) for kind, value in parts if kind != "NEGATE")
+    return "".join(one for one in _PRINTABLE if one not in within) if negated else within
+
+
+def _within(kind: str, value: Any) -> str:
+    match kind:
+        case "LITERAL":
+            return chr(value)
+        case "RANGE":
+            return "".join(map(chr, range(value[0], min(value[1], value[0] + 0x3FF) + 1)))
+        case "CATEGORY":
+            name = value.name
+            if name in _CATEGORIES:
+                return _CATEGORIES[name]
+            but = _CATEGORIES.get(name.replace("_NOT", ""), "")
+            return "".join(one for one in _PRINTABLE if one not in but)
+    return ""

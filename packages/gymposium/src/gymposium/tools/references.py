@@ -1,0 +1,52 @@
+"""References of a JSON schema, resolved within its document: nothing is fetched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Self
+
+from referencing.exceptions import Unresolvable
+from referencing.jsonschema import EMPTY_REGISTRY, Schema, SchemaResource
+
+KEYWORDS = ("$ref", "$dynamicRef", "$recursiveRef")
+
+
+@dataclass(frozen=True, slots=True)
+class Resolve:
+    """The subschemas of a document by their references."""
+
+    resolver: Any
+
+    @classmethod
+    def within(cls, resource: SchemaResource) -> Self:
+        """The references in this document."""
+        return cls(EMPTY_REGISTRY.resolver_with_root(resource))
+
+    def __call__(self, reference: str) -> Schema | None:
+        """Return the schema at a reference, or None if there is none."""
+        try:
+            found: Any = self.resolver.lookup(reference).contents
+        except (Unresolvable, LookupError, TypeError, ValueError, AttributeError):
+            return None
+        return found if isinstance(found, dict | bool) else None
+
+
+def outside_references(resource: SchemaResource) -> Iterator[str]:
+    """Yield the references to documents that are not in this one."""
+    yield from _outside(resource, EMPTY_REGISTRY.resolver_with_root(resource))
+
+
+def _outside(resource: SchemaResource, resolver: Any) -> Iterator[str]:
+    contents: Any = resource.contents
+    for keyword in KEYWORDS if isinstance(contents, dict) else ():
+        reference = contents.get(keyword)
+        if isinstance(reference, str) and not reference.startswith("#"):
+            try:
+                resolver.lookup(reference)
+            except Unresolvable:
+                yield reference
+            except (LookupError, TypeError, ValueError, AttributeError):
+                continue  # it points to something else than a schema in this document
+    for below in resource.subresources():
+        yield from _outside(below, resolver.in_subresource(below))
