@@ -15,7 +15,7 @@ from gymposium.reading import READERS
 from gymposium.trajectories import Trajectory
 
 GAME = "mail(kinds=look_up+absent,mails=20,max_calls=3)"
-MODEL = OpenAI(api_key="none", base_url=URL)
+MODEL = OpenAI(api_key="none", base_url=URL, max_retries=40)
 REWARD = gymposium.make_reward("weighted(accuracy=1,report.read=0.3)")
 
 

@@ -10,7 +10,7 @@ from openai import OpenAI
 import gymposium
 from gymposium.client import URL, Server, Session
 
-MODEL = OpenAI(api_key="none", base_url=URL)
+MODEL = OpenAI(api_key="none", base_url=URL, max_retries=40)
 
 
 def agent(session: Session[Server]) -> float:

@@ -17,6 +17,7 @@ from starlette.websockets import WebSocket
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
+from gymposium.serving import listening
 from gymposium.serving.bodies import MOST_BYTES, json_object
 from gymposium.serving.guard import ApiGuard
 from gymposium.serving.requests import Refused
@@ -32,7 +33,7 @@ class Answer(NamedTuple):
     @property
     def code(self) -> str:
         assert set(self.data) == {"error"}
-        assert set(self.data["error"]) == {"message", "type", "code"}
+        assert set(self.data["error"]) == {"message", "type", "param", "code"}
         return self.data["error"]["code"]
 
 
@@ -224,4 +225,18 @@ def test_a_client_that_leaves_in_its_body_harms_nobody(start) -> None:
         raw.sendall(
             b"POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{"
         )
+    assert ask(port).status == 200
+
+
+@pytest.mark.parametrize(
+    "begin", [b"", b"POST /echo HTTP/1.1\r\nHost: 127", b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\nGET / HT"]
+)
+def test_headers_that_do_not_arrive_end_the_connection(start, monkeypatch: pytest.MonkeyPatch, begin: bytes) -> None:
+    """A client that opens many connections and sends nothing more keeps no other client out."""
+    monkeypatch.setattr(listening, "HEADER_SECONDS", 0.2)
+    port = start(app()).port
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
+        connection.sendall(begin)
+        while connection.recv(4096):
+            pass
     assert ask(port).status == 200

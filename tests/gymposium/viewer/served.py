@@ -88,6 +88,7 @@ class Served:
             "beginning": beginning,
             "parent": parent,
             "differs": differs,
+            "not_enforced": [differs] if differs else [],
             "messages": list(messages),
             "tools": list(tools),
             "said": said,

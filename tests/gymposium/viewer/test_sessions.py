@@ -12,6 +12,7 @@ from urllib.parse import quote, urlsplit
 
 import pytest
 
+from gymposium.runs.sessions import FORMAT
 from gymposium.runs.sessions_reader import Beginnings, reading
 from gymposium.viewer.app import export
 
@@ -221,7 +222,7 @@ def test_a_file_that_cannot_be_read_is_a_problem_of_the_page(
         path.mkdir()
     elif damage in ("version", "tables"):
         with closing(sqlite3.connect(path)) as file:
-            file.execute(f"PRAGMA user_version = {7 if damage == 'version' else 1}")
+            file.execute(f"PRAGMA user_version = {7 if damage == 'version' else FORMAT}")
     else:
         served = Served(path.parent)
         served.turn(served.begin("s-1"), "b2")

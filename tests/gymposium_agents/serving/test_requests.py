@@ -73,8 +73,10 @@ def test_what_changes_nothing_passes() -> None:
         ({"top_p": 0.9}, "top_p"),
         ({"top_k": 5}, "top_k"),
         ({"logit_bias": {"5": 1}}, "logit_bias"),
-        ({"response_format": {"type": "json_object"}}, "response_format"),
-        ({"tool_choice": "required"}, "tool_choice"),
+        ({"response_format": {"type": "grammar"}}, "response_format"),
+        ({"tool_choice": "any"}, "tool_choice"),
+        ({"tool_choice": "none", "tools": [{"type": "function", "function": {"name": "f"}}]}, "tool_choice"),
+        ({"tools": [{"type": "function", "function": {"name": f"f{n}"}} for n in range(60_000)]}, "tools"),
         ({"top_logprobs": 3}, "top_logprobs"),
         ({"reasoning_effort": "low"}, "reasoning_effort"),
         ({"max_tokens": 0}, "max_tokens"),
@@ -91,6 +93,35 @@ def test_what_changes_nothing_passes() -> None:
 def test_a_field_that_is_wrong_or_would_change_replies_is_named(fields: dict[str, Any], field: str) -> None:
     with pytest.raises(BadRequest, match=rf"^{field}: "):
         read(ASK, **fields)
+
+
+@pytest.mark.parametrize(
+    ("fields", "names"),
+    [
+        ({"response_format": {"type": "json_object"}}, ("response_format",)),
+        (
+            {"response_format": {"type": "json_schema", "json_schema": {"name": "x", "schema": {}}}},
+            ("response_format",),
+        ),
+        ({"tool_choice": "required"}, ("tool_choice",)),
+        ({"tool_choice": {"type": "function", "function": {"name": "f"}}}, ("tool_choice",)),
+        ({"tool_choice": "none"}, ()),
+        ({"top_k": -1, "min_p": 0, "repetition_penalty": 1}, ()),
+    ],
+)
+def test_a_form_of_the_reply_is_read_and_not_enforced(fields: dict[str, Any], names: tuple[str, ...]) -> None:
+    assert read(ASK, **fields).not_enforced == names
+
+
+def test_an_error_names_its_field_for_programs() -> None:
+    with pytest.raises(BadRequest) as caught:
+        read(ASK, top_p=0.5)
+    assert caught.value.param == "top_p"
+
+
+def test_there_may_not_be_too_many_messages() -> None:
+    with pytest.raises(BadRequest, match="messages: there are"):
+        read(*[ASK] * 100_000)
 
 
 @pytest.mark.parametrize(

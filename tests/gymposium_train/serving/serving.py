@@ -42,8 +42,8 @@ def service_in(
 
 def begin(service: Service, group: str | None = None, member: int | None = None, **more: Any) -> tuple[SessionRow, str]:
     """Begin a session; returns it and its secret."""
-    row, secret, _ = service.begin(Begin.read({"group": group, "member": member, **more}), CLIENT)
-    return row, secret
+    begun = service.begin(Begin.read({"group": group, "member": member, **more}), CLIENT)
+    return begun.row, begun.secret
 
 
 def say(service: Service, secret: str, *texts: str, again: bool = False) -> ServedTurn:

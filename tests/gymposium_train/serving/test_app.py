@@ -13,6 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
+from gymposium.client import KEY
 from gymposium.serving.app import api
 from gymposium_train.config import TrainConfig
 from gymposium_train.serving.app import Api, needs_token, status_events
@@ -57,6 +58,10 @@ def begun(ask: Ask, group: str = "a", **more: Any) -> Any:
     return ask("POST", "/v1/sessions", {"group": group}, **more).json()
 
 
+def ended(ask: Ask, session: Any, reward: float, **more: Any) -> Any:
+    return ask("POST", f"/v1/sessions/{session['id']}/end", {"reward": reward}, headers={KEY: session["key"]}, **more)
+
+
 def test_a_session_is_begun_played_and_ended(ask: Ask) -> None:
     response = ask("POST", "/v1/sessions", {"group": "a", "member": 1, "metadata": {"task": 3}})
     assert response.status_code == 201
@@ -67,9 +72,9 @@ def test_a_session_is_begun_played_and_ended(ask: Ask) -> None:
     assert answer["choices"][0]["message"]["role"] == "assistant"
     assert ask("GET", f"{path_of(session)}/models").json()["data"][0]["id"] == answer["model"]
     for _ in range(2):
-        ended = ask("POST", f"/v1/sessions/{session['id']}/end", {"reward": 1.0})
-        assert (ended.status_code, ended.json()["state"]) == (200, "ended")
-    assert ask("POST", f"/v1/sessions/{session['id']}/end", {"reward": 2.0}).status_code == 409
+        answer = ended(ask, session, 1.0)
+        assert (answer.status_code, answer.json()["state"]) == (200, "ended")
+    assert ended(ask, session, 2.0).status_code == 409
     assert ask("POST", f"{path_of(session)}/chat/completions", HELLO).status_code == 410
     assert ask("GET", "/v1/status").json()["sessions"] == {"ended": 1}
 
@@ -93,7 +98,7 @@ def test_a_job_is_waited_for(ask: Ask, service: Service) -> None:
     for member in range(2):
         session = begun(ask)
         ask("POST", f"{path_of(session)}/chat/completions", HELLO)
-        ask("POST", f"/v1/sessions/{session['id']}/end", {"reward": float(member)})
+        ended(ask, session, float(member))
     job = ask("POST", "/v1/train", {}).json()
     assert job["state"] == "waiting"
     assert ask("POST", "/v1/train", {}).status_code == 409
@@ -123,12 +128,63 @@ def test_errors_have_openais_form_and_say_what_to_do(ask: Ask) -> None:
         response = ask("POST", path, body)
         assert response.status_code == status, body
         assert said in response.json()["error"]["message"]
-    for path in ("/v1/nothing", "/v1/chat/completions", "/chat/completions"):
-        response = ask("POST", path, HELLO)
-        assert response.status_code == 404
-        assert response.json()["error"]["message"].startswith(
-            f"POST {path}: Not Found. Completions are at the base_url"
-        )
+    assert ask("POST", path, {**HELLO, "n": 2}).json()["error"]["param"] == "n"
+
+
+@pytest.mark.parametrize(
+    ("path", "advice"),
+    [
+        ("/v1/nothing", "Completions are at the base_url"),
+        ("/v1/responses", 'set_default_openai_api("chat_completions")'),
+        ("/s/x/v1/responses", "use_responses_api=False"),
+        ("/s/x/v1/messages", "Anthropic"),
+        ("/s/x/v1/completions", "client.chat.completions.create"),
+        ("/s/x/chat/completions", "ends in /v1"),
+    ],
+)
+def test_a_path_of_another_api_is_answered_with_what_to_set(ask: Ask, path: str, advice: str) -> None:
+    response = ask("POST", path, HELLO)
+    assert response.status_code == 404
+    message = response.json()["error"]["message"]
+    assert message.startswith(f"POST {path}: Not Found. ")
+    assert advice in message
+
+
+def test_an_answer_says_what_was_not_enforced(ask: Ask, service: Service) -> None:
+    session = begun(ask)
+    asked = {**HELLO, "response_format": {"type": "json_object"}}
+    for stream in (False, True):
+        response = ask("POST", f"{path_of(session)}/chat/completions", {**asked, "stream": stream})
+        assert response.headers["x-gymposium-not-enforced"] == "response_format"
+    assert [turn.data["not_enforced"] for turn in service.file.turns(session["id"])] == [["response_format"]] * 2
+
+
+def test_the_address_of_a_session_does_not_end_it(ask: Ask, service: Service) -> None:
+    """An agent has the address, and whoever gives the reward has the key."""
+    session, other = begun(ask), begun(ask, "b")
+    ask("POST", f"{path_of(session)}/chat/completions", HELLO)
+    secret = path_of(session).split("/")[2]
+    for key in (None, "", secret, session["id"], other["key"]):
+        headers = {} if key is None else {KEY: key}
+        for method, path, body in [("POST", "/end", {"reward": 1e6}), ("DELETE", "", None)]:
+            response = ask(method, f"/v1/sessions/{session['id']}{path}", body, headers=headers)
+            assert (response.status_code, response.json()["error"]["code"]) == (403, "wrong_key")
+    assert service.file.session(session["id"]).state == "open"
+    assert ended(ask, session, 1.0).status_code == 200
+
+
+@pytest.mark.parametrize("reward", [1e308, -1.7e308, 2e9, 10**400])
+def test_no_reward_is_so_large_that_a_group_cannot_be_compared(ask: Ask, reward: float) -> None:
+    session = begun(ask)
+    ask("POST", f"{path_of(session)}/chat/completions", HELLO)
+    assert ended(ask, session, reward).status_code == 400
+
+
+def test_long_messages_are_refused_before_they_are_tokenized(ask: Ask) -> None:
+    path = f"{path_of(begun(ask))}/chat/completions"
+    response = ask("POST", path, {"messages": [{"role": "user", "content": "<" * 3_900_000}]})
+    assert (response.status_code, response.json()["error"]["code"]) == (400, "context_length_exceeded")
+    assert "3,900,000 characters" in response.json()["error"]["message"]
 
 
 def test_a_secret_opens_its_own_session_only(ask: Ask) -> None:

@@ -77,4 +77,3 @@ def test_the_printed_address_opens_the_sessions(run: Path) -> None:
     assert status == 200
     assert "Nobody has begun a session yet" in text
     assert "/play.html" not in text, "nobody plays in the process that trains"
-    assert sessions_address("http://127.0.0.1:8750", run, None).endswith("/sessions.html")

@@ -49,9 +49,11 @@ def test_steps_begin_by_themselves_when_enough_groups_are_complete(make: Make) -
 
 
 def test_sessions_of_a_group_share_the_seed_of_the_task_and_not_that_of_the_replies(service: Service) -> None:
-    first, _, task = service.begin(Begin.read({"group": "a"}), "")
-    second, _, same = service.begin(Begin.read({"group": "a"}), "")
-    _, _, given = service.begin(Begin.read({"group": "b", "seed": 5}), "")
+    one = service.begin(Begin.read({"group": "a"}), "")
+    first, task = one.row, one.seed
+    other = service.begin(Begin.read({"group": "a"}), "")
+    second, same = other.row, other.seed
+    given = service.begin(Begin.read({"group": "b", "seed": 5}), "").seed
     assert task == same
     assert given == 5
     assert first.seed != second.seed
@@ -92,8 +94,8 @@ def test_what_ends_a_session_is_checked(service: Service) -> None:
         end(service, row, 1.0, turn_rewards=[0.5, 0.5])
     for wrong, said in [
         ({}, "reward"),
-        ({"reward": float("nan")}, "a finite number"),
-        ({"reward": "1"}, "a finite number"),
+        ({"reward": float("nan")}, "give a number from"),
+        ({"reward": "1"}, "give a number from"),
         ({"reward": 1, "turn_rewards": [0.5]}, "add up to 0.5"),
         ({"reward": 1, "rewards": 2}, "there is no such field"),
         ({"reward": 1, "truncated": 1}, "true or false"),
@@ -237,6 +239,9 @@ def test_a_restarted_service_gives_the_same_job_and_the_same_trajectories(make: 
     service.close()
 
     service = make(staleness=1)
+    with pytest.raises(NotReady, match="it is at step 0 and had done step 0"):
+        begin(service, "b", 1)
+    service.step = 1
     played(service, "b", 1, 0.0)
     service.train(None)
     assert service.take(1, never).step == 1

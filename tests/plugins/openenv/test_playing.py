@@ -198,7 +198,7 @@ def test_redirections_are_not_followed(serving) -> None:
         ('{"type": "state", "data": {}}', "something else than an observation"),
         ('{"type": "error", "data": {"message": "it broke", "code": "EXECUTION_ERROR"}}', "refused step: it broke"),
         (shown(reward="1"), "which is no number"),
-        (shown(reward=True, done=True).replace("true", "1e999", 1), "which is no number"),
+        (shown(reward=True, done=True).replace("true", "1e999", 1), "The server sent no JSON"),
         (shown(reward=3.0, done=True), "not from 0 to 1: give min_return and max_return"),
     ],
 )

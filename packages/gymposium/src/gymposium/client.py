@@ -4,7 +4,7 @@
     from openai import OpenAI
 
     def agent(session):
-        model = OpenAI(base_url=session.base_url, api_key=session.id)
+        model = OpenAI(base_url=session.base_url, api_key="none", max_retries=40)
         ...                                    # any library that speaks OpenAI's chat completions
         return reward
 
@@ -25,7 +25,7 @@ import os
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, Self, TypeVar
 
 from gymposium.background import BackgroundLoop
@@ -36,6 +36,8 @@ with needs_extra("gymposium.client", "client", "httpx"):
     import httpx
 
 URL = "http://127.0.0.1:8750"
+KEY = "x-gymposium-key"
+"""The header with the key of a session, for requests that end it or leave it out."""
 RUN = "x-gymposium-run"
 """The header that names the run of a server. A client that has met a run sends it, and another run refuses that."""
 SILENCE = 5.0
@@ -56,6 +58,20 @@ class ServerError(GymposiumError):
     """The server refused a request, or there is none; the message says what to do."""
 
 
+class NothingLearned(ServerError):
+    """All groups of a step were left out, so that it taught nothing."""
+
+    def __init__(self, left_out: Mapping[str, str]) -> None:
+        """`left_out` says why each group was left out."""
+        reasons = "; ".join(f"{key}: {why}" for key, why in [*left_out.items()][:3])
+        more = "; …" if len(left_out) > 3 else ""
+        super().__init__(
+            f"The step learned from no group ({reasons or 'it had none'}{more}). Begin new sessions, end them, and "
+            f"train again."
+        )
+        self.left_out = dict(left_out)
+
+
 @dataclass(frozen=True, slots=True)
 class Session(Generic[S]):
     """One run of an agent. With an `AsyncServer` its methods are to be awaited."""
@@ -68,15 +84,18 @@ class Session(Generic[S]):
     member: int
     seed: int
     """The seed of the task. All sessions of a group have the same."""
+    key: str = field(repr=False)
+    """The key that ends the session. An agent does not need it, and should not have it if it must not choose its own
+    reward."""
 
     def end(self, reward: float, **more: Any) -> Any:
         """End the session with its reward. `more` may be `parts`, named numbers for people; `truncated`, True if the
         model's context was full; and `turn_rewards`, one number for each reply."""
-        return self.server.request("POST", f"/v1/sessions/{self.id}/end", {"reward": reward, **more})
+        return self.server.request("POST", f"/v1/sessions/{self.id}/end", {"reward": reward, **more}, self.key)
 
     def drop(self) -> Any:
         """Leave the session out, because something other than the model failed."""
-        return self.server.request("DELETE", f"/v1/sessions/{self.id}")
+        return self.server.request("DELETE", f"/v1/sessions/{self.id}", key=self.key)
 
 
 class AsyncServer:
@@ -108,13 +127,14 @@ class AsyncServer:
     async def __aexit__(self, *error: object) -> None:
         await self.close()
 
-    async def request(self, method: str, path: str, body: Any = None) -> Any:
-        """Send a request with a JSON body, and return the JSON of the answer."""
+    async def request(self, method: str, path: str, body: Any = None, key: str | None = None) -> Any:
+        """Send a request with a JSON body, and return the JSON of the answer. `key` is that of a session to end."""
+        headers = {} if key is None else {KEY: key}
         begun, told = time.monotonic(), False
         while True:
             seconds, waited = 1.0, time.monotonic() - begun
             try:
-                response = await self._http.request(method, path, json=body)
+                response = await self._http.request(method, path, json=body, headers=headers)
             except httpx.TransportError as error:
                 why = f"No server answers at {self._http.base_url} ({str(error) or type(error).__name__})."
                 if waited > PATIENCE:
@@ -147,7 +167,7 @@ class AsyncServer:
 
     async def _begin(self, server: S, **body: Any) -> Session[S]:
         begun = await self.request("POST", "/v1/sessions", body)
-        return Session(server, *(begun[name] for name in ("id", "base_url", "group", "member", "seed")))
+        return Session(server, *(begun[name] for name in ("id", "base_url", "group", "member", "seed", "key")))
 
     async def play(
         self, agent: Callable[[Session[AsyncServer]], Awaitable[Any]], *, groups: int, size: int, at_once: int = 64
@@ -172,9 +192,9 @@ class AsyncServer:
                 try:
                     result = await agent(session)
                     ending = ending_of(result)
-                    await self.request("POST", f"{path}/end", ending)
+                    await self.request("POST", f"{path}/end", ending, session.key)
                 except BaseException:
-                    await self.request("DELETE", path)
+                    await self.request("DELETE", path, key=session.key)
                     raise
                 return result
 
@@ -187,10 +207,12 @@ class AsyncServer:
 
     async def train(self, groups: list[str] | None = None) -> dict[str, Any]:
         """Learn from the complete groups, or from these, and wait until new sessions have the new weights. Returns the
-        metrics of the step."""
+        metrics of the step. Raises `NothingLearned` if all groups were left out."""
         job = await self.request("POST", "/v1/train", {"groups": groups})
         while job["state"] != "done":
             job = await self.request("GET", f"/v1/jobs/{job['id']}?wait={_POLL}")
+        if job["metrics"].get("rollout/groups") == 0:
+            raise NothingLearned(job.get("left_out", {}))
         return dict(job["metrics"])
 
     async def status(self) -> dict[str, Any]:
@@ -215,9 +237,9 @@ class Server:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def request(self, method: str, path: str, body: Any = None) -> Any:
+    def request(self, method: str, path: str, body: Any = None, key: str | None = None) -> Any:
         """As `AsyncServer.request`."""
-        return self._loop.run(self._server.request(method, path, body))
+        return self._loop.run(self._server.request(method, path, body, key))
 
     def session(self, group: str | None = None, member: int | None = None, **more: Any) -> Session[Server]:
         """As `AsyncServer.session`, with the same arguments."""
@@ -235,8 +257,7 @@ class Server:
             return self._loop.run(self._server._play(self, in_thread, groups, size, at_once))
 
     def train(self, groups: list[str] | None = None) -> dict[str, Any]:
-        """Learn from the complete groups, or from these, and wait until new sessions have the new weights. Returns the
-        metrics of the step."""
+        """As `AsyncServer.train`."""
         return self._loop.run(self._server.train(groups))
 
     def status(self) -> dict[str, Any]:

@@ -1,28 +1,32 @@
 """Requests for chat completions in the form of OpenAI's API, read from JSON.
 
 Fields that would change the distribution of the reply are refused, since the learner's probabilities would then differ
-from the engine's. The temperature is the server's: the field is read, and has no effect.
+from the engine's. The temperature is the server's: the field is read, and has no effect. Structured output and forced
+calls of tools are read and not enforced, and the answer says so.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gymposium.errors import GymposiumError
+from gymposium.serving.requests import Refused
 from gymposium.strict_json import strict_json
 from gymposium.tools import Call, Tool
 from gymposium_agents.tokens import Message
 
 NEUTRAL: Mapping[str, tuple[Any, ...]] = {
     "n": (1,),
+    "best_of": (1,),
     "top_p": (1, 1.0),
+    "top_k": (-1, 0),
+    "min_p": (0, 0.0),
+    "repetition_penalty": (1, 1.0),
     "frequency_penalty": (0, 0.0),
     "presence_penalty": (0, 0.0),
     "logit_bias": ({},),
-    "response_format": ({"type": "text"},),
-    "tool_choice": ("auto",),
     "top_logprobs": (0,),
     "modalities": (["text"],),
 }
@@ -32,20 +36,26 @@ WITHOUT_EFFECT = frozenset(
     "store temperature user".split()
 )
 """Fields that may have any value. They have no effect on the reply."""
-READ = frozenset("logprobs max_completion_tokens max_tokens messages stop stream stream_options tools".split())
+READ = frozenset(
+    "logprobs max_completion_tokens max_tokens messages response_format stop stream stream_options tool_choice "
+    "tools".split()
+)
 """Fields that are read."""
+MOST_TOOLS = 128
+"""The largest number of tools, as in OpenAI's API."""
+MOST_MESSAGES = 4096
+"""The largest number of messages."""
 MOST_STOPS = 4
 """The largest number of texts in `stop`, as in OpenAI's API."""
 _ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant", "tool": "tool"}
 """The roles of a request, and those of chat templates for them."""
 
 
-class BadRequest(GymposiumError, ValueError):
+class BadRequest(Refused, ValueError):
     """A request that cannot be answered; the message says which field, why, and what to do."""
 
-    def __init__(self, field: str, why: str) -> None:
-        super().__init__(f"{field}: {why}")
-        self.field = field
+    def __init__(self, field: str, why: str, code: str = "bad_request") -> None:
+        super().__init__(400, code, f"{field}: {why}", field)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +76,8 @@ class CompletionRequest:
     """Whether the last chunk of a stream has the counts of tokens."""
     logprobs: bool = False
     """Whether the answer lists the log-probabilities of the reply's tokens."""
+    not_enforced: tuple[str, ...] = ()
+    """The fields that ask for a form of the reply and have no effect: forced calls of tools and structured output."""
 
     @classmethod
     def read(cls, body: Any) -> CompletionRequest:
@@ -83,9 +95,11 @@ class CompletionRequest:
         options = given.get("stream_options", {})
         if not isinstance(options, Mapping):
             raise BadRequest("stream_options", 'give an object, such as {"include_usage": true}.')
-        tools = tuple(_tool(f"tools[{n}]", tool) for n, tool in enumerate(_list("tools", given.get("tools", []))))
-        names = [tool.name for tool in tools]
-        if repeated := {name for name in names if names.count(name) > 1}:
+        given_tools = _list("tools", given.get("tools", []))
+        if len(given_tools) > MOST_TOOLS:
+            raise BadRequest("tools", f"there are {len(given_tools)}; give at most {MOST_TOOLS}.")
+        tools = tuple(_tool(f"tools[{n}]", tool) for n, tool in enumerate(given_tools))
+        if repeated := [name for name, times in Counter(tool.name for tool in tools).items() if times > 1]:
             raise BadRequest("tools", f"{', '.join(sorted(repeated))} is there more than once. Give each tool once.")
         return cls(
             messages=_messages(_list("messages", given.get("messages"))),
@@ -95,13 +109,41 @@ class CompletionRequest:
             stream=_flag("stream", given.get("stream", False)),
             usage=_flag("stream_options.include_usage", options.get("include_usage", False)),
             logprobs=_flag("logprobs", given.get("logprobs", False)),
+            not_enforced=_not_enforced(given, tools),
         )
+
+
+def _not_enforced(given: Mapping[str, Any], tools: Sequence[Tool]) -> tuple[str, ...]:
+    """Return the fields that ask for a form of the reply. Sampling under a grammar would change the distribution of
+    replies, so they are read and have no effect."""
+    asked = []
+    match given.get("response_format", {"type": "text"}):
+        case {"type": "json_object" | "json_schema"}:
+            asked.append("response_format")
+        case {"type": "text"}:
+            pass
+        case other:
+            raise BadRequest("response_format", f"{_shown(other)}: give a type: text, json_object or json_schema.")
+    match given.get("tool_choice", "auto"):
+        case "auto":
+            pass
+        case "none" if not tools:
+            pass
+        case "none":
+            raise BadRequest("tool_choice", "none hides the tools from the model. Leave out the tools instead.")
+        case "required" | {"type": "function", "function": {"name": str()}}:
+            asked.append("tool_choice")
+        case other:
+            raise BadRequest("tool_choice", f"{_shown(other)}: give auto, required, or one function of the tools.")
+    return tuple(asked)
 
 
 def _messages(given: Sequence[Any]) -> tuple[Message, ...]:
     """The messages, with results of tools in the order of the calls."""
     if not given:
         raise BadRequest("messages", "there is none. Give at least one message of the user.")
+    if len(given) > MOST_MESSAGES:
+        raise BadRequest("messages", f"there are {len(given)}; give at most {MOST_MESSAGES}.")
     messages: list[Message] = []
     waiting: list[str] = []
     """The ids of calls without a result."""
@@ -161,7 +203,7 @@ def _call(where: str, given: Any) -> tuple[str, Call]:
     match given:
         case {"id": str(name), "function": {"name": str(tool), "arguments": str(arguments)}}:
             try:
-                values = strict_json(arguments or "{}")
+                values = strict_json(arguments or "{}", any_integer=True)
             except ValueError as error:
                 raise BadRequest(f"{where}.function.arguments", f"this is not JSON ({error}).") from None
             if isinstance(values, dict):

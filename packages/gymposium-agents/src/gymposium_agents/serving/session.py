@@ -22,9 +22,22 @@ from gymposium_agents.serving.turns import ServedTurn, as_data, conversation
 from gymposium_agents.serving.watching import Watch
 from gymposium_agents.tokens import TokenRequest, TurnTokens
 
+NOT_ENFORCED = "x-gymposium-not-enforced"
+"""The header of an answer that lists the fields of the request that had no effect on the reply."""
+_LONGEST_TOKEN = 512
+"""A bound on the characters of a token: longer messages than this for each token of the context are not tokenized."""
+
 
 class ContextFull(BadRequest):
     """A request whose messages leave no room for a reply in the model's context."""
+
+    def __init__(self, size: str, context: int) -> None:
+        super().__init__(
+            "messages",
+            f"they have {size}, and the model reads {context} tokens, the reply included. End the session with "
+            f"truncated, or send fewer messages.",
+            "context_length_exceeded",
+        )
 
 
 class Session:
@@ -62,6 +75,8 @@ class Session:
         self._name = name
         self._counts = Counter() if counts is None else counts
         self._memory = Memory(self.chat)
+        self._reading = asyncio.Lock()
+        """Held while the memory is read in another thread, or changed."""
         self._asked: Counter[str] = Counter()
         """The number of times that each request was sampled."""
         self._under_way: dict[str, asyncio.Task[ServedTurn]] = {}
@@ -93,17 +108,7 @@ class Session:
                 return await asyncio.shield(self._under_way[key])
             if before is not None:
                 return before
-        try:
-            prompt = self._memory.prompt(request)
-        except GymposiumError as error:
-            raise BadRequest("messages", str(error)) from None
-        if len(prompt.ids) >= self._context:
-            raise ContextFull(
-                "messages",
-                f"they have {len(prompt.ids)} tokens, and the model reads {self._context}, the reply included. End the "
-                f"session with truncated, or send fewer messages.",
-            )
-        task = asyncio.create_task(self._sample(key, request, prompt, watch or Watch(request, self.chat, None)))
+        task = asyncio.create_task(self._sample(key, request, watch or Watch(request, self.chat, None)))
         self._under_way[key] = task
         task.add_done_callback(lambda done: self._forget(key, done))
         return await asyncio.shield(task)
@@ -130,9 +135,24 @@ class Session:
         if not task.cancelled():
             task.exception()  # the caller may be gone, and nobody else asks for it
 
-    async def _sample(self, key: str, request: CompletionRequest, prompt: Prompt, watch: Watch) -> ServedTurn:
+    def _prompt(self, request: CompletionRequest) -> Prompt:
+        """Return the prompt of a request. Raises `BadRequest` and `ContextFull`."""
+        characters = sum(len(message["content"]) for message in request.messages)
+        if characters > _LONGEST_TOKEN * self._context:
+            raise ContextFull(f"{characters:,} characters", self._context)
+        try:
+            prompt = self._memory.prompt(request)
+        except GymposiumError as error:
+            raise BadRequest("messages", str(error)) from None
+        if len(prompt.ids) >= self._context:
+            raise ContextFull(f"{len(prompt.ids)} tokens", self._context)
+        return prompt
+
+    async def _sample(self, key: str, request: CompletionRequest, watch: Watch) -> ServedTurn:
         nth = self._asked[key]
         self._asked[key] += 1
+        async with self._reading:  # long messages take long, and others are answered meanwhile
+            prompt = await asyncio.to_thread(self._prompt, request)
         watch.head = {"id": f"{key}-{nth}", "created": int(time.time()), "model": self.model}
         most = min(request.max_tokens or self._sampling.max_tokens, self._sampling.max_tokens)
         watched = watch if watch.needed else None
@@ -141,21 +161,23 @@ class Session:
         completion = await asyncio.wrap_future(self._submit(asked, replace(self._sampling, max_tokens=most)))
         said = replies.read(request, self.chat, completion)
         answer = replies.answer(request, self.chat, said, completion, watch.head, len(prompt.ids))
-        turn = ServedTurn(
-            number=len(self.turns),
-            key=key,
-            beginning=prompt.beginning,
-            parent=prompt.parent,
-            differs=prompt.differs,
-            messages=request.messages[prompt.new :],
-            tools=request.tools,
-            said=said,
-            tokens=TurnTokens(prompt.ids, completion),
-            answer=answer,
-        )
-        self._keep(turn)
-        self.turns.append(turn)
-        self._memory.keep(turn.number, prompt, said, turn.tokens)
+        async with self._reading:
+            turn = ServedTurn(
+                number=len(self.turns),
+                key=key,
+                beginning=prompt.beginning,
+                parent=prompt.parent,
+                differs=prompt.differs,
+                messages=request.messages[prompt.new :],
+                tools=request.tools,
+                not_enforced=request.not_enforced,
+                said=said,
+                tokens=TurnTokens(prompt.ids, completion),
+                answer=answer,
+            )
+            self._keep(turn)
+            self.turns.append(turn)
+            self._memory.keep(turn.number, prompt, said, turn.tokens)
         self._counts[turn.beginning] += 1
         return turn
 

@@ -29,6 +29,8 @@ class ServedTurn:
     messages: tuple[Message, ...]
     """The messages of the request, without those up to the parent's reply."""
     tools: tuple[Tool, ...]
+    not_enforced: tuple[str, ...]
+    """The fields of the request that had no effect on the reply."""
     said: ParsedReply
     tokens: TurnTokens
     answer: Mapping[str, Any]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -14,12 +14,13 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 from starlette.types import Scope
 
+from gymposium.client import KEY
 from gymposium.errors import GymposiumError
 from gymposium.runs.sessions import GroupRow, JobRow, SessionRow
 from gymposium.serving.bodies import json_object
 from gymposium.serving.requests import Refused
 from gymposium_agents.serving.requests import BadRequest, CompletionRequest
-from gymposium_agents.serving.session import ContextFull, Session
+from gymposium_agents.serving.session import NOT_ENFORCED, Session
 from gymposium_train.serving.bodies import Begin, End, read_group, read_train
 from gymposium_train.serving.checkpoints import ServedCheckpoints
 from gymposium_train.serving.errors import NotReady, ServiceError
@@ -37,6 +38,18 @@ LONGEST_CLIENT = 200
 """Maximum length of what a client calls itself, in characters."""
 SPACING = 0.25
 """Least number of seconds between two events."""
+_OTHER_APIS = {
+    "/responses": "The Responses API is not served, but chat completions are. Set them in the library: OpenAI Agents: "
+    'set_default_openai_api("chat_completions"); LangChain: use_responses_api=False; pydantic-ai: OpenAIChatModel; '
+    "Vercel AI: provider.chat(model).",
+    "/messages": "Anthropic's Messages API is not served, but OpenAI's chat completions are. Use the library's "
+    "provider for OpenAI, with the session's base_url.",
+    "/chat/completions": "The base_url of a session ends in /v1: give it to the library whole.",
+    "/completions": "Text completions are not served, but chat completions are: POST /chat/completions at the "
+    "session's base_url (in the openai library: client.chat.completions.create).",
+    "/models": "The base_url of a session ends in /v1: give it to the library whole.",
+}
+"""What to set for the paths of other APIs, by their end. The first that fits counts."""
 
 
 def needs_token(scope: Scope) -> bool:
@@ -73,24 +86,30 @@ class Api:
     # -- sessions
 
     async def _begin(self, request: Request) -> Response:
-        row, secret, seed = self._service.begin(Begin.read(json_object(request)), _client(request))
+        begun = self._service.begin(Begin.read(json_object(request)), _client(request))
+        row = begun.row
         session = {
             "id": row.id,
-            "base_url": f"{self._address}/s/{secret}/v1",
+            "base_url": f"{self._address}/s/{begun.secret}/v1",
+            "key": begun.key,
             "group": row.group,
             "member": row.member,
-            "seed": seed,
+            "seed": begun.seed,
             "policy": {"name": row.policy, "version": row.version},
             "expires": row.seen + self._service.settings.expires,
         }
         return JSONResponse(session, 201)
 
     async def _end(self, request: Request) -> Response:
-        row = self._service.end(request.path_params["name"], End.read(json_object(request)))
+        name, asked = request.path_params["name"], End.read(json_object(request))
+        self._service.check_key(name, request.headers.get(KEY, ""))
+        row = self._service.end(name, asked)
         return JSONResponse(self._described(row))
 
     async def _drop(self, request: Request) -> Response:
-        return JSONResponse(self._described(self._service.drop(request.path_params["name"])))
+        name = request.path_params["name"]
+        self._service.check_key(name, request.headers.get(KEY, ""))
+        return JSONResponse(self._described(self._service.drop(name)))
 
     def _described(self, row: SessionRow) -> dict[str, Any]:
         group = self._service.group(row.group)
@@ -102,7 +121,7 @@ class Api:
         return listed_models(self._service.answering(request.path_params["secret"], _client(request)).model)
 
     async def _complete(self, request: Request) -> Response:
-        asked = CompletionRequest.read(json_object(request))
+        asked = await run_in_threadpool(CompletionRequest.read, json_object(request))
         return await completed(self._service.answering(request.path_params["secret"], _client(request)), asked, request)
 
     # -- training
@@ -126,7 +145,7 @@ class Api:
                         await changes.wait()
             except TimeoutError:
                 pass
-        return JSONResponse(_job(self._service.tell_of(number)))
+        return JSONResponse(_job(self._service.tell_of(number), self._service.left_out(number)))
 
     async def _list_checkpoints(self, request: Request) -> Response:
         return JSONResponse(await run_in_threadpool(self._checkpoints.listed))
@@ -147,12 +166,15 @@ class Api:
 
 
 async def _unknown(request: Request) -> Response:
-    raise Refused(
-        404,
-        "no_such_route",
-        f"{request.method} {request.url.path}: Not Found. Completions are at the base_url of a session, which POST "
-        f"/v1/sessions begins.",
-    )
+    raise Refused(404, "no_such_route", f"{request.method} {request.url.path}: Not Found. {_advice(request.url.path)}")
+
+
+def _advice(path: str) -> str:
+    """Say what to set in the client that asked for a path that is not served."""
+    for end, advice in _OTHER_APIS.items():
+        if path.endswith(end):
+            return advice
+    return "Completions are at the base_url of a session, which POST /v1/sessions begins."
 
 
 async def status_events(service: Service) -> AsyncGenerator[str, None]:
@@ -170,11 +192,9 @@ async def completed(session: Session, asked: CompletionRequest, request: Request
     again = request.headers.get(RETRY, "0") != "0"
     try:
         if not asked.stream:
-            return JSONResponse(dict((await session.complete(asked, again=again)).answer))
+            return JSONResponse(dict((await session.complete(asked, again=again)).answer), headers=_notes(asked))
         chunks = session.stream(asked, again=again)
         first = await anext(chunks)  # so that an error before it has its own status
-    except ContextFull as error:
-        raise Refused(400, "context_length_exceeded", str(error)) from error
     except BadRequest:
         raise
     except GymposiumError as error:  # the engine is gone
@@ -190,7 +210,12 @@ async def completed(session: Session, asked: CompletionRequest, request: Request
             return
         yield "data: [DONE]\n\n"
 
-    return _event_stream(events())
+    return _event_stream(events(), _notes(asked))
+
+
+def _notes(asked: CompletionRequest) -> dict[str, str]:
+    """Return the headers that say which fields of a request had no effect on the reply."""
+    return {NOT_ENFORCED: ", ".join(asked.not_enforced)} if asked.not_enforced else {}
 
 
 def listed_models(name: str) -> Response:
@@ -236,12 +261,15 @@ def _group(row: GroupRow) -> dict[str, Any]:
     return {"key": row.key, "size": row.size, "split": row.split, "state": row.state, "why": row.why, "job": row.job}
 
 
-def _job(row: JobRow) -> dict[str, Any]:
-    return {"id": row.id, "state": row.state, "step": row.step, "metrics": dict(row.metrics)}
+def _job(row: JobRow, left_out: Mapping[str, str] | None = None) -> dict[str, Any]:
+    told = {"id": row.id, "state": row.state, "step": row.step, "metrics": dict(row.metrics)}
+    return {**told, "left_out": dict(left_out)} if left_out else told
 
 
-def _event_stream(events: AsyncIterator[str]) -> Response:
-    return StreamingResponse(events, media_type="text/event-stream", headers={"Cache-Control": "no-cache"})
+def _event_stream(events: AsyncIterator[str], headers: Mapping[str, str] | None = None) -> Response:
+    return StreamingResponse(
+        events, media_type="text/event-stream", headers={"Cache-Control": "no-cache", **(headers or {})}
+    )
 
 
 def _event(data: Any) -> str:

@@ -13,6 +13,8 @@ LONGEST = 200
 """Maximum length of a name that a client gives, in characters."""
 TRAIN = "train"
 """The split that is learned from."""
+LARGEST_REWARD = 1e9
+"""The largest size of a reward, with which sums of squares stay finite in single precision."""
 _ROUNDING = 1e-9
 
 
@@ -121,8 +123,8 @@ def whole(field: str, value: Any, low: int, end: int) -> int:
 
 
 def _number(field: str, value: Any) -> float:
-    if type(value) not in (int, float) or not math.isfinite(value):
-        raise ServiceError(f"{field}: give a finite number.")
+    if type(value) not in (int, float) or not -LARGEST_REWARD <= value <= LARGEST_REWARD:
+        raise ServiceError(f"{field}: give a number from -{LARGEST_REWARD:.0e} to {LARGEST_REWARD:.0e}.")
     return float(value)
 
 

@@ -9,13 +9,14 @@ import shutil
 import subprocess
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from gymposium.child_process import user_environment
-from gymposium.client import Server, Session, ending_of
+from gymposium.client import NothingLearned, Server, Session, ending_of
 from gymposium.errors import BadOption, GymposiumError
 from gymposium_agents.serving.turns import as_data, conversation
 from gymposium_train.serving.service import Service
@@ -107,7 +108,8 @@ class Commands:
                 while not self._ended.is_set():
                     server.play(self._agent, groups=groups, size=size, at_once=self._settings.at_once)
                     if self._settings.groups is None and not self._ended.is_set():
-                        server.train()
+                        with suppress(NothingLearned):  # all of its sessions had a policy that was too old
+                            server.train()
         except Exception as error:  # noqa: BLE001 - the thread of the run raises it
             if not self._ended.is_set():
                 self.failure = error
@@ -128,7 +130,7 @@ class Commands:
         environment = {
             **user_environment(),
             "OPENAI_BASE_URL": session.base_url,
-            "OPENAI_API_KEY": session.id,
+            "OPENAI_API_KEY": "none",  # the address opens the session; what ends it stays here
             "GYMPOSIUM_SEED": str(session.seed),
         }
         environment.pop("GYMPOSIUM_SERVE_TOKEN", None)

@@ -23,6 +23,12 @@ class NotFound(ServiceError):
     says = (404, "not_found")
 
 
+class WrongKey(ServiceError):
+    """The request has no key of the session that it would end, or another one."""
+
+    says = (403, "wrong_key")
+
+
 class Conflict(ServiceError):
     """The request contradicts what happened before."""
 

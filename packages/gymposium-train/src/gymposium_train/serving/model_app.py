@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
@@ -40,7 +41,7 @@ class ModelApi:
         return listed_models(self._name)
 
     async def _complete(self, request: Request) -> Response:
-        asked = CompletionRequest.read(json_object(request))
+        asked = await run_in_threadpool(CompletionRequest.read, json_object(request))
         self._requests += 1
         session = Session(self._player, self._batches.submit, self._seed + self._requests, model=self._name)
         return await completed(session, asked, request)

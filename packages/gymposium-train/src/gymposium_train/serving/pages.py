@@ -16,7 +16,7 @@ _PARTS = ("gymposium.viewer.replays", "gymposium.viewer.training")
 """The parts of the viewer that are shown: nobody plays in the process that trains."""
 
 
-def with_pages(service: ASGIApp, directory: Path, *, names: Iterable[str], token: str | None) -> ASGIApp:
+def with_pages(service: ASGIApp, directory: Path, *, names: Iterable[str], token: str) -> ASGIApp:
     """The application of a service, with the viewer of the run's directory under all other paths that are
     read. Each has its own guard; `names` and `token` are those of the viewer's."""
     pages = make_app(view(directory, parts=_PARTS), names=names, token=token)
@@ -29,7 +29,6 @@ def with_pages(service: ASGIApp, directory: Path, *, names: Iterable[str], token
     return app
 
 
-def sessions_address(address: str, directory: Path, token: str | None) -> str:
-    """The address of the page of a run's sessions, with the token that opens it."""
-    query = "" if token is None else f"?{urlencode({'token': token})}"
-    return f"{address}/runs/{quote(directory.resolve().name)}/sessions.html{query}"
+def sessions_address(address: str, directory: Path, token: str) -> str:
+    """Return the address of the page of a run's sessions, with the token that opens it."""
+    return f"{address}/runs/{quote(directory.resolve().name)}/sessions.html?{urlencode({'token': token})}"

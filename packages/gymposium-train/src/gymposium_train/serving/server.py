@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -37,10 +38,11 @@ def serve(
     with Listener(settings.host, settings.port, names=settings.names, token=token, variable=TOKEN) as listener:
         routes = Api(service, ServedCheckpoints(directory, config), listener.address).routes()
         app = api(routes, names=listener.names, token=token, needs_token=needs_token)
-        with_run = _named(with_pages(app, directory, names=listener.names, token=token), run_of(directory))
+        pages = token or secrets.token_urlsafe(16)  # every process of this machine reaches the address
+        with_run = _named(with_pages(app, directory, names=listener.names, token=pages), run_of(directory))
         with _running(listener, with_run):
             say(f"Serving at {listener.address}")
-            say(f"Sessions are shown at {sessions_address(listener.address, directory, token)}")
+            say(f"Sessions are shown at {sessions_address(listener.address, directory, pages)}")
             yield listener.address
 
 

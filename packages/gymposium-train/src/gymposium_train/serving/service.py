@@ -9,6 +9,7 @@ from __future__ import annotations
 import secrets
 import threading
 import time
+from base64 import urlsafe_b64encode
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,7 +26,7 @@ from gymposium_agents.serving.session import Session
 from gymposium_agents.serving.turns import ServedTurn
 from gymposium_agents.tokens import Policy
 from gymposium_train.serving.bodies import TRAIN, Begin, End
-from gymposium_train.serving.errors import Busy, Conflict, Gone, NotFound, NotReady, RunOver, ServiceError
+from gymposium_train.serving.errors import Busy, Conflict, Gone, NotFound, NotReady, RunOver, ServiceError, WrongKey
 from gymposium_train.serving.groups import (
     TOO_OLD,
     add_job,
@@ -52,6 +53,19 @@ class _Open:
 
     row: SessionRow
     session: Session
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A session that has just begun."""
+
+    row: SessionRow
+    secret: str
+    """The secret in its address, which opens its completions and nothing else."""
+    key: str
+    """The key that ends it, for whoever gives the reward."""
+    seed: int
+    """The seed of its task, which all sessions of a group share unless they give another."""
 
 
 @dataclass(slots=True)
@@ -98,11 +112,14 @@ class Service:
     """The batches of each engine, by its identity."""
     _steps: dict[Policy, int] = field(default_factory=dict)
     """The step of each policy that was seen."""
+    _learned: int = field(init=False)
+    """The newest step that an earlier process of this run had learned from; -1 if there is none."""
     _untold: set[int] = field(init=False)
     """Jobs that clients asked for and were not told to be done; after a restart the newest one may be one of them."""
     _changed: threading.Condition = field(default_factory=lambda: threading.Condition(threading.RLock()))
 
     def __post_init__(self) -> None:
+        self._learned = max((job.step for job in self.file.jobs("done") if job.step is not None), default=-1)
         self._untold = set() if self.settings.groups else {job.id for job in self.file.jobs()[-1:]}
 
     @property
@@ -117,9 +134,8 @@ class Service:
 
     # -- sessions
 
-    def begin(self, asked: Begin, client: str) -> tuple[SessionRow, str, int]:
-        """Begin a session. Returns it, its secret, and the seed of its task, which all sessions of a group share unless
-        they give another. Raises `ServiceError`."""
+    def begin(self, asked: Begin, client: str) -> Begun:
+        """Begin a session. Raises `ServiceError`."""
         if asked.group is None and asked.split == TRAIN and self.needs_groups:
             raise ServiceError(
                 "group: this run compares sessions of the same task. Name a group that they share; POST /v1/groups "
@@ -139,7 +155,8 @@ class Service:
             member = self._member(group, key, asked)
             own = stream(self.seed, "session", key, member, asked.seed or 0).getrandbits(48)
             task = stream(self.seed, "task", key).getrandbits(31) if asked.seed is None else asked.seed
-            secret, now = secrets.token_urlsafe(24), time.time()
+            key_to_end, now = secrets.token_urlsafe(24), time.time()
+            secret = _address_secret(key_to_end)
             policy = player.current_policy
             row = SessionRow(
                 id=f"s-{secrets.token_hex(8)}",
@@ -164,7 +181,7 @@ class Service:
                 self.file.add_session(row)
             self.clients[client] = now
         self.tell()
-        return row, secret, task
+        return Begun(row, secret, key_to_end, task)
 
     def _member(self, group: GroupRow | None, key: str, asked: Begin) -> int:
         """The number of a new session in its group."""
@@ -219,6 +236,14 @@ class Service:
                 raise NotReady("The run learns this session's policy again, after a restart.") from None
             self._leave_out(row, "dropped", TOO_OLD)
             raise Gone("The policy of this session is too old to be learned from. Begin another.") from None
+
+    def check_key(self, name: str, key: str) -> None:
+        """Raise `WrongKey` unless this is the key with which a session is ended or left out."""
+        if not secrets.compare_digest(_digest(_address_secret(key)), self._session(name).secret):
+            raise WrongKey(
+                "Ending a session needs its key, which POST /v1/sessions returned: send it in the header "
+                "X-Gymposium-Key. The address of a session does not end it."
+            )
 
     def end(self, name: str, asked: End) -> SessionRow:
         """End a session with its reward. The same end again changes nothing. Raises `Conflict` for another one, and
@@ -309,6 +334,11 @@ class Service:
     def _newest(self) -> LanguageModelPlayer:
         if self.step is None:
             raise NotReady("The model is not ready yet. Try again soon.")
+        if self.step <= self._learned:
+            raise NotReady(
+                f"The run catches up after a restart: it is at step {self.step} and had done step {self._learned}. Try "
+                f"again soon."
+            )
         return self.policies.newest()
 
     def _step_of(self, policy: Policy) -> int:
@@ -382,6 +412,10 @@ class Service:
                 self._untold.discard(number)
                 self._changed.notify_all()
         return job
+
+    def left_out(self, number: int) -> dict[str, str]:
+        """Return why groups of a job were not learned from, by their keys."""
+        return {group.key: group.why for group in self.file.groups(job=number) if group.state == "dropped"}
 
     def linger(self, seconds: float = LINGER) -> None:
         """Wait until all clients were told that their jobs are done, for at most `seconds`. At the end of a run a
@@ -467,6 +501,11 @@ def _over(row: SessionRow) -> Gone:
     """The error for a request to a session that is not open."""
     how = {"ended": "has ended", "expired": "has expired"}.get(row.state, f"was {row.state}")
     return Gone(f"This session {how}{f': {row.why}' if row.why else ''}. Begin another.")
+
+
+def _address_secret(key: str) -> str:
+    """Return the secret in the address of a session. It follows from the key, and the key does not follow from it."""
+    return urlsafe_b64encode(sha256(f"address/{key}".encode()).digest()[:24]).decode()
 
 
 def _digest(secret: str) -> str:

@@ -19,7 +19,7 @@ from urllib.parse import quote
 
 from gymposium.errors import BadRecord
 
-FORMAT = 1
+FORMAT = 2
 """The version of the tables, `PRAGMA user_version` of the file."""
 
 SessionState = Literal["open", "ended", "dropped", "expired"]

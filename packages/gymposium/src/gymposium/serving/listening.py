@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
+import h11
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from gymposium.errors import BadOption, reason
 from gymposium.serving.bodies import MOST_BYTES
@@ -19,6 +22,8 @@ TOKEN = "GYMPOSIUM_SERVE_TOKEN"
 KEEP_ALIVE = 300
 """Number of seconds for which a connection stays open without a request. Agents think for a while between two requests,
 and a request that meets the end of its connection fails."""
+HEADER_SECONDS = 20.0
+"""Number of seconds for the headers of a request to arrive, from its first byte or the beginning of the connection."""
 BACKLOG = 1024
 """Number of clients that may wait for their connection to be accepted."""
 _WILDCARDS = ("0.0.0.0", "::")
@@ -30,6 +35,46 @@ def check_address(host: str, token: str | None, variable: str | None = None) -> 
     if not token and not is_loopback(host):
         how = "" if variable is None else f" Set the environment variable {variable} to a secret of your choice."
         raise BadOption(f"--host {host}: other machines could reach this address, so it needs a token.{how}")
+
+
+class TimedProtocol(H11Protocol):
+    """HTTP as uvicorn speaks it, with a time limit for the arrival of a request's headers."""
+
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
+        super().connection_made(transport)
+        self._watch_headers()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._watch_headers()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_watching()
+        super().connection_lost(exc)
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if not self.conn.trailing_data[0]:
+            self._stop_watching()  # an idle connection has its own limit, KEEP_ALIVE
+        else:
+            self._watch_headers()
+
+    def _watch_headers(self) -> None:
+        if self.conn.their_state is not h11.IDLE:
+            self._stop_watching()
+        elif self._deadline is None:
+            self._deadline = self.loop.call_later(HEADER_SECONDS, self._give_up)
+
+    def _stop_watching(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _give_up(self) -> None:
+        if not self.transport.is_closing():
+            self.transport.close()
 
 
 class Listener:
@@ -71,6 +116,7 @@ class Listener:
         return uvicorn.Server(
             uvicorn.Config(
                 app,
+                http=TimedProtocol,
                 log_level="warning",
                 server_header=False,
                 proxy_headers=False,

@@ -23,15 +23,15 @@ class Refused(GymposiumError):
     retry_after: int | None = None
     """Number of seconds after which the client may try again; None if that would not help."""
 
-    def __init__(self, status: int, code: str, why: str) -> None:
-        """`code` names the reason for programs; `why` is a sentence for people."""
+    def __init__(self, status: int, code: str, why: str, param: str | None = None) -> None:
+        """`code` names the reason for programs, `why` is a sentence for people, and `param` the field at fault."""
         super().__init__(why)
-        self.status, self.code = status, code
+        self.status, self.code, self.param = status, code, param
 
     def response(self) -> Response:
         """The response in the form of OpenAI's API."""
         kind = _TYPES.get(self.status, "server_error" if self.status >= 500 else "invalid_request_error")
-        error = {"message": str(self), "type": kind, "code": self.code}
+        error = {"message": str(self), "type": kind, "param": self.param, "code": self.code}
         headers = {"WWW-Authenticate": "Bearer"} if self.status == 401 else {}
         if self.retry_after is not None:
             headers["Retry-After"] = str(self.retry_after)

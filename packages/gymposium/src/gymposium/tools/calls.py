@@ -45,4 +45,4 @@ def calls_of(move: str) -> tuple[Call, ...]:
     """The calls of a move: one or more JSON objects, each on a line of its own.
 
     Raises `ValueError` for text that is no such move: invalid JSON, a repeated key, `NaN`, another form."""
-    return tuple(Call.parse(strict_json(line)) for line in move.strip().split("\n"))
+    return tuple(Call.parse(strict_json(line, any_integer=True)) for line in move.strip().split("\n"))

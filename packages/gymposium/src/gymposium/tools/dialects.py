@@ -47,7 +47,10 @@ class Hermes:
     example = '<tool_call>\n{"name": "...", "arguments": {...}}\n</tool_call>'
 
     def read(self, text: str, tools: Mapping[str, Tool]) -> tuple[Call, ...]:
-        return tuple(Call.parse(strict_json(inside)) for inside in _between(text, "<tool_call>", "</tool_call>"))
+        return tuple(
+            Call.parse(strict_json(inside, any_integer=True))
+            for inside in _between(text, "<tool_call>", "</tool_call>")
+        )
 
     def write(self, calls: Sequence[Call]) -> str:
         return "\n".join(f"<tool_call>\n{call.json}\n</tool_call>" for call in calls)
@@ -61,7 +64,7 @@ class Llama:
     example = '{"name": "...", "parameters": {...}}'
 
     def read(self, text: str, tools: Mapping[str, Tool]) -> tuple[Call, ...]:
-        return (Call.parse(strict_json(text), "parameters"),)
+        return (Call.parse(strict_json(text, any_integer=True), "parameters"),)
 
     def write(self, calls: Sequence[Call]) -> str:
         if len(calls) != 1:
@@ -74,7 +77,7 @@ class _Typed:
     """Base of the dialects that write a text argument as it is, and any other as JSON. The tool's schema says which."""
 
     def _value(self, tool: Tool | None, name: str, text: str) -> Any:
-        return text if _is_text(tool, name) else strict_json(text)
+        return text if _is_text(tool, name) else strict_json(text, any_integer=True)
 
     def _text(self, value: Any) -> str:
         return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, allow_nan=False)

@@ -57,6 +57,8 @@ class ShownTurn:
     parent: int | None
     beginning: str
     differs: str
+    not_enforced: str
+    """The fields of the request that had no effect on the reply, with commas between them."""
     messages: Sequence[SpokenMessage]
     tools: Sequence[OfferedTool]
     said: SpokenMessage
@@ -189,6 +191,7 @@ def _shown(turns: Sequence[TurnRow], rows: Sequence[TokenRow], rewards: Sequence
                 parent=None if data["parent"] is None else int(data["parent"]),
                 beginning=str(data["beginning"]),
                 differs=str(data["differs"]),
+                not_enforced=", ".join(map(str, data["not_enforced"])),
                 messages=[_message(message) for message in data["messages"]],
                 tools=[
                     OfferedTool(str(tool["name"]), str(tool["description"]), _pretty(tool["parameters"]))
