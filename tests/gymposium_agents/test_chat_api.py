@@ -225,6 +225,120 @@ def test_a_server_that_drips_is_given_up() -> None:
         thread.join()
 
 
+# failures inside answers, and refused fields
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"choices": None, "error": {"code": 429, "message": "slow down"}},
+        {"error": {"code": "429", "message": "slow down"}},
+        {"choices": [], "error": {"code": "rate_limit_exceeded", "message": "slow down"}},
+        {"error": {"type": "too_many_requests", "code": None}},
+        {"error": {"code": 502, "message": "upstream"}},
+        {"error": "upstream is down"},
+        {"object": "error", "message": "busy", "code": 503},
+        {"choices": [{"message": {"content": "b"}, "finish_reason": "error", "error": {"code": 503}}]},
+        {"choices": [{"message": {"content": "b"}, "finish_reason": "error"}]},
+    ],
+)
+def test_a_passing_failure_inside_an_answer_is_tried_again(body: dict[str, Any]) -> None:
+    failed = Answer(body=body, headers={"Retry-After": "0.01"})
+    with chat_server(lambda asked, number: failed if number < 2 else completion("b2")) as server:
+        assert ask(local(server)).text == "b2"
+    assert len(server.asked) == 3
+
+
+@pytest.mark.parametrize(
+    ("code", "says", "attempts"),
+    [
+        (401, r"refuses the request \(401\)", 1),
+        (402, "add credit", 1),
+        (404, "no model called", 1),
+        (429, r"after 1 retries.*rpm=", 2),
+    ],
+)
+def test_a_failure_inside_an_answer_says_what_to_do(code: int, says: str, attempts: int) -> None:
+    failed = Answer(body={"choices": None, "error": {"code": code}}, headers={"Retry-After": "0.01"})
+    with chat_server(lambda asked, number: failed) as server, pytest.raises(GymposiumError, match=says):
+        ask(local(server, retries=1))
+    assert len(server.asked) == attempts
+
+
+def test_a_reply_about_errors_is_a_reply() -> None:
+    answer = completion('{"error": {"code": 429}}', error=None)
+    answer.body["error"] = None
+    with chat_server(lambda asked, number: answer) as server:
+        assert ask(local(server)).text == '{"error": {"code": 429}}'
+
+
+REFUSALS = {
+    "openai": lambda name: {
+        "error": {
+            "message": f"Unsupported parameter: '{name}' is not supported with this model. Use 'other' instead.",
+            "param": name,
+            "code": "unsupported_parameter",
+        }
+    },
+    "value": lambda name: {"error": {"message": f"'{name}' does not support 7 with this model."}},
+    "gateway": lambda name: {"error": {"message": f"property {name} is not supported"}},
+    "vllm": lambda name: {
+        "object": "error",
+        "message": f"[{{'type': 'extra_forbidden', 'loc': ('body', '{name}'), 'msg': 'Extra inputs not permitted'}}]",
+    },
+    "fastapi": lambda name: {
+        "detail": [{"type": "extra_forbidden", "loc": ["body", name], "msg": "Extra inputs are not permitted"}]
+    },
+}
+
+
+@pytest.mark.parametrize("form", REFUSALS)
+@pytest.mark.parametrize("status", [400, 422])
+def test_refused_fields_are_replaced_once_and_remembered(form: str, status: int) -> None:
+    """The service refuses one field after the other, and all three are remembered for the next request."""
+
+    def answer(asked: Asked, number: int) -> Answer:
+        for name in ("max_tokens", "temperature", "seed"):
+            if name in asked.body:
+                return Answer(status, REFUSALS[form](name))
+        return completion("b2")
+
+    with chat_server(answer) as server:
+        engine = OpenAIChatEngine(local(server))
+        assert [engine.submit(HELLO, Sampling(0.5, 7), 3).result(60).text for _ in range(2)] == ["b2", "b2"]
+        engine.close()
+    assert len(server.asked) == 5
+    assert server.asked[-1].body == {"model": "tiny", "messages": HELLO, "max_completion_tokens": 7}
+    assert [remark.rpartition("write ")[2] for remark in engine.remarks()] == ["temperature=default.", "seed=false."]
+
+
+@pytest.mark.parametrize("limit", ["max_tokens", "max_completion_tokens"])
+def test_the_limit_has_the_name_that_the_option_gives(limit: str) -> None:
+    with chat_server(lambda asked, number: completion("b2")) as server:
+        ask(local(server, limit=limit))
+    assert [name for name in server.asked[0].body if name.startswith("max_")] == [limit]
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["max_tokens is too large: 7. This model supports at most 4 tokens.", "temperature must be between 0 and 0.1"],
+)
+def test_a_value_out_of_range_is_an_error_and_no_refused_field(message: str) -> None:
+    with chat_server(lambda asked, number: refusal(400, message)) as server, pytest.raises(GymposiumError):
+        ask(local(server))
+    assert len(server.asked) == 1
+
+
+def test_a_service_that_refuses_both_limits_ends_the_request() -> None:
+    def answer(asked: Asked, number: int) -> Answer:
+        (name,) = [name for name in asked.body if name.startswith("max_")]
+        return refusal(400, f"{name} is not supported")
+
+    with chat_server(answer) as server, pytest.raises(GymposiumError, match="limit="):
+        ask(local(server))
+    assert len(server.asked) == 2
+
+
 # errors
 
 

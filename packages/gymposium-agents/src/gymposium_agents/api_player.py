@@ -135,7 +135,7 @@ def remarks_of(engine: ChatEngine) -> list[str]:
     return [] if remarks is None else remarks()
 
 
-_SERVICE_OPTIONS = ("base_url", "key", "prices", "rpm", "at_once", "timeout", "retries", "seed")
+_SERVICE_OPTIONS = ("base_url", "key", "prices", "rpm", "at_once", "timeout", "retries", "seed", "limit")
 """The options that set fields of `ApiSettings`; the others set fields of `PlayerSettings`."""
 
 

@@ -76,7 +76,12 @@ def explained(error: OpenAIError, settings: ApiSettings) -> ApiError:
         return ApiError(f"{where} failed ({status}; attempts: {tries}): try later, or see its log. It says: {said}")
     if not _TOO_LONG.isdisjoint((error.code, error.type)) or "maximum context length" in said.lower():
         return PromptTooLong(f"The messages and max_tokens do not fit into the context of {settings.model}: {said}")
-    hint = "a field that the service does not know can be left out with seed=false or temperature=default"
+    if status == 402:
+        return ApiError(f"{where} requires payment (402): add credit to the account of the key. It says: {said}")
+    hint = (
+        "a field that the service does not know can be left out with seed=false or temperature=default, and "
+        "limit= names the field for max_tokens"
+    )
     return ApiError(f"{where} refuses the request ({status}); {hint}. It says: {said}")
 
 

@@ -6,6 +6,7 @@ import ipaddress
 import os
 import re
 from dataclasses import dataclass
+from typing import Literal
 from urllib.parse import urlsplit
 
 from gymposium.errors import BadOption
@@ -61,6 +62,9 @@ class ApiSettings:
     """Number of further attempts after rate limits, server errors, timeouts and lost connections."""
     seed: bool = True
     """Whether a seed is sent with each request; some services refuse the field."""
+    limit: Literal["max_tokens", "max_completion_tokens"] | None = None
+    """The field that limits the length of a reply. None: `max_completion_tokens` for OpenAI, else `max_tokens`, or the
+    other one if the service refuses it."""
     own_temperature: bool = False
     """Whether the temperature is left to the service; some models refuse the field."""
 
@@ -74,6 +78,8 @@ class ApiSettings:
         for name, value in (("rpm", self.rpm), ("at_once", self.at_once), ("timeout", self.timeout)):
             if value is not None and not value > 0:
                 raise BadOption(f"{name}={value}: give a number greater than 0.")
+        if self.limit not in (None, "max_tokens", "max_completion_tokens"):
+            raise BadOption(f"limit={self.limit!r}: write max_tokens or max_completion_tokens.")
         if self.retries < 0:
             raise BadOption(f"retries={self.retries}: give 0 or more.")
 

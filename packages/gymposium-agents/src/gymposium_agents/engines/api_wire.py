@@ -18,6 +18,7 @@ import httpx
 
 from gymposium_agents.engines.api_settings import ApiSettings
 from gymposium_agents.engines.bodies import read_body
+from gymposium_agents.engines.failures_in_answers import find_failure
 from gymposium_agents.engines.secrets import without_secret
 
 _RETRY = "x-stainless-retry-count"
@@ -72,7 +73,10 @@ class Wire(httpx.AsyncBaseTransport):
         headers |= {name: without_secret(response.headers[name], key) for name in _NEEDED if name in response.headers}
         # decoded and encoded again, without loss in any encoding
         content = without_secret(body.decode("utf-8", "surrogateescape"), key).encode("utf-8", "surrogateescape")
-        return httpx.Response(response.status_code, headers=headers, content=content, request=request)
+        status = response.status_code
+        if status == 200 and (failure := find_failure(content)) is not None:
+            status, content = failure  # the library retries it as any failure with this status
+        return httpx.Response(status, headers=headers, content=content, request=request)
 
     async def aclose(self) -> None:
         await self._inner.aclose()

@@ -18,9 +18,10 @@ from gymposium.errors import MissingExtra
 from gymposium.reading import MAX_REPLY
 from gymposium.strict_json import strict_json
 from gymposium.visible import is_encodable
-from gymposium_agents.engines.api_errors import explained, malformed
+from gymposium_agents.engines.api_errors import ApiError, explained, malformed
 from gymposium_agents.engines.api_settings import OPENAI_URL, ApiSettings
 from gymposium_agents.engines.protocol import ChatCompletion
+from gymposium_agents.engines.refused_fields import LIMITS, AcceptedFields, find_refused
 from gymposium_agents.engines.secrets import without_secret
 from gymposium_agents.tokens import FinishReason, Message, Sampling
 
@@ -53,6 +54,9 @@ class OpenAIChatEngine:
         self.counts: Counter[str] = Counter()
         """Counts of unusual events so far: `retries`, replies `withheld` by the service's filter, `tool calls`, and
         replies with `uncounted` tokens."""
+        # OpenAI's newer models refuse max_tokens, and most other services know no other name
+        openai_limit = "max_completion_tokens" if settings.base_url == OPENAI_URL else "max_tokens"
+        self._accepted = AcceptedFields(settings.limit or openai_limit)
         self._slots = asyncio.Semaphore(settings.at_once)
         # Any: the types that the library names here depend on its version; all versions take httpx's
         http: Any = {
@@ -81,7 +85,8 @@ class OpenAIChatEngine:
             "tool calls": "{} replies were tool calls, which were not offered.",
             "uncounted": "{} replies came without token counts: sums and costs leave them out.",
         }
-        return [sentence.format(self.counts[name]) for name, sentence in sentences.items() if self.counts[name]]
+        counted = [sentence.format(self.counts[name]) for name, sentence in sentences.items() if self.counts[name]]
+        return counted + self._accepted.remarks()
 
     def close(self) -> None:
         """Cancel requests in flight and close the connections. The engine cannot be used afterwards. Without this call,
@@ -92,26 +97,37 @@ class OpenAIChatEngine:
     async def _complete(self, messages: Sequence[Message], sampling: Sampling, seed: int) -> ChatCompletion:
         import openai
 
-        fields = {"messages": [dict(message) for message in messages], **self._fields(sampling, seed)}
+        sent_messages = [dict(message) for message in messages]
+        refused: set[str] = set()
+        failure: ApiError | None = None
         async with self._slots:
-            try:
-                answer = await self._client.chat.completions.with_raw_response.create(
-                    model=self.settings.model, **fields
-                )
-                return self._read(answer.content)
-            except openai.OpenAIError as error:
-                failure = explained(error, self.settings)
+            while failure is None:  # each pass but the last adapts one more field
+                fields = self._fields(sampling, seed)
+                try:
+                    # Any: the library's types of messages depend on its version
+                    request: dict[str, Any] = {"messages": sent_messages, **fields}
+                    answer = await self._client.chat.completions.with_raw_response.create(
+                        model=self.settings.model, **request
+                    )
+                    return self._read(answer.content)
+                except openai.APIStatusError as error:
+                    field = find_refused(error, fields)
+                    if field is None or field in refused or (refused & {*LIMITS} and field in LIMITS):
+                        failure = explained(error, self.settings)
+                    else:
+                        refused.add(field)
+                        self._accepted.adapt(field)
+                except openai.OpenAIError as error:
+                    failure = explained(error, self.settings)
         raise failure  # outside the handler, so that the library's exception is not its context
 
     def _fields(self, sampling: Sampling, seed: int) -> dict[str, Any]:
-        # OpenAI's newer models refuse max_tokens, and most other services know no other name
-        limit = "max_completion_tokens" if self.settings.base_url == OPENAI_URL else "max_tokens"
-        fields: dict[str, Any] = {limit: sampling.max_tokens}
+        fields: dict[str, Any] = {self._accepted.limit: sampling.max_tokens}
         if not self.settings.own_temperature:
             fields["temperature"] = sampling.temperature
         if self.settings.seed:
             fields["seed"] = seed
-        return fields
+        return {name: value for name, value in fields.items() if name not in self._accepted.left_out}
 
     def _read(self, body: bytes) -> ChatCompletion:
         """Return the completion in a service's answer. Services differ in the fields that they leave out; the fields

@@ -1,0 +1,61 @@
+"""Failures that a chat service reports inside an answer with status 200.
+
+Gateways such as OpenRouter send the headers before the model answers, so a rate limit or a server error can only stand
+in the body: as `error` beside empty `choices`, or as a choice that ended with `finish_reason: error`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from gymposium.strict_json import strict_json
+
+_UNKNOWN = 502
+"""Status of a failure without a usable code: the service behind the gateway failed."""
+_RATE_LIMITS = frozenset(
+    {"rate_limit", "rate_limited", "rate_limit_error", "rate_limit_exceeded", "too_many_requests", "throttled"}
+)
+"""Words for a rate limit that services put into `code` or `type` in place of 429."""
+
+
+def find_failure(body: bytes) -> tuple[int, bytes] | None:
+    """Return the status and the body that an answer with status 200 should have had, or None unless it is a failure."""
+    if b"error" not in body:
+        return None
+    try:
+        answer = strict_json(body.decode("utf-8"))
+    except ValueError:
+        return None
+    error = _error(answer)
+    if error is None:
+        return None
+    return _status(error), json.dumps({"error": error}).encode()
+
+
+def _error(answer: Any) -> dict[str, Any] | None:
+    """Return the error in an answer as an object. A message beside an `error` is a reply, unless its choice failed."""
+    if not isinstance(answer, dict):
+        return None
+    choices = answer.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    if isinstance(choice, dict) and (choice.get("error") or choice.get("finish_reason") == "error"):
+        error = choice.get("error") or answer.get("error") or "the reply ended with finish_reason: error"
+    elif choice is None and answer.get("object") == "error":
+        error = answer
+    elif choice is None and answer.get("error"):
+        error = answer["error"]
+    else:
+        return None
+    return error if isinstance(error, dict) else {"message": str(error)}
+
+
+def _status(error: dict[str, Any]) -> int:
+    names = [error.get(name) for name in ("code", "status", "type")]
+    for name in names:
+        if isinstance(name, int | str) and re.fullmatch("[45][0-9][0-9]", str(name)):
+            return int(name)
+    if any(isinstance(name, str) and name.lower() in _RATE_LIMITS for name in names):
+        return 429
+    return _UNKNOWN
