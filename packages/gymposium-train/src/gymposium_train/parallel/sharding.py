@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from torch.distributed.tensor import DTensor
@@ -36,6 +36,7 @@ def shard(whole: nn.Module, model: Any, world: Processes, dtype: torch.dtype) ->
         param_dtype=None if hasattr(model, "peft_config") else dtype, reduce_dtype=torch.float32
     )
     for module in [*groups, whole]:
+        module.register_forward_hook(_without_views)
         fully_shard(module, mesh=mesh, reshard_after_forward=True, mp_policy=precision)
         module.set_gradient_divide_factor(1.0)
         module.set_force_sum_reduction_for_comms(True)  # gloo supports sums only
@@ -45,6 +46,16 @@ def shard(whole: nn.Module, model: Any, world: Processes, dtype: torch.dtype) ->
             f"{', '.join(unsharded[:3])} would be trained but is no part of the text model, so it cannot be shared out "
             f"over processes. Train in one process, or set model.tune=lora with model.lora.targets."
         )
+
+
+def _without_views(module: nn.Module, inputs: Any, output: Any) -> Any:
+    """The output of a layer with copies in place of views, such as OPT's layers return. FSDP2 gathers a layer's weights
+    when the gradient of its output arrives, which an in-place operation on a view would prevent."""
+    if isinstance(output, Tensor):
+        return output.clone() if output.requires_grad and output._base is not None else output
+    if type(output) in (tuple, list):
+        return type(output)(_without_views(module, inputs, one) for one in output)
+    return output
 
 
 @torch.no_grad()
