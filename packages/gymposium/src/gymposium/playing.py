@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Protocol
 
-from gymposium.driver import SCHEDULES, MatchResult, Schedule, play as play_jobs
+from gymposium.driver import SCHEDULES, MatchJob, MatchResult, Schedule, play as play_jobs
 from gymposium.ending import FAILURES
 from gymposium.errors import BadOption, GymposiumError, WrongType
 from gymposium.executors.cutting import Cut
@@ -28,6 +28,8 @@ from gymposium.watchdog import Watchdog
 
 AT_ONCE = 256
 """Number of matches that are played side by side."""
+GIVE_UP = 8
+"""If this many matches, begun one after the other, all break off, no further match begins."""
 _RESULTS = ("win", "draw", "loss")
 _READINGS = ("illegal", "unparsable", "cut off")
 
@@ -60,6 +62,32 @@ class MatchLog(Protocol):
         """Keep the matches that an executor played."""
 
 
+@dataclass(slots=True)
+class BreakOffs:
+    """The matches of a run that have no result."""
+
+    reasons: Counter[str] = field(default_factory=Counter)
+    """Number of matches that broke off, by reason."""
+    not_begun: int = 0
+    """Number of matches that were not begun, because the last ones all broke off."""
+
+    def add(self, other: BreakOffs) -> None:
+        """Add those of other matches."""
+        self.reasons += other.reasons
+        self.not_begun += other.not_begun
+
+    @property
+    def in_words(self) -> str:
+        """How many matches have no result and why, as sentences; empty if there are none."""
+        if not self.reasons:
+            return ""
+        [(reason, count), *others] = self.reasons.most_common()
+        noun = "match" if self.reasons.total() == 1 else "matches"
+        why = f"{count} of them because: {reason}" if others else f"because: {reason}"
+        more = f" {self.not_begun} more were not begun, because the last ones all broke off." if self.not_begun else ""
+        return f"{self.reasons.total()} {noun} broke off and have no result, {why.rstrip('.')}.{more}"
+
+
 class Comparison:
     """Matches between players, and the score of each player."""
 
@@ -76,8 +104,7 @@ class Comparison:
         self._watchdog = None if settings.watchdog is None else Watchdog(settings.watchdog)
         self.players = make_players(self.game, given)
         self.scores = [Score() for _ in self.players]
-        self.broken: Counter[str] = Counter()
-        """Number of matches that broke off, by reason. They have no result."""
+        self.break_offs = BreakOffs()
         # matches with equal ids are equal: the id holds a digest of everything that they depend on
         inputs = f"{self.game.name} {settings.players} {settings.seed} {settings.swap} {self.policy}"
         tag = f"run-{blake2b(inputs.encode(), digest_size=4).hexdigest()}"
@@ -93,7 +120,7 @@ class Comparison:
     ) -> None:
         """Plays the matches that `log` does not hold, in this process without an executor. `advance` is told how many
         more were played."""
-        self.broken = play_missing(
+        self.break_offs = play_missing(
             SeriesMatches(self._series, tuple(names_of(self.settings.players))),
             self.players,
             log,
@@ -173,8 +200,9 @@ class MatchesPlayed:
 
     @property
     def broken(self) -> Counter[str]:
-        """Number of matches that broke off, by reason. They have no result."""
-        return self.comparison.broken
+        """Number of matches that broke off, by reason. They have no result. If the last ones all broke off, the other
+        matches were not begun."""
+        return self.comparison.break_offs.reasons
 
     def as_dict(self) -> dict[str, Any]:
         """The scores as plain data, as `gymposium run --json` prints them."""
@@ -293,21 +321,20 @@ def play_missing(
     schedule: Schedule,
     watchdog: Watchdog | None = None,
     advance: Callable[[int], object],
-) -> Counter[str]:
+) -> BreakOffs:
     """Plays the matches of a series that `log` does not hold, in this process without an executor. `players` are its
-    players as they are made in this process, by seat. Returns the number of matches that broke off, by reason.
+    players as they are made in this process, by seat. No further match begins if the last `GIVE_UP`, or with an
+    executor all of a batch, broke off: a server is gone. Returns what has no result.
 
     Raises what `gymposium.driver.play` raises in this process, and `GymposiumError` if workers cannot play them."""
-    broken = Counter[str]()
     planned = MatchPlan((matches.series,)).numbers()
     missing, count = planned.missing(log.finished), planned.count_missing(log.finished)
     if executor is None:
-        jobs = matches.jobs(players, missing)
-        for played in recorded(play_jobs(jobs, at_once=at_once, watchdog=watchdog, schedule=schedule), log.write):
+        begun = _Begun(matches.jobs(players, missing))
+        for played in recorded(play_jobs(begun, at_once=at_once, watchdog=watchdog, schedule=schedule), log.write):
             advance(1)
-            if played.ending.broke_off:
-                broken[played.ending.detail] += 1
-        return broken
+            begun.note(played)
+        return BreakOffs(begun.reasons, count - begun.count)
     alike = all(repeats_of(player) in ("quickly", "slowly") for player in players)
     seconds = None if watchdog is None else watchdog.seconds
     cut = Cut(
@@ -318,13 +345,41 @@ def play_missing(
         watchdog=seconds,
         whole_batches=not alike,
     )
-    error = None
+    error, broken, played_there = None, Counter[str](), 0
     for done in executor.run(cut.parts()):
         log.append(done.lines)
         cut.add(done)
         broken.update(done.broken)
         error = error or done.error
+        played_there += len(done.lines)
         advance(len(done.lines))
     if error is not None:
         raise GymposiumError(f"A worker could not play on: {error}")
-    return broken
+    return BreakOffs(broken, count - played_there)
+
+
+class _Begun:
+    """Jobs that are begun one after the other, until the last `GIVE_UP` of them have all broken off."""
+
+    def __init__(self, jobs: Iterable[MatchJob]) -> None:
+        self._jobs = jobs
+        self._last: deque[str] = deque(maxlen=GIVE_UP)
+        self._broken: set[str] = set()
+        self.count = 0
+        """Number of jobs that were begun."""
+        self.reasons: Counter[str] = Counter()
+        """Number of matches that broke off, by reason."""
+
+    def __iter__(self) -> Iterator[MatchJob]:
+        for job in self._jobs:
+            if len(self._last) == GIVE_UP and self._broken.issuperset(self._last):
+                return
+            self._last.append(job.id)
+            self.count += 1
+            yield job
+
+    def note(self, played: MatchResult) -> None:
+        """Note a match that is over or broke off."""
+        if played.ending.broke_off:
+            self._broken.add(played.job.id)
+            self.reasons[played.ending.detail] += 1

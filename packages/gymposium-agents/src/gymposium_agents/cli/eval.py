@@ -27,6 +27,7 @@ from gymposium.cli.matches import (
 from gymposium.cli.resume import (
     OutOption,
     ResumeOption,
+    check_break_offs,
     check_settings,
     matches_of,
     refuse_beside_resume,
@@ -40,7 +41,7 @@ from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
 from gymposium.players.protocol import Player
-from gymposium.playing import names_of, play_missing, read_schedule
+from gymposium.playing import BreakOffs, names_of, play_missing, read_schedule
 from gymposium.runs.folder import RunFolder, check_new
 from gymposium.seating import MatchPlan, Series, even_share
 from gymposium.settings import read_settings
@@ -202,10 +203,11 @@ def command(
     if as_json:
         played = _played_settings(plan, protocol, settings.schedule)
         print_json({**played, "games": session.as_data(), "record": str(folder.matches)})
-    else:
+    elif session.finished:
         _print(plan, protocol, session)
     note_cut_off(plan.player, [evaluation.overall for _, _, evaluation in session.results])
     note(f"Recorded in {folder.matches}")
+    check_break_offs(session.break_offs, session.finished, folder, session.allow)
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +268,9 @@ class _Session:
         self.plan = plan
         self._schedule = read_schedule(settings.schedule)
         self._at_once = settings.at_once
-        self._allow = to_allow(settings.game, [settings.player, *plan.opponents])
+        self.allow = to_allow(settings.game, [settings.player, *plan.opponents])
+        """The names of the run that need the user's permission."""
+        self.break_offs = BreakOffs()
         self.results = [(game, opponent, Evaluation.of(game)) for game, opponent in plan.pairings]
         self.exact: ExactFigures | None = None
 
@@ -277,14 +281,14 @@ class _Session:
         series = [self._series(players, game, opponent) for game, opponent in plan.pairings]
         matches = MatchPlan(tuple(series))
         numbers = matches.numbers()
-        with matches_of(folder, matches, self._allow) as (log, bar):
+        with matches_of(folder, matches, self.allow) as (log, bar):
             for pairing, (game, opponent) in enumerate(plan.pairings):
                 first = pairing * plan.matches
                 finished = sum(first <= numbers[match_id] < first + plan.matches for match_id in log.finished)
                 title = f"{game.name} {ALONE if opponent == ALONE else f'against {opponent}'}"
                 task = bar.add_task(title, total=plan.matches, completed=finished)
                 names = (plan.player, *[opponent] * (game.seats - 1))
-                play_missing(
+                broken = play_missing(
                     SeriesMatches(series[pairing], names, first),
                     [players[name] for name in names],
                     log,
@@ -293,6 +297,7 @@ class _Session:
                     schedule=self._schedule,
                     advance=partial(bar.advance, task),
                 )
+                self.break_offs.add(broken)
             for record in log.in_order():
                 pairing, number = divmod(numbers[record.id], plan.matches)
                 game, _, evaluation = self.results[pairing]
@@ -303,6 +308,11 @@ class _Session:
         names = tuple(player.name for player in contestants(players[plan.player], players.get(opponent), game))
         tag, policy = plan.tag(game, opponent), str(plan.on_illegal)
         return Series(tag, game.name, names, plan.matches, plan.seed, swap=True, on_illegal=policy)
+
+    @property
+    def finished(self) -> int:
+        """Number of matches that have a result."""
+        return sum(evaluation.overall.matches for _, _, evaluation in self.results)
 
     def as_data(self) -> list[dict[str, Any]]:
         """One entry for each game, with the evaluation against each opponent."""

@@ -30,6 +30,7 @@ from gymposium.cli.matches import (
 )
 from gymposium.cli.resume import (
     OutOption,
+    check_break_offs,
     check_settings,
     given_options,
     is_default,
@@ -46,7 +47,7 @@ from gymposium.executors.series import SeriesMatches
 from gymposium.games.protocol import Game
 from gymposium.games.registry import game_opens, load_game
 from gymposium.players.protocol import Player
-from gymposium.playing import names_of, play_missing, read_schedule
+from gymposium.playing import BreakOffs, names_of, play_missing, read_schedule
 from gymposium.prompt import PROMPT_VERSION
 from gymposium.reading import bound
 from gymposium.runs.folder import RunFolder, RunMatches, check_new
@@ -233,6 +234,7 @@ def command(
     else:
         session.print(folder)
     note(f"Matches in {folder.matches}, settings and counts in {folder.path / 'manifest.json'}")
+    check_break_offs(session.break_offs, session.counts.matches, folder, session.allow)
 
 
 class _Session:
@@ -244,7 +246,7 @@ class _Session:
         self.game = load_game(settings.game)
         self._schedule = read_schedule(settings.schedule)
         self.texts = names_of(settings.players)
-        self._allow = to_allow([settings.game], self.texts)
+        self.allow = to_allow([settings.game], self.texts)
         if game_opens(self.game.name):
             allow(self.game.name)  # the user typed or allowed it, and the records of the run name it
         thinking = "true" if settings.thinking else "false"
@@ -266,6 +268,7 @@ class _Session:
         inputs = f"{self.game.name} {','.join(self.texts)} {settings.seed} {settings.swap}"
         self._tag = f"synth-{blake2b(inputs.encode(), digest_size=4).hexdigest()}"
         self.counts = Gathered()
+        self.break_offs = BreakOffs()
 
     def play(self, players: Mapping[str, Player], folder: RunFolder, executor: Executor | None) -> dict[str, Any]:
         """Play the matches that the folder does not hold yet, in this process without an executor, and write the data
@@ -274,9 +277,9 @@ class _Session:
         seated = [players[text] for text in self.texts]
         names = tuple(player.name for player in seated)
         series = Series(self._tag, game.name, names, settings.matches, settings.seed, settings.swap, str(FORFEIT))
-        with matches_of(folder, MatchPlan((series,)), self._allow) as (log, bar):
+        with matches_of(folder, MatchPlan((series,)), self.allow) as (log, bar):
             task = bar.add_task(game.name, total=settings.matches, completed=len(log.finished))
-            play_missing(
+            self.break_offs = play_missing(
                 SeriesMatches(series, tuple(self.texts)),
                 seated,
                 log,
@@ -293,6 +296,8 @@ class _Session:
             self.wanted = replace(self.wanted, by=players[self.texts[settings.by - 1]].name)
         data = "".join(json.dumps(line) + "\n" for line in gather(log.in_order(), self.wanted, counts))
         if not data:
+            if not counts.matches and (told := self.break_offs.in_words):
+                raise GymposiumError(told)
             raise GymposiumError(
                 f"No seat of {counts.matches} matches is to be imitated ({_reasons(counts)}). Play more of them (-n; "
                 f"those that are recorded are not played again), keep other outcomes (--keep), or let stronger "

@@ -16,12 +16,13 @@ from rich.progress import Progress
 
 from gymposium.allowed import is_allowed
 from gymposium.cli.matches import match_bar, note_record
-from gymposium.cli.text import note
+from gymposium.cli.text import complain, note
 from gymposium.command_line import command_line
 from gymposium.driver import EngineError, GameRefused
 from gymposium.errors import BadOption, GymposiumError, NotAllowed
 from gymposium.games.registry import check_named_game
 from gymposium.players.grammar import check_named_player
+from gymposium.playing import BreakOffs
 from gymposium.runs.folder import RunFolder, RunMatches
 from gymposium.seating import MatchPlan
 
@@ -106,6 +107,18 @@ def matches_of(folder: RunFolder, plan: MatchPlan, allow: Sequence[str] = ()) ->
             if not isinstance(error, GameRefused):  # then the match had not begun
                 note_record(log.path)
             raise
+
+
+def check_break_offs(break_offs: BreakOffs, finished: int, folder: RunFolder, allow: Sequence[str]) -> None:
+    """Prints how many matches of a run have no result, why, and how they are played.
+
+    Ends the command with exit code 1 if no match is `finished`, or if matches were not begun."""
+    if told := break_offs.in_words:
+        again = command_line(folder.command, "--resume", str(folder.path), allow=allow)
+        fails = not finished or break_offs.not_begun > 0
+        (complain if fails else note)(f"{told} Play them with  {again}")
+        if fails:
+            raise typer.Exit(1)
 
 
 def _note_command(kept: str, arguments: Sequence[str], allow: Sequence[str]) -> None:

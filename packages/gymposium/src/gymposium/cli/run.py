@@ -30,6 +30,7 @@ from gymposium.cli.matches import (
 from gymposium.cli.resume import (
     OutOption,
     ResumeOption,
+    check_break_offs,
     check_settings,
     is_default,
     matches_of,
@@ -37,7 +38,6 @@ from gymposium.cli.resume import (
     to_allow,
 )
 from gymposium.cli.text import busy, note, out
-from gymposium.command_line import command_line
 from gymposium.errors import BadOption
 from gymposium.executors.protocol import Executor
 from gymposium.games.registry import load_game
@@ -125,14 +125,14 @@ def command(
             _play(comparison, folder, chosen, allow)
     if as_json:
         print_json({**comparison.as_dict(), "record": str(folder.matches)})
-    else:
+    elif comparison.scores[0].matches:
         _print(comparison)
     note_remarks(comparison.players)
     if comparison.settings.matches > 1:
         note_repeats(comparison.game, comparison.players, comparison.policy)
     _note_cut_off(comparison)
-    _note_broken(comparison, folder, allow)
     note(f"Recorded in {folder.matches}")
+    check_break_offs(comparison.break_offs, comparison.scores[0].matches, folder, allow)
 
 
 def _play(comparison: Comparison, folder: RunFolder, executor: Executor | None, allow: Sequence[str]) -> None:
@@ -158,14 +158,3 @@ def _note_cut_off(comparison: Comparison) -> None:
     names = [player.name for player in comparison.players]
     for name in dict.fromkeys(names):
         note_cut_off(name, [score for mine, score in zip(names, comparison.scores, strict=True) if mine == name])
-
-
-def _note_broken(comparison: Comparison, folder: RunFolder, allow: Sequence[str]) -> None:
-    """Prints how many matches broke off, and how they are played again."""
-    if comparison.broken:
-        [(reason, _)] = comparison.broken.most_common(1)
-        again = command_line("run", "--resume", str(folder.path), allow=allow)
-        note(
-            f"{comparison.broken.total()} of {comparison.settings.matches} matches broke off and have no result, most "
-            f"often because: {reason}\nThey are played again by  {again}"
-        )
