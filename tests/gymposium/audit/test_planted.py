@@ -11,6 +11,7 @@ import pytest
 
 from gymposium.audit import audit_logs
 from gymposium.audit.archives import members
+from gymposium.audit.budget import Budget
 
 from .planted import PLANTED, Corruption, written
 
@@ -28,7 +29,7 @@ def honest(form: str) -> list[Any]:
     path = LOGS / FILES[form]
     if form == "inspect":
         pytest.importorskip("zstandard", reason='zstandard is not installed: pip install "gymposium[audit]"')
-        return [json.loads(data) for _, data in members(path, 10**7) if isinstance(data, bytes)]
+        return [json.loads(data) for _, data in members(path, 10**7, Budget()) if isinstance(data, bytes)]
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 

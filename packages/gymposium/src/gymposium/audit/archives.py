@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
+from gymposium.audit.budget import Budget
 from gymposium.audit.episode import BadLog, fail
 from gymposium.extras import needs_extra
 
@@ -17,9 +18,9 @@ _LOCAL = struct.Struct("<4s22xHH")
 """The header of a part: signature, lengths of its name and its extra field."""
 
 
-def members(path: Path, limit: int) -> Iterator[tuple[str, bytes | BadLog]]:
+def members(path: Path, limit: int, budget: Budget) -> Iterator[tuple[str, bytes | BadLog]]:
     """The name and content of each sample in an archive, and of its header if it has no samples. Content that is
-    damaged, or larger than `limit` bytes, is the reason instead.
+    damaged, or larger than `limit` bytes, is the reason instead. It ends when the budget is spent.
 
     Raises `BadLog` if the file is no zip file, and `MissingExtra` if zstandard is not installed."""
     try:
@@ -31,12 +32,14 @@ def members(path: Path, limit: int) -> Iterator[tuple[str, bytes | BadLog]]:
         samples = [info for info in parts if info.filename.startswith("samples/")]
         for info in samples or [info for info in parts if info.filename in ("header.json", "_journal/start.json")]:
             try:
-                yield info.filename, _content(file, info, limit)
+                yield info.filename, _content(file, info, limit, budget)
             except (OSError, ValueError, zlib.error, struct.error) as error:
                 yield info.filename, BadLog(str(error))
+                if budget.is_spent:
+                    return
 
 
-def _content(file: IO[bytes], info: zipfile.ZipInfo, limit: int) -> bytes:
+def _content(file: IO[bytes], info: zipfile.ZipInfo, limit: int, budget: Budget) -> bytes:
     if max(info.file_size, info.compress_size) > limit:
         fail(f"it has {max(info.file_size, info.compress_size)} bytes; at most {limit} are read")
     file.seek(info.header_offset)
@@ -46,6 +49,7 @@ def _content(file: IO[bytes], info: zipfile.ZipInfo, limit: int) -> bytes:
     file.seek(name + extra, 1)
     packed = file.read(info.compress_size)
     data = _unpacked(packed, info, limit)
+    budget.take(max(len(packed), len(data)))
     if len(data) != info.file_size or zlib.crc32(data) != info.CRC:
         fail("the archive is damaged: a part is not what its checksum says")
     return data

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from gymposium.audit import inspect_ai, kaggle, openspiel, textarena
+from gymposium.audit.budget import Budget
 from gymposium.audit.episode import BadLog, Episode
 from gymposium.audit.files import log_files, parts_of
 from gymposium.audit.logged_match import NeedsIsolation
@@ -55,7 +56,7 @@ class Audit:
 
 def library_of(path: Path) -> str | None:
     """The library that wrote a log file, known by the first object of a known format; None if there is none."""
-    objects = (part.data for part in parts_of(path) if not isinstance(part.data, BadLog))
+    objects = (part.data for part in parts_of(path, Budget()) if not isinstance(part.data, BadLog))
     return next((form.NAME for data in objects for form in FORMATS if form.knows(data)), None)
 
 
@@ -64,10 +65,10 @@ def audit_logs(paths: Sequence[str | Path], *, agents: Sequence[str] = ()) -> Au
     logs that do not name them.
 
     Raises `BadOption` for a path without logs, and `MissingExtra` if archives of inspect_ai cannot be read."""
-    audit = Audit()
+    audit, budget = Audit(), Budget()
     first: dict[tuple[str, str], str] = {}
     for path in log_files([Path(path) for path in paths]):
-        for episode in _episodes(path, tuple(agents)):
+        for episode in _episodes(path, tuple(agents), budget):
             audit.episodes.append(episode)
             if not episode.id:
                 continue
@@ -78,8 +79,8 @@ def audit_logs(paths: Sequence[str | Path], *, agents: Sequence[str] = ()) -> Au
     return audit
 
 
-def _episodes(path: Path, agents: tuple[str, ...]) -> Iterator[Episode]:
-    for where, data in parts_of(path):
+def _episodes(path: Path, agents: tuple[str, ...], budget: Budget) -> Iterator[Episode]:
+    for where, data in parts_of(path, budget):
         if isinstance(data, BadLog):
             yield Episode(where, "", "", problems=[str(data)])
             continue

@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gymposium.audit.archives import members
+from gymposium.audit.budget import Budget
 from gymposium.audit.episode import BadLog, fail
 from gymposium.errors import BadOption
+from gymposium.strict_json import each_key_once
 
 MAX_BYTES = 256 * 2**20
 """Size of the largest file, and of the largest part of an archive, that is read."""
@@ -47,8 +49,9 @@ def log_files(paths: list[Path]) -> list[Path]:
     return found
 
 
-def parts_of(path: Path) -> Iterator[LogPart]:
-    """The objects of a file: the samples of an archive, the lines of JSONL, or the one object of a JSON file."""
+def parts_of(path: Path, budget: Budget) -> Iterator[LogPart]:
+    """Yield the objects of a file: the samples of an archive, the lines of JSONL, or the one object of a JSON file. The
+    last one is the reason if the budget is spent."""
     try:
         mode = path.stat()
         if not stat.S_ISREG(mode.st_mode):
@@ -58,45 +61,45 @@ def parts_of(path: Path) -> Iterator[LogPart]:
         with open(path, "rb") as file:
             is_archive = file.read(4) == b"PK\x03\x04"
         if is_archive or path.suffix == ".eval":
-            for name, data in members(path, MAX_BYTES):
-                yield _part(f"{path}:{name}", data)
+            for name, data in members(path, MAX_BYTES, budget):
+                yield _part(f"{path}:{name}", data, budget)
+                budget.check()
             return
         text = path.read_bytes().removeprefix(BOM_UTF8)
+        budget.take(len(text))
     except (BadLog, OSError) as error:
         yield LogPart(str(path), BadLog(str(error)))
         return
-    yield from _objects(str(path), text, by_line=path.suffix == ".jsonl" or _begins_with_a_line(text))
+    yield from _objects(str(path), text, budget, by_line=path.suffix == ".jsonl" or _begins_with_a_line(text))
 
 
 def _begins_with_a_line(text: bytes) -> bool:
     """Whether the first of several lines is an object of its own."""
     first, _, rest = text.strip().partition(b"\n")
-    return bool(rest) and first.startswith(b"{") and isinstance(_part("", first).data, dict)
+    return bool(rest) and first.startswith(b"{") and isinstance(_part("", first, Budget()).data, dict)
 
 
-def _objects(where: str, text: bytes, *, by_line: bool) -> Iterator[LogPart]:
+def _objects(where: str, text: bytes, budget: Budget, *, by_line: bool) -> Iterator[LogPart]:
     if not by_line:
-        yield _part(where, text)
+        yield _part(where, text, budget)
         return
     lines = [(number, line) for number, line in enumerate(text.split(b"\n"), start=1) if line.strip()]
     if not lines:
         yield LogPart(where, BadLog("it is empty"))
     for number, line in lines:
-        yield _part(f"{where}:{number}", line)
+        yield _part(f"{where}:{number}", line, budget)
+        if budget.is_spent:
+            return
 
 
-def _part(where: str, text: bytes | BadLog) -> LogPart:
+def _part(where: str, text: bytes | BadLog, budget: Budget) -> LogPart:
     if isinstance(text, BadLog):
         return LogPart(where, text)
     try:
-        data = json.loads(text, object_pairs_hook=_each_key_once)
+        budget.take_values(text)
+        data = json.loads(text, object_pairs_hook=each_key_once)
+    except BadLog as error:
+        return LogPart(where, error)
     except (ValueError, RecursionError) as error:
         return LogPart(where, BadLog(f"it is not JSON, or breaks off ({error})"))
     return LogPart(where, data if isinstance(data, dict) else BadLog("it is JSON, but no object"))
-
-
-def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    data = dict(pairs)
-    if len(data) < len(pairs):
-        raise ValueError("a key is repeated")
-    return data
