@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 import subprocess
@@ -16,7 +17,7 @@ from transformers import AutoTokenizer
 
 from gymposium.errors import BadOption, GymposiumError
 from gymposium_agents.forward import completion_logits
-from gymposium_agents.loading import LoadedModel, load_model
+from gymposium_agents.loading import LoadedModel, load_chat, load_model
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.small import make_small_model
 from gymposium_agents.small_size import SmallModel
@@ -139,3 +140,42 @@ def test_a_tokenizer_without_an_end_of_turn(copy: Path) -> None:
 def test_an_adapter_of_another_model(wide: Path, adapter_directory: Path) -> None:
     with pytest.raises(GymposiumError, match="is for another model"):
         load_model(wide, adapter_directory)
+
+
+DAMAGE = {
+    "a list": b"[]",
+    "half an object": b'{"a": ',
+    "deep": b"[" * 100_000,
+    "nothing": b"",
+    "no UTF-8": b"\xff\xfe\x00",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "tokenizer_config.json", "model.safetensors"])
+def test_damaged_files_of_a_model_are_an_error_that_names_it(
+    model_directory: Path, tmp_path: Path, name: str, damage: bytes
+) -> None:
+    copy = tmp_path / "model"
+    shutil.copytree(model_directory, copy)
+    (copy / name).write_bytes(damage)
+    with pytest.raises(GymposiumError, match="model"):
+        load_model(copy)
+
+
+@pytest.mark.parametrize("size", [7, 1000])
+def test_truncated_weights_are_an_error_that_says_what_to_do(model_directory: Path, tmp_path: Path, size: int) -> None:
+    copy = tmp_path / "model"
+    shutil.copytree(model_directory, copy)
+    os.truncate(copy / "model.safetensors", size)
+    with pytest.raises(GymposiumError, match="Download or save the model again"):
+        load_model(copy)
+
+
+@pytest.mark.parametrize("template", ["{{ 1/0 }}", "{{ messages.x.y }}", "{% for n in range(10**9) %}{% endfor %}"])
+def test_a_template_that_fails_is_an_error_of_the_model(model_directory: Path, tmp_path: Path, template: str) -> None:
+    copy = tmp_path / "model"
+    shutil.copytree(model_directory, copy)
+    (copy / "chat_template.jinja").write_text(template)
+    with pytest.raises(GymposiumError, match="template"):
+        load_chat(copy)

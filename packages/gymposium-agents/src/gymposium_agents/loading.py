@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -11,9 +12,10 @@ from typing import Any, Literal
 import torch
 from huggingface_hub import hf_hub_download
 from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, HFValidationError
+from safetensors import SafetensorError
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, GenerationConfig
 
-from gymposium.errors import BadOption, GymposiumError
+from gymposium.errors import BadOption, GymposiumError, describe
 from gymposium.settings import NoSettings
 from gymposium_agents.chat import Chat
 from gymposium_agents.engines.protocol import EngineStart
@@ -59,15 +61,27 @@ class LoadedModel:
         self.chat.tokenizer.save_pretrained(directory)
 
 
+@contextmanager
+def readable(name: str | Path) -> Iterator[None]:
+    """Raise `GymposiumError` for what transformers raises if there is no such model, or if its files are damaged or of
+    another form."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        raise no_model(name, error) from error
+    except (SafetensorError, AttributeError, LookupError, RecursionError, TypeError) as error:
+        raise GymposiumError(
+            f"The files of the model {str(name)!r} are damaged ({describe(error)}). Download or save the model again."
+        ) from error
+
+
 def skeleton(name: str | Path, trust: Trust = NO_TRUST, dtype: torch.dtype | None = None) -> Any:
     """The model with the names and shapes of its layers, by default in the checkpoint's own number type, but without
     weights; none are read.
 
     Raises `GymposiumError` if there is no such model."""
-    try:
+    with readable(name):
         return skeleton_of(AutoConfig.from_pretrained(name, **reading(name, trust)), trust, dtype)
-    except (OSError, ValueError) as error:
-        raise no_model(name, error) from error
 
 
 def skeleton_of(architecture: Any, trust: Trust = NO_TRUST, dtype: torch.dtype | None = None) -> Any:
@@ -96,10 +110,8 @@ def load_chat(
     template supports that; `history` is as for `Chat`.
 
     Raises `GymposiumError` if there is no such model, and for a tokenizer without chat template or end of turn."""
-    try:
+    with readable(name):
         tokenizer = AutoTokenizer.from_pretrained(name, **reading(name, trust))
-    except (OSError, ValueError) as error:
-        raise no_model(name, error) from error
     return Chat(tokenizer, thinking=thinking, history=history)
 
 
@@ -118,10 +130,11 @@ def player_directory(name: str) -> Path | None:
 
 def stop_tokens(name: str | Path, chat: Chat, trust: Trust = NO_TRUST) -> frozenset[int]:
     """The tokens that end a reply: those of the chat template, and those that the model's own files name."""
-    try:
-        return _stops(chat, GenerationConfig.from_pretrained(name, **reading(name, trust)))
-    except OSError:  # older models have no generation config, and name the tokens in config.json
-        return _stops(chat, AutoConfig.from_pretrained(name, **reading(name, trust)))
+    with readable(name):
+        try:
+            return _stops(chat, GenerationConfig.from_pretrained(name, **reading(name, trust)))
+        except OSError:  # older models have no generation config, and name the tokens in config.json
+            return _stops(chat, AutoConfig.from_pretrained(name, **reading(name, trust)))
 
 
 def _stops(chat: Chat, config: Any) -> frozenset[int]:
@@ -186,18 +199,15 @@ def load_weights(name: str | Path, trust: Trust = NO_TRUST, **arguments: Any) ->
 
     Raises `GymposiumError` if there is no such model, and if weights are missing or of another shape."""
     loaded: Any
-    try:
-        with _one_at_a_time:
-            loaded = AutoModelForCausalLM.from_pretrained(
-                name,
-                output_loading_info=True,
-                ignore_mismatched_sizes=True,
-                use_safetensors=None if trust.pickles else True,
-                **reading(name, trust),
-                **arguments,
-            )
-    except (OSError, ValueError) as error:
-        raise no_model(name, error) from error
+    with readable(name), _one_at_a_time:
+        loaded = AutoModelForCausalLM.from_pretrained(
+            name,
+            output_loading_info=True,
+            ignore_mismatched_sizes=True,
+            use_safetensors=None if trust.pickles else True,
+            **reading(name, trust),
+            **arguments,
+        )
     model, report = loaded
     _check_whole(name, report)
     return model

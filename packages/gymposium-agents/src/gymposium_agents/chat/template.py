@@ -18,6 +18,9 @@ from gymposium_agents.chat.marks import Marks, free, private
 from gymposium_agents.chat.messages import taken_by_templates, tools_taken_by_templates
 from gymposium_agents.tokens import Message
 
+_REFUSALS = (TemplateError, ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""What a chat template raises, which is a program of its author: it may divide by zero, or add a text and a number."""
+
 
 class Template:
     """The chat template of a tokenizer, and the encoding of what it renders.
@@ -99,7 +102,15 @@ class Template:
                     enable_thinking=self._thinking,
                 )
             )
-        except (TemplateError, TypeError) as error:  # TypeError: it adds a text and something else
+        except (
+            TemplateError,
+            ArithmeticError,
+            AttributeError,
+            LookupError,
+            RecursionError,
+            TypeError,
+            ValueError,
+        ) as error:
             roles = ", ".join(message["role"] for message in messages)
             raise GymposiumError(
                 f"The chat template of {self.name!r} refuses this conversation ({roles}): {error}. Give it the roles "
