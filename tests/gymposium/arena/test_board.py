@@ -37,7 +37,9 @@ def test_another_suite_needs_another_board(board: Board) -> None:
 def test_a_player_is_entered_once_and_last(board: Board) -> None:
     entry = board.add("mcts-5", None, ["kuhn_poker"])
     assert (entry.number, entry.seed, entry.own, entry.games) == (2, None, False, ("kuhn_poker",))
-    assert board.add("mcts-5", 7) == entry
+    assert board.add("mcts-5", None) == entry
+    with pytest.raises(BadOption, match="--seed: mcts-5 is on the board already, with None and not 7"):
+        board.add("mcts-5", 7)
     assert board.add("mcts-6", 7).games == ("tic_tac_toe", "kuhn_poker")
     assert [one.number for one in board.entries()] == [0, 1, 2, 3]
     with pytest.raises(UnknownName):

@@ -1,12 +1,13 @@
 """Fixtures of the commands' tests: the command as a process, in a temporary folder."""
 
-import os
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from gymposium.child_process import user_environment
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -23,7 +24,13 @@ def gymposium(tmp_path: Path) -> Run:
             text=True,
             encoding="utf-8",
             cwd=tmp_path,
-            env={**os.environ, "COLUMNS": "200", "PYTHONUTF8": "1", "GYMPOSIUM_PLUGINS_STRICT": "1", **(env or {})},
+            env={
+                **user_environment(),
+                "COLUMNS": "200",
+                "PYTHONUTF8": "1",
+                "GYMPOSIUM_PLUGINS_STRICT": "1",
+                **(env or {}),
+            },
             check=False,
         )
 
@@ -32,6 +39,7 @@ def gymposium(tmp_path: Path) -> Run:
 
 STUTTER = '''
 """A player that answers a move, then nonsense, then something illegal, and so on; where it begins is by the seed."""
+from gymposium.child_process import user_environment
 from gymposium import CommandSpec, GameSpec, OpponentSpec, hookimpl
 from gymposium.players.protocol import Reply
 from gymposium.reading import READERS

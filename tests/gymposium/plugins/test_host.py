@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from gymposium.child_process import python_command, python_environment
 from gymposium.errors import PluginError
 from gymposium.plugins import hookspecs
 from gymposium.plugins.hookspecs import API_VERSION, HOOKS
@@ -248,6 +249,31 @@ def test_a_one_file_plugin(tmp_path: Path) -> None:
         assert host.make_game("nim", {}) == "a game"
     finally:
         sys.modules.pop("one_file_nim", None)
+
+
+def test_a_plugin_may_ask_for_the_host_while_it_is_imported(
+    install: Install, site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = "from gymposium import make_player\nRANDOM = make_player('random')\n"
+    install("asks_installed", source + one_game("installed"))
+    for name in ("asks_chosen", "asks_inherited"):
+        (tmp_path / f"{name}.py").write_text(source + one_game(name))
+    settings = tmp_path / "gymposium.toml"
+    settings.write_text(f"plugins = [{str(tmp_path / 'asks_chosen.py')!r}]")
+    variables = {
+        "PYTHONPATH": str(site),
+        "GYMPOSIUM_CONFIG": str(settings),
+        "GYMPOSIUM_PLUGIN_FILES": str(tmp_path / "asks_inherited.py"),
+        "GYMPOSIUM_PLUGINS": "asks_installed,asks_chosen",
+        "GYMPOSIUM_PLUGINS_STRICT": "1",
+    }
+    code = "from gymposium.plugins.host import host; print(sorted(host().games))"
+    ran = subprocess.run(
+        python_command("-c", code), env=python_environment({**os.environ, **variables}), capture_output=True, text=True
+    )
+    assert ran.returncode == 0, ran.stderr
+    for name in ("installed", "asks_chosen", "asks_inherited"):
+        assert f"'{name}'" in ran.stdout
 
 
 def test_a_broken_file_is_an_error_once_and_can_be_mended(tmp_path: Path) -> None:

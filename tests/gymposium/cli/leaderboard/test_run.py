@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from gymposium.child_process import user_environment
 from gymposium.ending import OVER, Ending
 from gymposium.records import Record, first_difference, read_records
 
@@ -170,7 +171,7 @@ def test_who_stops_it_is_told_how_to_go_on(tmp_path: Path) -> None:
         cwd=tmp_path,
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, "ODD_CALL": str(call)},
+        env={**user_environment(), "ODD_CALL": str(call)},
         start_new_session=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # background jobs of a shell ignore it
     ) as process:

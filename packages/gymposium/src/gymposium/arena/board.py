@@ -107,7 +107,8 @@ class Board:
                 for option, (wanted, stored) in given.items():
                     if wanted is not None and wanted != stored:
                         raise BadOption(
-                            f"{option}: {player} is on the board already, with another value. Leave {option} out."
+                            f"{option}: {player} is on the board already, with {_shown(stored)} and not "
+                            f"{_shown(wanted)}. Leave {option} out."
                         )
                 return entry
         known = [game.name for game in self.suite.games]
@@ -146,6 +147,10 @@ class Board:
             except BlockingIOError:
                 raise BadOption(f"A tournament is under way on {self.path}: wait until it has ended.") from None
             yield
+
+
+def _shown(value: object) -> str:
+    return ", ".join(sorted(map(str, value))) if isinstance(value, set) else str(value)
 
 
 def _write(path: Path, text: str) -> None:

@@ -115,13 +115,17 @@ class Host:
         self._manager.add_hookspecs(hookspecs)
         self._add(Plugin("builtin", BUILTIN, PROJECT), partial(importlib.import_module, BUILTIN))
         if autoload:
-            self._add_installed()
-            for path in user_file().plugins:
-                self._add(Plugin(path.stem, str(path.resolve())), partial(_import_chosen_file, path.resolve()))
-            for path in plugin_files():
-                if str(path) not in {plugin.source for plugin in self.plugins}:
-                    self._add(Plugin(path.stem, str(path)), partial(_import_inherited_file, path))
-            self._check_switches()
+            self.load_all()
+
+    def load_all(self) -> None:
+        """Load the installed plugins, those of the user's file, and those that this process inherited."""
+        self._add_installed()
+        for path in user_file().plugins:
+            self._add(Plugin(path.stem, str(path.resolve())), partial(_import_chosen_file, path.resolve()))
+        for path in plugin_files():
+            if str(path) not in {plugin.source for plugin in self.plugins}:
+                self._add(Plugin(path.stem, str(path)), partial(_import_inherited_file, path))
+        self._check_switches()
 
     def load_file(self, path: str | Path) -> Plugin:
         """Load a one-file plugin, as `--plugin my_game.py` does. The file's folder is not searched for other modules;
@@ -408,10 +412,26 @@ def _installed_elsewhere(name: str, path: Path) -> bool:
     return spec is not None and (spec.origin is None or Path(spec.origin).resolve() != path)
 
 
+_loading: list[Host] = []
+"""The host of this process while it loads plugins."""
+
+
 @cache
 def host() -> Host:
-    """The host of this process, made on first use."""
-    return Host()
+    """Return the host of this process, made on first use. A plugin may call this while it is imported, as
+    `make_player` does; it gets the host with the plugins that are loaded so far."""
+    if _loading:
+        return _loading[0]
+    made = Host(autoload=False)
+    _loading.append(made)
+    try:
+        made.load_all()
+    except BaseException:
+        host.cache_clear()  # a plugin may have asked for it
+        raise
+    finally:
+        _loading.clear()
+    return made
 
 
 def is_loaded() -> bool:
