@@ -13,6 +13,8 @@ import pytest
 from gymnasium.error import InvalidAction, ResetNeeded
 from hypothesis import given, settings, strategies as st
 from pettingzoo.test import api_test, parallel_api_test, parallel_seed_test, seed_test
+from pettingzoo.test.state_test import state_test, test_state as run_state_test, test_state_space as check_state_space
+from pettingzoo.utils.conversions import aec_to_parallel, parallel_to_aec
 
 from gymposium import load_game
 from gymposium.envs.aec import TextGameAECEnv
@@ -52,6 +54,59 @@ def test_seeds(env_id: str) -> None:
 def test_parallel_api_and_seeds(env_id: str) -> None:
     parallel_api_test(pettingzoo.make("parallel", env_id), num_cycles=60)
     parallel_seed_test(lambda: pettingzoo.make("parallel", env_id), num_cycles=40)
+
+
+@pytest.mark.filterwarnings("ignore:State numpy array is all zeros")
+@pytest.mark.parametrize("env_id", AEC)
+def test_state_space_and_states(env_id: str) -> None:
+    env = pettingzoo.make("aec", env_id)
+    check_state_space(env)
+    run_state_test(env, num_cycles=60)
+    env.reset(seed=3)
+    tensors = [env.observe(agent)["observation"] for agent in env.possible_agents]
+    np.testing.assert_array_equal(env.state(), np.concatenate([tensor.ravel() for tensor in tensors]))
+
+
+@pytest.mark.parametrize("env_id", PARALLEL)
+def test_states_of_parallel_environments(env_id: str) -> None:
+    parallel = pettingzoo.make("parallel", env_id)
+    state_test(pettingzoo.make("aec", env_id), parallel, num_cycles=60)
+    state_test(parallel_to_aec(parallel), parallel, num_cycles=60)
+
+
+def test_a_game_without_tensors_has_no_state() -> None:
+    env = pettingzoo.make("aec", "TextTrace-v0")
+    env.reset(seed=0)
+    assert not hasattr(env, "state_space")
+    with pytest.raises(NotImplementedError, match="trace has no tensors"):
+        env.state()
+
+
+@of_dicts
+@pytest.mark.parametrize("on_illegal", ["forfeit", "random"])
+@pytest.mark.parametrize("game", ["goofspiel", "openspiel:matrix_rps", "openspiel:goofspiel(players=3)"])
+def test_conversion_to_parallel_plays_the_same_match(game: str, on_illegal: str) -> None:
+    converted = aec_to_parallel(TextGameAECEnv(game, on_illegal=on_illegal))
+    own = TextGameParallelEnv(game, on_illegal=on_illegal)
+    choose = random.Random(5)
+    observations, infos = own.reset(seed=5)
+    np.testing.assert_equal(converted.reset(seed=5), (observations, infos))
+    while own.agents:
+        masks = {agent: observations[agent]["action_mask"] for agent in own.agents}
+        actions = {agent: choose.choice(np.flatnonzero(mask).tolist()) for agent, mask in masks.items()}
+        observations, *rest = own.step(actions)
+        np.testing.assert_equal(converted.step(actions), (observations, *rest))
+        np.testing.assert_array_equal(converted.state(), own.state())
+    assert converted.agents == []
+
+
+@pytest.mark.parametrize(
+    ("game", "on_illegal"),
+    [("tic_tac_toe", "forfeit"), ("goofspiel", "retry(1)"), ("goofspiel", "penalty(0.5)")],
+)
+def test_turns_and_retries_are_not_parallelizable(game: str, on_illegal: str) -> None:
+    with pytest.raises(AssertionError, match="is_parallelizable"):
+        aec_to_parallel(TextGameAECEnv(game, on_illegal=on_illegal))
 
 
 def test_a_game_of_turns_is_not_parallel() -> None:

@@ -50,6 +50,11 @@ class FailurePolicy:
                         return cls("penalty", int(tries), float(cost))
         raise BadOption(f"on_illegal={text!r} is not a policy. {_HELP}")
 
+    @property
+    def asks_again(self) -> bool:
+        """Whether a seat is asked again after a failed reply, while the others' moves stand."""
+        return self.kind in ("retry", "penalty")
+
     def __str__(self) -> str:
         if self.kind == "retry":
             return f"retry({self.tries})"
@@ -81,7 +86,7 @@ class Tally:
         policy, used = self._policy, self._used.get(seat, 0)
         if policy.kind == "random" and can_draw:
             return "random"
-        if policy.kind not in ("retry", "penalty") or used >= policy.tries:
+        if not policy.asks_again or used >= policy.tries:
             return "forfeit"
         self._used[seat] = used + 1
         if policy.kind == "penalty":

@@ -27,11 +27,15 @@ class TextGameAECEnv(AgentsEnv, AECEnv[str, Any, Any]):  # type: ignore[misc]  #
     which are then played together. The keywords `game`, `on_illegal`, `reply`, `prompt`, `observation` (by default
     `"dict"`) and `render_mode`, and the game's parameters, are those of the Gymnasium environment. With `"text"` and
     `"tensor"` the mask is `infos[agent]["action_mask"]`; with `"tensor"` infos hold only the seat and the mask.
+
+    PettingZoo's `aec_to_parallel` takes the environment if all seats move at the same time and `on_illegal` is
+    `"forfeit"` or `"random"`: its agents must step in a fixed cycle, and a seat that tries again breaks it.
     """
 
     def __init__(self, game: str | Game, **keywords: Any) -> None:
         super().__init__(game, **keywords)
-        self.metadata["is_parallelizable"] = False
+        joint = self.game.spec.dynamics == "simultaneous"
+        self.metadata["is_parallelizable"] = joint and not self._options.policy.asks_again
         self._replies: dict[int, Reply] = {}
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:

@@ -37,6 +37,8 @@ class AgentsEnv:
         views = options.views
         self.observation_spaces: dict[str, Space[Any]] = {a: views.space(observation) for a in self.possible_agents}
         self.action_spaces: dict[str, Space[Any]] = {agent: views.action_space() for agent in self.possible_agents}
+        if self.game.tensor_shape is not None:
+            self.state_space = views.state_space()
         self._rng: np.random.Generator | None = None
         self._table: Table | None = None
         self._returns = [0.0] * self.game.seats
@@ -47,6 +49,13 @@ class AgentsEnv:
 
     def action_space(self, agent: str) -> Space[Any]:
         return self.action_spaces[agent]
+
+    def state(self) -> np.ndarray:
+        """The tensors of all seats, one after the other, for learners with a central critic. Raises
+        `NotImplementedError` if the game has no tensors: the environment then has no `state_space` either."""
+        if self.game.tensor_shape is None:
+            raise NotImplementedError(f"{self.game.name} has no tensors, so it has no state().")
+        return self._options.views.state(self._open_table())
 
     def close(self) -> None:
         """Closes the environment: `reset`, `step` and `render` raise from now on."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from typing import Any
 
@@ -57,6 +58,15 @@ class Views:
             raise BadOption(f"{self.game.name} has no tensor observation: use observation='text'.")
         limit = np.finfo(np.float32).max  # engines state no bounds
         return Box(-limit, limit, self.game.tensor_shape, np.float32)
+
+    def state_space(self) -> Box:
+        """The space of `state`. The game must have tensors."""
+        one = self._tensor_space()
+        return Box(float(one.low.min()), float(one.high.max()), (self.game.seats * math.prod(one.shape),), np.float32)
+
+    def state(self, table: Table) -> np.ndarray:
+        """The tensors of all seats, one after the other, as a flat array of float32."""
+        return np.concatenate([table.match.tensor(seat).ravel() for seat in range(self.game.seats)])
 
     def observe(self, table: Table, seat: int, kind: str) -> Any:
         """The seat's observation now, of kind `text`, `dict` or `tensor`."""
