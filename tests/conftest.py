@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from gymposium.child_process import PLUGIN_FILES
 from gymposium.games.registry import load_game
 from gymposium.prompt import prompt_for
 from gymposium.reading import reader
@@ -25,6 +26,12 @@ def pytest_configure() -> None:
     os.environ["GYMPOSIUM_CONFIG"] = ""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True)
+def plugin_files_of_the_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One-file plugins that a test loads do not reach the hosts and the child processes of later tests."""
+    monkeypatch.setenv(PLUGIN_FILES, os.environ.get(PLUGIN_FILES, ""))
 
 
 @pytest.fixture(scope="session")
