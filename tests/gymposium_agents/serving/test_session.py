@@ -13,11 +13,11 @@ from gymposium.tools import Call
 from gymposium_agents.chat import Chat
 from gymposium_agents.player import LanguageModelPlayer
 from gymposium_agents.rows import token_rows
-from gymposium_agents.serving.session import ContextFull, Session
+from gymposium_agents.serving.session import CHARACTERS_PER_TOKEN, ContextFull, Session
 from gymposium_agents.serving.turns import in_rows
 from gymposium_agents.tokens import Sampling
 
-from .scripted import Script, ask, result, said, session, user
+from .scripted import CONTEXT, Script, ask, result, said, session, user
 
 TOOLS = [
     {
@@ -57,6 +57,36 @@ def learned(of: Session) -> dict[int, list[tuple[int, ...]]]:
                 ids = tuple(one for one, turn in zip(row.ids, row.turns, strict=True) if turn == n)
                 found.setdefault(ordered[n].number, []).append(ids)
     return found
+
+
+LONG = "<" * (CHARACTERS_PER_TOKEN * CONTEXT)
+CALL = {"id": "a", "type": "function", "function": {"name": "look_up", "arguments": json.dumps({"word": LONG})}}
+
+
+@pytest.mark.parametrize(
+    ("messages", "tools"),
+    [
+        ([user(LONG + "<")], []),
+        ([user(LONG[: len(LONG) // 50])] * 60, []),
+        (
+            [
+                user("a"),
+                {"role": "assistant", "tool_calls": [CALL]},
+                {"role": "tool", "tool_call_id": "a", "content": "b"},
+            ],
+            [],
+        ),
+        ([user("a")], [{"type": "function", "function": {"name": "f", "description": LONG}}]),
+    ],
+    ids=["message", "messages", "call", "tool"],
+)
+def test_no_part_of_a_request_is_tokenized_if_it_is_far_too_long(
+    chat: Chat, monkeypatch: pytest.MonkeyPatch, messages: list[Any], tools: list[Any]
+) -> None:
+    """The tokenizer takes a minute for four megabytes, and holds up other clients."""
+    monkeypatch.setattr(Chat, "rendering", lambda *given: pytest.fail("it was rendered"))
+    with pytest.raises(ContextFull, match=r"[\d,]+ characters, and the model reads 4096 tokens"):
+        ask(session(chat, "no"), *messages, tools=tools)
 
 
 def test_an_engine_is_told_the_name_of_the_session(chat: Chat) -> None:

@@ -15,9 +15,11 @@ import pytest
 
 from gymposium.client import KEY
 from gymposium.serving.app import api
+from gymposium_agents.player import LanguageModelPlayer
 from gymposium_train.config import TrainConfig
 from gymposium_train.serving.app import Api, needs_token, status_events
 from gymposium_train.serving.checkpoints import ServedCheckpoints
+from gymposium_train.serving.model_app import ModelApi
 from gymposium_train.serving.service import Service
 
 ADDRESS = "http://127.0.0.1:8750"
@@ -185,6 +187,28 @@ def test_long_messages_are_refused_before_they_are_tokenized(ask: Ask) -> None:
     response = ask("POST", path, {"messages": [{"role": "user", "content": "<" * 3_900_000}]})
     assert (response.status_code, response.json()["error"]["code"]) == (400, "context_length_exceeded")
     assert "3,900,000 characters" in response.json()["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("path", "advice"),
+    [
+        ("/v1/responses", 'set_default_openai_api("chat_completions")'),
+        ("/v1/messages", "Anthropic"),
+        ("/v1/completions", "client.chat.completions.create"),
+        ("/chat/completions", "ends in /v1"),
+        ("/models", "ends in /v1"),
+        ("/nothing", "Completions are at /v1/chat/completions"),
+    ],
+)
+def test_a_model_alone_says_what_to_set_too(player: LanguageModelPlayer, path: str, advice: str) -> None:
+    async def sent() -> httpx.Response:
+        transport = httpx.ASGITransport(api(ModelApi(player, "tiny", 0).routes()))  # type: ignore[arg-type]
+        async with httpx.AsyncClient(transport=transport, base_url=ADDRESS) as client:
+            return await client.post(path, json=HELLO)
+
+    response = asyncio.run(sent())
+    assert response.status_code == 404
+    assert advice in response.json()["error"]["message"]
 
 
 def test_a_secret_opens_its_own_session_only(ask: Ask) -> None:

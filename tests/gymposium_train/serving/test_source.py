@@ -165,6 +165,41 @@ def test_a_command_is_an_agent_and_a_function_gives_its_reward(model_directory: 
     file.close()
 
 
+def test_a_command_reaches_its_own_session_and_nothing_else_of_the_service(
+    model_directory: Path, tmp_path: Path
+) -> None:
+    """A command that could begin sessions would also end them, and so choose what is learned from."""
+    (tmp_path / "agent.py").write_text(
+        "import os, httpx\n"
+        "base = os.environ['OPENAI_BASE_URL']\n"
+        "root = base.partition('/s/')[0]\n"
+        "hello = {'messages': [{'role': 'user', 'content': 'hello'}]}\n"
+        "print(httpx.post(f'{base}/chat/completions', json=hello, timeout=60).status_code)\n"
+        "asked = [('POST', '/v1/sessions'), ('POST', '/v1/groups'), ('POST', '/v1/train'), ('GET', '/v1/status'),\n"
+        "         ('GET', '/v1/events'), ('POST', '/v1/checkpoints/1/promote'), ('POST', '/v1/sessions/x/end')]\n"
+        "for method, path in asked:\n"
+        "    body = {'group': 'mine'} if path == '/v1/sessions' else {}\n"
+        "    with httpx.stream(method, root + path, json=body, timeout=60) as answer:\n"
+        "        print(answer.status_code)\n"
+    )
+    (tmp_path / "rewards.py").write_text(
+        "def score(ran):\n    assert ran.output.split() == ['200', *['401'] * 7], ran.output\n    return 0.5\n"
+    )
+    command = f"{sys.executable} {tmp_path / 'agent.py'}"
+    source = {"run": command, "scores": f"{tmp_path / 'rewards.py'}:score", "groups": 1}
+    config = config_of(model_directory, free_port(), steps=1, source=source, rollout={"group_size": 2})
+    assert train(config, out=tmp_path / "run").results()["steps"] == 1
+
+
+def test_a_command_is_not_served_to_other_machines_without_a_token_of_the_user(
+    model_directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("GYMPOSIUM_SERVE_TOKEN", raising=False)
+    source = {"run": sys.executable, "scores": "math:sqrt", "groups": 1, "host": "0.0.0.0"}
+    with pytest.raises(GymposiumError, match="so it needs a token"):
+        train(config_of(model_directory, 0, source=source), out=tmp_path / "run")
+
+
 def test_a_command_that_fails_ends_the_run_with_its_error(model_directory: Path, tmp_path: Path) -> None:
     (tmp_path / "rewards.py").write_text("def score(ran):\n    return 0.0\n")
     source = {

@@ -161,8 +161,10 @@ class AsyncServer:
         split: str = "train",
         metadata: Mapping[str, Any] | None = None,
     ) -> Session[AsyncServer]:
-        """Begin a session, in a group of its own unless `group` is given. Sessions of another split than `train` are
-        kept and not learned from."""
+        """Begin a session of a group. A session of another split than `train` is kept and not learned from.
+
+        `group` may be left out for another split, and for credit that does not compare sessions (`credit.kind=gae`):
+        the session then is a group of its own. Otherwise `ServerError` is raised."""
         return await self._begin(self, group=group, member=member, seed=seed, split=split, metadata=metadata)
 
     async def _begin(self, server: S, **body: Any) -> Session[S]:

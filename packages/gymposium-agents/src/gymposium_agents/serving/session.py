@@ -24,8 +24,9 @@ from gymposium_agents.tokens import TokenRequest, TurnTokens
 
 NOT_ENFORCED = "x-gymposium-not-enforced"
 """The header of an answer that lists the fields of the request that had no effect on the reply."""
-_LONGEST_TOKEN = 512
-"""A bound on the characters of a token: longer messages than this for each token of the context are not tokenized."""
+CHARACTERS_PER_TOKEN = 16
+"""The most characters of a request for each token of the context. Text has about four; a longer request is refused
+before it is tokenized, because that takes long."""
 
 
 class ContextFull(BadRequest):
@@ -34,8 +35,8 @@ class ContextFull(BadRequest):
     def __init__(self, size: str, context: int) -> None:
         super().__init__(
             "messages",
-            f"they have {size}, and the model reads {context} tokens, the reply included. End the session with "
-            f"truncated, or send fewer messages.",
+            f"with the tools they have {size}, and the model reads {context} tokens, the reply included. End the "
+            f"session with truncated, or send fewer messages.",
             "context_length_exceeded",
         )
 
@@ -137,8 +138,8 @@ class Session:
 
     def _prompt(self, request: CompletionRequest) -> Prompt:
         """Return the prompt of a request. Raises `BadRequest` and `ContextFull`."""
-        characters = sum(len(message["content"]) for message in request.messages)
-        if characters > _LONGEST_TOKEN * self._context:
+        characters = _count_characters(request)
+        if characters > CHARACTERS_PER_TOKEN * self._context:
             raise ContextFull(f"{characters:,} characters", self._context)
         try:
             prompt = self._memory.prompt(request)
@@ -180,6 +181,13 @@ class Session:
             self._memory.keep(turn.number, prompt, said, turn.tokens)
         self._counts[turn.beginning] += 1
         return turn
+
+
+def _count_characters(request: CompletionRequest) -> int:
+    """Return the size of all that a request adds to the prompt: messages, calls and tools."""
+    contents = sum(len(message["content"]) for message in request.messages)
+    calls = sum(len(call.json) for message in request.messages for call in message.get("tool_calls", ()))
+    return contents + calls + sum(len(json.dumps(tool.as_function, ensure_ascii=False)) for tool in request.tools)
 
 
 def _key(request: CompletionRequest) -> str:

@@ -43,11 +43,11 @@ _OTHER_APIS = {
     'set_default_openai_api("chat_completions"); LangChain: use_responses_api=False; pydantic-ai: OpenAIChatModel; '
     "Vercel AI: provider.chat(model).",
     "/messages": "Anthropic's Messages API is not served, but OpenAI's chat completions are. Use the library's "
-    "provider for OpenAI, with the session's base_url.",
-    "/chat/completions": "The base_url of a session ends in /v1: give it to the library whole.",
+    "provider for OpenAI, with the same base_url.",
+    "/chat/completions": "The base_url ends in /v1: give it to the library whole.",
     "/completions": "Text completions are not served, but chat completions are: POST /chat/completions at the "
-    "session's base_url (in the openai library: client.chat.completions.create).",
-    "/models": "The base_url of a session ends in /v1: give it to the library whole.",
+    "base_url (in the openai library: client.chat.completions.create).",
+    "/models": "The base_url ends in /v1: give it to the library whole.",
 }
 """What to set for the paths of other APIs, by their end. The first that fits counts."""
 
@@ -80,7 +80,7 @@ class Api:
             Route("/v1/checkpoints/{step:int}/promote", self._promote, methods=["POST"]),
             Route("/v1/status", self._status),
             Route("/v1/events", self._events),
-            Route("/{path:path}", _unknown, methods=["GET", "POST", "PUT", "PATCH", "DELETE"]),
+            other_routes("Completions are at the base_url of a session, which POST /v1/sessions begins."),
         ]
 
     # -- sessions
@@ -165,16 +165,15 @@ class Api:
         return _event_stream(status_events(self._service))
 
 
-async def _unknown(request: Request) -> Response:
-    raise Refused(404, "no_such_route", f"{request.method} {request.url.path}: Not Found. {_advice(request.url.path)}")
+def other_routes(advice: str) -> BaseRoute:
+    """Return the route of all paths that are not served. Its error says what to set in the client, or else `advice`."""
 
+    async def refuse(request: Request) -> Response:
+        path = request.url.path
+        fix = next((fix for end, fix in _OTHER_APIS.items() if path.endswith(end)), advice)
+        raise Refused(404, "no_such_route", f"{request.method} {path}: Not Found. {fix}")
 
-def _advice(path: str) -> str:
-    """Say what to set in the client that asked for a path that is not served."""
-    for end, advice in _OTHER_APIS.items():
-        if path.endswith(end):
-            return advice
-    return "Completions are at the base_url of a session, which POST /v1/sessions begins."
+    return Route("/{path:path}", refuse, methods=["GET", "POST", "PUT", "PATCH", "DELETE"])
 
 
 async def status_events(service: Service) -> AsyncGenerator[str, None]:

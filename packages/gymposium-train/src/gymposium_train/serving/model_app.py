@@ -14,7 +14,7 @@ from gymposium_agents.player import LanguageModelPlayer
 from gymposium_agents.serving.batching import Batches
 from gymposium_agents.serving.requests import CompletionRequest
 from gymposium_agents.serving.session import Session
-from gymposium_train.serving.app import completed, listed_models
+from gymposium_train.serving.app import completed, listed_models, other_routes
 
 
 class ModelApi:
@@ -32,6 +32,7 @@ class ModelApi:
             Route("/health", self._health),
             Route("/v1/models", self._models),
             Route("/v1/chat/completions", self._complete, methods=["POST"]),
+            other_routes("Completions are at /v1/chat/completions: let the base_url end in /v1."),
         ]
 
     async def _health(self, request: Request) -> Response:

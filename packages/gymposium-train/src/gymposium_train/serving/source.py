@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
 from gymposium.runs.sessions import SessionsFile
-from gymposium.serving.listening import TOKEN
+from gymposium.serving.listening import TOKEN, check_address
 from gymposium_agents.player import LanguageModelPlayer
 from gymposium_train.credit.make import make_credit
 from gymposium_train.rollout import SourceStart, StepRollout
@@ -92,6 +93,9 @@ def session_source(settings: SessionSettings, start: SourceStart) -> SessionSour
     )
     start.resources.callback(service.close)
     token = os.environ.get(TOKEN) or None
+    check_address(settings.host, token, TOKEN)
+    if token is None and settings.run is not None:
+        token = secrets.token_urlsafe(16)  # a command that could begin and end sessions would set its own reward
     address = start.resources.enter_context(serve(service, settings, start.directory, start.config, token))
     start.resources.push(lambda kind, error, at: service.linger() if kind is None else None)
     if settings.run is None:
