@@ -483,6 +483,17 @@ def test_run_says_how_many_matches_broke_off_and_plays_them_again(gymposium: Run
     assert f"{8 - finished} matches broke off" in resumed.stderr
 
 
+def test_verify_gives_an_equal_reason_once(gymposium: Run, tmp_path: Path) -> None:
+    assert gymposium("run", "kuhn_poker", "--players", "random,random", "-n", "4", "--out", "r").returncode == 0
+    lines = (tmp_path / "r" / "matches.jsonl").read_text().replace("kuhn_poker", "kuhn_joker")
+    (tmp_path / "m.jsonl").write_text(f"{lines}nonsense\n")
+    done = gymposium("verify", "m.jsonl")
+    assert (done.returncode, done.stdout.count("kuhn_joker'")) == (1, 1), done.stdout
+    assert "(and 3 more with this reason)" in done.stdout
+    assert "5 lines to look at" in done.stdout
+    assert len(json.loads(gymposium("verify", "m.jsonl", "--json").stdout)["files"][0]["problems"]) == 5
+
+
 def test_play_calls_tools_a_line_each(gymposium: Run) -> None:
     call = '{"name": "return_final_answer", "arguments": {"answer": "42", "sources": []}}'
     done = gymposium("play", "mail", "--seed", "3", *HERE, typed=f"look it up\n{call}\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,10 +15,12 @@ import pytest
 from tests.gymposium.worlds.guessing import Says
 from tests.plugins.mcp.making import RAW, call, playing, write_world
 
-from gymposium.allowed import VARIABLE, VARIABLES
+from gymposium import load_game
+from gymposium.allowed import VARIABLES
 from gymposium.driver import MatchJob, MatchResult, play
+from gymposium.ending import Ending
 from gymposium.errors import GymposiumError, WorldBroke
-from gymposium.records import Record, walk
+from gymposium.records import Record, first_difference, recorded_game, walk
 from gymposium.records.replay import replay_difference
 from gymposium.tools import Call
 from gymposium.viewer.replays.story import build_story
@@ -112,7 +115,7 @@ def test_the_program_gets_the_variables_that_the_file_names(tmp_path: Path, monk
     assert "OTHER_KEY" not in names
 
 
-def test_a_record_replays_without_a_server(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_record_replays_without_a_server(file: Path) -> None:
     with playing(file) as game:
         results = [played(game, call("echo", "4"), call("answer", "4")), played(game, call("misbehave", "die"))]
     write_world(file.parent, server={"command": ["no-such-program"]})
@@ -122,12 +125,43 @@ def test_a_record_replays_without_a_server(file: Path, monkeypatch: pytest.Monke
             record = Record.of(result)
             difference = replay_difference(later, record)
             assert difference is None or difference.startswith("The match broke off")
-            monkeypatch.setenv(VARIABLE, record.game)
             assert [decision.seats for decision in walk(record, lambda match: None)][:1] == [(0,)]
             story = build_story(record)
             assert (story.trouble, story.seats[0].differs, story.unchecked) == ("", "", True)
         with pytest.raises(GymposiumError, match=r"could not be reached: .*no-such-program"):
             later.new(0)
+
+
+def test_a_record_verifies_from_itself_alone(tmp_path: Path) -> None:
+    command = [Path(sys.executable).with_name("gymposium")]
+    there, here = tmp_path / "there", tmp_path / "here"
+    there.mkdir()
+    here.mkdir()
+    write_world(there)
+    run = [*command, "run", "mcp(file=world.toml)", "--players", "random", "-n", "3", "--out", here / "run"]
+    subprocess.run(run, check=True, cwd=there)
+    for world in (None, ["python", "-c", "open('started', 'w')"]):  # no world at all, and one that must not be started
+        if world is not None:
+            write_world(here, server={"command": world})
+        for verb in (["verify", "run"], ["replay", "run/matches.jsonl"]):
+            done = subprocess.run([*command, *verb], check=False, cwd=here, capture_output=True, text=True)
+            assert done.returncode == 0, done.stdout + done.stderr
+    refused = subprocess.run(
+        [*command, "run", "--resume", "run"], check=False, cwd=here, capture_output=True, text=True
+    )
+    assert (refused.returncode, "--allow" in refused.stderr) == (2, True)
+    assert not (here / "started").exists()
+
+
+def test_a_record_without_events_starts_no_server(tmp_path: Path) -> None:
+    record = Record.of(played(load_game("mcp"), call("answer", "4")))
+    record.game, record.events, record.turns = f"mcp(file={noting(tmp_path)})", [], []
+    record.returns, record.results, record.reports = [], [], []
+    record.ending = Ending("broke off", detail="gone")
+    assert first_difference(record) == "The match broke off: gone"
+    assert "broke off before its first event" in build_story(record).trouble
+    assert pickle.loads(pickle.dumps(recorded_game(record))).record == ()
+    assert not (tmp_path / "noted").exists()
 
 
 def test_verify_says_what_only_a_manifest_can_tell(tmp_path: Path) -> None:

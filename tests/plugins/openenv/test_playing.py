@@ -112,17 +112,15 @@ def test_records_verify_without_the_server(serving, tmp_path: Path, monkeypatch:
     game = serving(scripted(shown("one", 0.25), shown("two", 0.5, done=True)))
     result = played(game, "a", "b", file=tmp_path / "m.jsonl")
     assert (result.paid, result.reports[0]) == ((0.75,), {"steps": 2.0, "invalid_replies": 0.0})
-    monkeypatch.setenv(VARIABLE, "openenv:*")
     monkeypatch.setattr(connection, "connect", None)
     monkeypatch.setattr(connection, "httpx", None)
     verified = verify_file(tmp_path / "m.jsonl")
     assert (verified.matches, verified.unchecked, verified.problems) == (1, 1, [])
 
 
-def test_a_changed_record_does_not_verify(serving, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_changed_record_does_not_verify(serving, tmp_path: Path) -> None:
     file = tmp_path / "m.jsonl"
     played(serving(scripted(shown("one", 1.0, done=True))), "a", file=file)
-    monkeypatch.setenv(VARIABLE, "openenv:*")
     for old, new in (('"returns":[1.0]', '"returns":[0.5]'), ("one", "two"), ('[0,"a"]', '[0,"b"]')):
         text = file.read_text()
         assert old in text

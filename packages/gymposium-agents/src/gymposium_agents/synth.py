@@ -17,10 +17,9 @@ from typing import Any, Literal
 
 from gymposium.errors import BadOption
 from gymposium.games.protocol import CHANCE, Game, as_recorded
-from gymposium.games.registry import load_named_game
 from gymposium.prompt import prompt_for
 from gymposium.reading import Reader
-from gymposium.records import Record
+from gymposium.records import Record, recorded_game
 from gymposium.tools import tools_of
 from gymposium.tools.reader import ToolsReader, tools_readers
 from gymposium_agents.context import Exchange, context, listed
@@ -98,7 +97,7 @@ def decisions(record: Record, seat: int, settings: PlayerSettings) -> list[tuple
 
     A reply is the author's own text if it was written in the form of `settings`, else the canonical reply with the
     author's move. No reply of the seat may have failed."""
-    game = load_named_game(record.game)
+    game = recorded_game(record)
     prompt = prompt_for(game, settings.style, form_of(settings.reply))
     recorded = as_recorded(game, record.events)
     own = _same_form(record.prompts[seat]["reader"], prompt.reader, recorded)
@@ -154,7 +153,7 @@ def lines(record: Record, seat: int, settings: PlayerSettings, per: Per) -> Iter
         "seat": seat,
     }
     template: dict[str, Any] = {"chat_template_kwargs": {"enable_thinking": settings.thinking}}
-    if tools := listed(form_of(settings.reply), as_recorded(load_named_game(record.game), record.events)):
+    if tools := listed(form_of(settings.reply), as_recorded(recorded_game(record), record.events)):
         template["tools"] = [tool.as_function for tool in tools]
     for turn, now in enumerate(asked):
         if per == "match" and turn < len(asked) - 1:

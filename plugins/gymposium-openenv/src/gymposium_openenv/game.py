@@ -31,12 +31,12 @@ class OpenEnvGame:
     tensor_shape: tuple[int, ...] | None = None
     move_pattern: re.Pattern[str] | None = None
 
-    def __init__(self, spec: GameSpec, params: Mapping[str, Any], record: Sequence[Event] = ()) -> None:
+    def __init__(self, spec: GameSpec, params: Mapping[str, Any], record: Sequence[Event] | None = None) -> None:
         """`record` holds the events whose answers new matches take, in place of the server's."""
         self.spec = spec
         self.params: Mapping[str, Any] = MappingProxyType(dict(params))
         self.name = spec.full_name(params)
-        self.record = tuple(record)
+        self.record = None if record is None else tuple(record)
         self.utility_range = (float(params["min_return"]), float(params["max_return"]))
         self.max_decisions: int = params["max_steps"]
 
@@ -48,7 +48,9 @@ class OpenEnvGame:
     @cached_property
     def about(self) -> Mapping[str, Any]:
         """What the server says of itself, or what the record holds: `schema` of an action, and `description`."""
-        if self.record:
+        if self.record is not None:
+            if not self.record:
+                raise BadRecord("The match broke off before its first event.")
             return about_in(self.record[0])
         schema = self.address.read("/schema").get("action")
         described = str(self.address.read("/metadata").get("description", ""))
@@ -60,9 +62,9 @@ class OpenEnvGame:
         return Actions(self.about["schema"])
 
     def __reduce__(self) -> tuple[Any, ...]:
-        from gymposium.games.registry import load_game
+        from gymposium.games.registry import load_game, load_recorded_game
 
-        return load_game, (self.name,)
+        return (load_game, (self.name,)) if self.record is None else (load_recorded_game, (self.name, self.record))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> OpenEnvGame:
         return self  # it never changes

@@ -30,7 +30,7 @@ class OfServer(Protocol):
     name: str
     utility_range: tuple[float, float]
     max_decisions: int
-    record: tuple[Event, ...]
+    record: tuple[Event, ...] | None
 
     @property
     def address(self) -> Address: ...
@@ -58,7 +58,9 @@ class OpenEnvMatch(OneSeatMatch):
         self._closing: weakref.finalize[[Connection], OpenEnvMatch] | None = None
         if events:
             self._load(events)
-        elif game.record:
+        elif game.record is not None:
+            if not game.record:
+                raise BadRecord("The match broke off before its first event.")
             self._note(game.record[0])
         else:
             assert seed is not None, "a new match has a seed"
@@ -109,7 +111,7 @@ class OpenEnvMatch(OneSeatMatch):
 
     async def _outcome(self, move: Event) -> tuple[Event, Event]:
         """The reply and the answer to it: of the server, or of the record."""
-        if record := self._game.record:
+        if (record := self._game.record) is not None:
             number = len(self.events) + 1
             if number >= len(record):
                 raise CannotPlayOn(

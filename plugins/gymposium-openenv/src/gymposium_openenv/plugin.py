@@ -45,6 +45,7 @@ def gymposium_games() -> Iterable[GameSpec]:
         utility="score",
         free_text=True,
         recorded=True,
+        replay="gymposium_openenv.game:OpenEnvGame",
         after_colon="url",
         unsearchable="search cannot guess what the server would answer",
     )

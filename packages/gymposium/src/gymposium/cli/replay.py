@@ -14,9 +14,9 @@ from gymposium.driver import Turn
 from gymposium.ending import OVER
 from gymposium.errors import BadOption, describe
 from gymposium.games.protocol import CHANCE
-from gymposium.games.registry import load_named_game, needs_isolation
+from gymposium.games.registry import needs_isolation
 from gymposium.isolated import isolated
-from gymposium.records import Problem, Record, match_files, no_records, read_records, walk
+from gymposium.records import Problem, Record, match_files, no_records, read_records, recorded_game, walk
 
 
 @dataclass(slots=True)
@@ -125,7 +125,7 @@ def _played_again(record: Record) -> ReplayedMatch:
             move, turns = decision.moves.get(seat), [reply.turn for reply in decision.replies.get(seat, ())]
             if move is not None or turns:
                 steps.append(ReplayedStep(seat, move, decision.seen[seat], turns, decision.opening))
-    has_tools = bool(load_named_game(record.game).spec.tools)
+    has_tools = bool(recorded_game(record).spec.tools)
     return ReplayedMatch(steps, decisions[-1].seen, not decisions[-1].seats, has_tools)
 
 

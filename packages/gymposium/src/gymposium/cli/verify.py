@@ -11,7 +11,7 @@ import typer
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.text import complain, out
 from gymposium.command_line import command_line
-from gymposium.records import match_files, verify_file
+from gymposium.records import distinct, match_files, verify_file
 from gymposium.visible import visible
 
 
@@ -28,8 +28,8 @@ def command(
 
     Each match is played from its seeds with the recorded replies, and must give the same record: chance, readings,
     moves drawn for failed replies, ending, returns and the digests of the prompts. Its events, loaded, must also make a
-    legal match. The first difference of each record is printed. Lines that are incomplete or are not records are named,
-    and the rest is verified.
+    legal match. The first difference of each record is printed, and equal ones once. Lines that are incomplete or are
+    not records are named, and the rest is verified.
 
     The file of a run is also compared with its manifest (matches.manifest.json): matches that are missing from a
     finished run, repeated, exchanged or not planned are named. A file without a manifest is verified line by line.
@@ -40,7 +40,8 @@ def command(
 
     The exit code is 0 if everything agrees, else 1. A file without any record is an error.
 
-    A game that imports a module or opens a file needs your permission: gymposium --allow NAME verify FILE.
+    A game that imports a module or opens a file needs your permission: gymposium --allow NAME verify FILE. Records of
+    MCP and OpenEnv servers do not need it: they hold all that a replay takes, and nothing is started or asked.
 
     Examples:
 
@@ -78,8 +79,9 @@ def command(
                 if library := library_of(path):
                     complain(f"It is a log of {library}. Verify it with  {command_line('audit', str(path))}")
                 continue
-            for problem in verified.problems:
-                console.print(visible(str(problem)), style="red", soft_wrap=True)
+            for problem, more in distinct(verified.problems):
+                others = f" (and {more} more with this reason)" if more else ""
+                console.print(visible(f"{problem}{others}"), style="red", soft_wrap=True)
             lines = len(verified.problems)
             verdict = f"{lines} {'line' if lines == 1 else 'lines'} to look at" if lines else "all agree"
             noun = "match" if verified.matches == 1 else "matches"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import lru_cache
 from typing import Any, cast
 
 from gymposium.allowed import check_allowed
 from gymposium.errors import BadParameter, UnknownName, WrongType
-from gymposium.games.protocol import Game
+from gymposium.games.protocol import Event, Game
 from gymposium.isolated import is_isolated, isolated
 from gymposium.plugins.host import host
 from gymposium.plugins.names import format_name, parse_name
@@ -69,6 +70,18 @@ def load_named_game(name: str) -> Game:
     if needs_isolation(name) and not is_isolated():
         _try_out(name)
     return load_game(name)
+
+
+def load_recorded_game(name: str, events: Sequence[Event]) -> Game:
+    """Return the game of a record with these events. It plays the recorded match again, and no other.
+
+    A game whose spec says how (`GameSpec.replay`) is made from the events alone, so that nothing is opened and no
+    permission is needed. Any other one is loaded as by `load_named_game`."""
+    base, written = game_and_parameters(name)
+    spec = host().games.get(base)
+    if spec is None or not spec.replay:
+        return load_named_game(name)
+    return cast(Game, resolve(spec.replay)(spec, spec.check_params(written), events))
 
 
 def check_named_game(name: str) -> None:

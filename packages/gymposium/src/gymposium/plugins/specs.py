@@ -156,6 +156,10 @@ class GameSpec(Spec):
     recorded: bool = False
     """True for a game without tools whose matches ask something that may answer otherwise another time, as a server.
     The environment is then not deterministic, and a replay takes the answers from the record (`Recorded`)."""
+    replay: str = ""
+    """`module:function` that resolves to `(spec, params, events) -> Game` and makes the game of a record from its
+    events alone. It opens nothing, so records of the game are replayed without the user's permission. Empty if a replay
+    needs what the parameters open."""
     after_colon: str = ""
     """Name of a text parameter that may be written behind the name of the game and a colon: `openenv:http://…`."""
     unsearchable: str = ""

@@ -15,8 +15,8 @@ from gymposium.records.files import (
     recorded,
 )
 from gymposium.records.record import FORMAT, Record
-from gymposium.records.replay import Script, ScriptedPlayer, Scripts, difference, silences
-from gymposium.records.verify import FileVerification, first_difference, match_files, verify_file
+from gymposium.records.replay import Script, ScriptedPlayer, Scripts, difference, recorded_game, silences
+from gymposium.records.verify import FileVerification, distinct, first_difference, match_files, verify_file
 from gymposium.records.walk import Decision, RecordedReply, decided, walk
 
 __all__ = [
@@ -34,12 +34,14 @@ __all__ = [
     "Scripts",
     "decided",
     "difference",
+    "distinct",
     "first_difference",
     "match_files",
     "no_records",
     "parse_records",
     "read_records",
     "recorded",
+    "recorded_game",
     "silences",
     "verify_file",
     "walk",

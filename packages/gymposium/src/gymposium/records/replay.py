@@ -16,7 +16,7 @@ from gymposium.ending import Ending
 from gymposium.errors import BadRecord
 from gymposium.failures import FailurePolicy, forfeit_returns
 from gymposium.games.protocol import CHANCE, Event, Game, Match, Style, as_recorded
-from gymposium.games.registry import load_named_game
+from gymposium.games.registry import load_recorded_game
 from gymposium.players.protocol import Ask, Player, Reply, Usage
 from gymposium.prompt import PROMPT_VERSION
 from gymposium.reading import Reader, reader
@@ -100,6 +100,12 @@ def results_are_checked(game: Game) -> bool:
     return not game.spec.results_are_recorded
 
 
+def recorded_game(record: Record) -> Game:
+    """Return the game of a record (`load_recorded_game`). Raises `NotAllowed` if a replay opens something that the user
+    has not allowed."""
+    return load_recorded_game(record.game, record.events)
+
+
 def replayed_game(game: Game, record: Record) -> Game:
     """The game in which a recorded match is played again. If its results are not checked, it takes the recorded
     ones."""
@@ -139,6 +145,8 @@ def replay_difference(game: Game, record: Record) -> str | None:
     game's `load` makes of the events a legal match with the same utilities.
 
     Raises `GymposiumError` if the match cannot be played with these fields, and any error of the game's engine."""
+    if record.ending.broke_off and not record.events and not results_are_checked(game):
+        return record.ending.in_words()  # the world did not open, and must not be asked now
     loaded = game.load(record.events, record.seed)
     [played] = play([replay_job(game, record)], guard=Scripts({record.id: Script(record)}))
     if not record.ending.broke_off:
@@ -210,7 +218,7 @@ def wrong_event(record: Record, number: int, now: Event) -> str:
 
 def _opening_events(record: Record) -> int:
     """Number of events before the first reply."""
-    game = replayed_game(load_named_game(record.game), record)
+    game = replayed_game(recorded_game(record), record)
     return len(open_match(game, record.seed, record.opening)[0].events)
 
 

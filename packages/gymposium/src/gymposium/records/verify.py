@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from gymposium.errors import BadOption, BadRecord, GymposiumError, describe
-from gymposium.games.registry import chance_is_recorded, load_named_game, needs_isolation
+from gymposium.games.registry import chance_is_recorded, needs_isolation
 from gymposium.isolated import CallFailed, isolated
 from gymposium.records.files import Problem, no_records, read_records
 from gymposium.records.manifest import Manifest, digest_of
 from gymposium.records.record import Record
-from gymposium.records.replay import replay_difference, results_are_checked
+from gymposium.records.replay import recorded_game, replay_difference, results_are_checked
 
 
 @dataclass(slots=True)
@@ -51,7 +52,7 @@ def verify_file(path: str | Path) -> FileVerification:
         if played and chance_is_recorded(record.game):
             verification.recorded_chance += 1
         elif played and not needs_isolation(record.game):  # no game that needs it has tools
-            verification.unchecked += not results_are_checked(load_named_game(record.game))
+            verification.unchecked += not results_are_checked(recorded_game(record))
         if difference is not None:
             verification.problems.append(Problem(f"{path}:{number} (match {record.id})", difference))
     if records:
@@ -80,6 +81,13 @@ def _check_manifest(path: Path, records: Sequence[tuple[int, Record]], verificat
     if not problems and manifest.digest not in (None, digest_of(path)):
         what = "its lines are not those that the run wrote: their digest is not the one in the manifest"
         problems.append(Problem(str(path), what))
+
+
+def distinct(problems: Sequence[Problem]) -> list[tuple[Problem, int]]:
+    """The first problem with each reason, and how many more have the same one."""
+    counts = Counter(problem.what for problem in problems)
+    first = {problem.what: problem for problem in reversed(problems)}
+    return [(first[what], count - 1) for what, count in counts.items()]
 
 
 def match_files(path: Path) -> list[Path]:
@@ -113,7 +121,7 @@ def _replayed(record: Record) -> tuple[bool, str | None]:
 
 def _play_again(record: Record) -> tuple[bool, str | None]:
     try:
-        game = load_named_game(record.game)
+        game = recorded_game(record)
     except GymposiumError as error:
         return False, str(error)
     if (version := game.spec.version) != record.game_version:

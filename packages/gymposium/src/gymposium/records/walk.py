@@ -12,9 +12,16 @@ from typing import Generic, TypeVar
 from gymposium.driver import EngineError, RunningMatch, Turn
 from gymposium.errors import BadRecord
 from gymposium.games.protocol import Event, Match
-from gymposium.games.registry import load_named_game
 from gymposium.records.record import Record
-from gymposium.records.replay import Script, late_event, replay_job, wrong_ending, wrong_event, wrong_opening
+from gymposium.records.replay import (
+    Script,
+    late_event,
+    recorded_game,
+    replay_job,
+    wrong_ending,
+    wrong_event,
+    wrong_opening,
+)
 
 T = TypeVar("T")
 
@@ -54,7 +61,7 @@ def walk(record: Record, look: Callable[[Match], T]) -> Iterator[Decision[T]]:
 
     Raises `GymposiumError` at the first event that does not follow from the recorded replies and seeds, and any error
     of the game's engine."""
-    job = replay_job(load_named_game(record.game), record)
+    job = replay_job(recorded_game(record), record)
     running = RunningMatch(job)
     running.begin()
     if running.opening != record.opening:

@@ -5,8 +5,8 @@ them. An author writes a `Tasks` and a `World`, and `tool_game` makes the game.
 """
 
 from gymposium.tools import Call, Tool
-from gymposium.worlds.game import ToolGame, tool_game
+from gymposium.worlds.game import ToolGame, recorded_tool_game, tool_game
 from gymposium.worlds.match import ToolMatch
 from gymposium.worlds.protocol import Result, Tasks, World
 
-__all__ = ["Call", "Result", "Tasks", "Tool", "ToolGame", "ToolMatch", "World", "tool_game"]
+__all__ = ["Call", "Result", "Tasks", "Tool", "ToolGame", "ToolMatch", "World", "recorded_tool_game", "tool_game"]

@@ -8,11 +8,13 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
+from gymposium.errors import BadRecord
 from gymposium.games.protocol import Event, Style
 from gymposium.plugins.specs import GameSpec
 from gymposium.tools import Tool
-from gymposium.worlds.match import ToolMatch, tools_in
+from gymposium.worlds.match import ToolMatch
 from gymposium.worlds.protocol import Tasks
+from gymposium.worlds.recorded import RecordedTasks, tools_in
 
 
 class ToolGame:
@@ -23,13 +25,15 @@ class ToolGame:
     tensor_shape: tuple[int, ...] | None = None
     move_pattern: re.Pattern[str] | None = None
 
-    def __init__(self, spec: GameSpec, params: Mapping[str, Any], tasks: Tasks, record: Sequence[Event] = ()) -> None:
+    def __init__(
+        self, spec: GameSpec, params: Mapping[str, Any], tasks: Tasks, record: Sequence[Event] | None = None
+    ) -> None:
         """`record` holds the events whose task and results new matches take, in place of a world's."""
         self.spec = spec
         self.params: Mapping[str, Any] = MappingProxyType(dict(params))
         self.name = spec.full_name(params)
         self.tasks = tasks
-        self.record = tuple(record)
+        self.record = None if record is None else tuple(record)
         self.utility_range = tasks.utility_range
         self.max_decisions: int = tasks.max_calls
 
@@ -37,6 +41,8 @@ class ToolGame:
     def tools(self) -> tuple[Tool, ...]:
         """The tools: those that the record names, if there is a record of a world that is not pure. They are looked up
         when they are first needed, because a world may have to ask a server for them."""
+        if self.record is not None and not self.record:
+            raise BadRecord("The match broke off before its first event.")
         recorded = tools_in(self.record[0]) if self.record else ()
         tools = recorded or tuple(self.tasks.tools)
         if len({tool.name for tool in tools}) != len(tools) or not tools:
@@ -54,9 +60,9 @@ class ToolGame:
         return {tool.name: tool for tool in self.tools}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        from gymposium.games.registry import load_game
+        from gymposium.games.registry import load_game, load_recorded_game
 
-        return load_game, (self.name,)
+        return (load_game, (self.name,)) if self.record is None else (load_recorded_game, (self.name, self.record))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> ToolGame:
         return self  # it never changes
@@ -76,6 +82,14 @@ class ToolGame:
 
     def recorded(self, events: Sequence[Event]) -> ToolGame:
         return ToolGame(self.spec, self.params, self.tasks, events)
+
+
+def recorded_tool_game(spec: GameSpec, params: Mapping[str, Any], events: Sequence[Event]) -> ToolGame:
+    """The game of a record with these events, made without its world: `GameSpec.replay` of worlds with
+    `tools="recorded"`.
+
+    Raises `BadRecord` if the first event is no task of such a world."""
+    return ToolGame(spec, params, RecordedTasks.of(events), events)
 
 
 def tool_game(spec: GameSpec, params: Mapping[str, Any], tasks: Tasks) -> ToolGame:

@@ -8,23 +8,22 @@ import random
 import weakref
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
-from typing import Any, Protocol, get_args
+from typing import Any, Protocol
 
 from gymposium.errors import BadRecord, CannotPlayOn, IllegalMove, NoSampler, WorldBroke, WrongSeat
 from gymposium.games.pictures import Picture, code, note, table
 from gymposium.games.protocol import CHANCE, Event, Observation, Style, ToolText
-from gymposium.strict_json import strict_json
 from gymposium.tools import Call, Tool, calls_of
 from gymposium.visible import is_encodable
 from gymposium.worlds.one_seat import OneSeatMatch
 from gymposium.worlds.protocol import Result, Tasks, World
+from gymposium.worlds.recorded import STYLES, described
 from gymposium.worlds.running import limited, start
 
 LONGEST = 20_000
 """Number of characters of a result that are shown; the rest is cut off, and the text says so."""
 _DRAWN, _CALLS = 1500, 6
 """Maximum number of characters of a text, and of calls and results, in a picture."""
-_STYLES: tuple[Style, ...] = get_args(Style)
 
 
 class OfTasks(Protocol):
@@ -32,7 +31,7 @@ class OfTasks(Protocol):
 
     name: str
     tasks: Tasks
-    record: tuple[Event, ...]
+    record: tuple[Event, ...] | None
 
     @property
     def pure(self) -> bool: ...
@@ -62,11 +61,13 @@ class ToolMatch(OneSeatMatch):
         self._closing: weakref.finalize[[World], ToolMatch] | None = None
         if events:
             self._load(events)
-        elif game.record:
+        elif game.record is not None:
+            if not game.record:
+                raise BadRecord("The match broke off before its first event.")
             self._begin(game.record[0])
         else:
             assert seed is not None, "a new match has a seed"
-            first: dict[str, Any] = {} if game.pure else {"tools": [tool.as_dict for tool in game.tools]}
+            first: dict[str, Any] = {} if game.pure else described(game.tools, game.tasks)
             first["task"] = game.tasks.task(seed)
             first["opening"] = start(self._opening_of(first["task"])).result()
             self._begin(Event(CHANCE, _json(first, sort=game.pure)))  # prompts list arguments in the order of a schema
@@ -132,11 +133,11 @@ class ToolMatch(OneSeatMatch):
 
     async def _opening_of(self, task: Mapping[str, Any]) -> dict[str, str]:
         world = await self._opened(task)
-        return {style: world.opening(style) for style in _STYLES}
+        return {style: world.opening(style) for style in STYLES}
 
     async def _outcome(self, move: Event, calls: Sequence[Call]) -> tuple[Event, Event]:
         """The move and what its calls return: of the world, or of the record."""
-        if record := self._game.record:
+        if (record := self._game.record) is not None:
             if len(self.events) + 1 >= len(record):
                 raise WorldBroke("The record ends here.")
             return move, record[len(self.events) + 1]
@@ -201,7 +202,7 @@ class ToolMatch(OneSeatMatch):
     def _begin(self, event: Event) -> None:
         try:
             opening = json.loads(event.move)["opening"]
-            self._opening = {style: _lined(opening[style]) for style in _STYLES}
+            self._opening = {style: _lined(opening[style]) for style in STYLES}
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise BadRecord("Event 0 is not a task with its opening.") from error
         self.events.append(event)
@@ -229,15 +230,6 @@ class ToolMatch(OneSeatMatch):
                 self._note(move, outcome)
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise BadRecord(f"Event {number} is no call with its results.") from error
-
-
-def tools_in(event: Event) -> tuple[Tool, ...]:
-    """The tools that the first event of a match names; () if its world is pure, so that they need not be recorded.
-    Raises `BadRecord` for an event that is no task."""
-    try:
-        return tuple(Tool(**tool) for tool in strict_json(event.move).get("tools", ()))
-    except (ValueError, TypeError, AttributeError) as error:
-        raise BadRecord("Event 0 is not a task with its tools.") from error
 
 
 def _close(world: World) -> None:

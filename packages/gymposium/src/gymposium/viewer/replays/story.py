@@ -12,13 +12,13 @@ from urllib.parse import parse_qsl
 from gymposium.ending import OVER
 from gymposium.errors import BadRecord, GymposiumError
 from gymposium.games.protocol import Draws, Game, Match, Notates, Observation
-from gymposium.games.registry import load_named_game, needs_isolation
+from gymposium.games.registry import needs_isolation
 from gymposium.isolated import CallFailed, isolated
 from gymposium.players.protocol import Usage
 from gymposium.prompt import PROMPT_VERSION, prompt_for
 from gymposium.reading import reader
 from gymposium.records import Decision, Record, first_difference, walk
-from gymposium.records.replay import replayed_game, results_are_checked
+from gymposium.records.replay import recorded_game, replayed_game, results_are_checked
 from gymposium.viewer.frames import frame_of
 from gymposium.viewer.replays.reasons import offered, why
 from gymposium.viewer.replays.tasks import ShownCall, ShownTask
@@ -218,7 +218,7 @@ def _build(record: Record, labels: Mapping[str, str], trouble: str = "") -> Stor
     difference, unchecked = "", False
     try:
         if not trouble:
-            game = replayed_game(load_named_game(record.game), record)
+            game = replayed_game(recorded_game(record), record)
             unchecked = not results_are_checked(game)
             for seat, prompt in zip(seats, record.prompts, strict=False):
                 _describe_prompts(game, seat, prompt)
