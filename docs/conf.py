@@ -36,6 +36,7 @@ myst_heading_anchors = 3
 
 # The reference of agents and train is read from their source; the libraries below them need not be there.
 autodoc_mock_imports = [
+    "h11",
     "httpx",
     "huggingface_hub",
     "jinja2",
