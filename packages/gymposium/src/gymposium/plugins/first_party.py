@@ -31,7 +31,8 @@ def written(spec: Spec) -> str:
 def check_first_party(kind: str, name: str, known: Iterable[str]) -> None:
     """Raise `MissingExtra` for a name that another distribution of gymposium would add. `known` are the names that
     plugins add here, as `written`."""
-    missing = {text: install for text, install in first_party().get(kind, {}).items() if text not in {*known}}
+    known = {*known}
+    missing = {text: install for text, install in first_party().get(kind, {}).items() if text not in known}
     for text, install in missing.items():
         begins = kind == "player" and text.endswith((":", "-")) and name.startswith(text)
         if begins or name == text:
