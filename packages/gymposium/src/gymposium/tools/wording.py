@@ -16,7 +16,8 @@ def tools_in_words(tools: Iterable[Tool], style: str) -> str:
     """Return lines of a prompt that list the tools, and the form of a call.
 
     The style `full` shows whole schemas: the arguments, which of them are required, and what else holds, such as the
-    definitions to which arguments refer. The style `compact` shows names, with `?` behind those that are optional."""
+    definitions to which arguments refer. The style `compact` shows names, with `?` behind those that are optional.
+    Both tell required from optional arguments only for a tool that has both."""
     if style == "compact":
         return "".join(f"{tool.name}({', '.join(_names(tool.parameters))})\n" for tool in tools)
     described = "".join(
@@ -27,13 +28,14 @@ def tools_in_words(tools: Iterable[Tool], style: str) -> str:
 
 def _names(schema: Mapping[str, Any]) -> Iterable[str]:
     named, required = _properties(schema), _required(schema)
-    yield from (name if name in required else f"{name}?" for name in named)
+    yield from (name if name in required or not required else f"{name}?" for name in named)
     yield from (name for name in required if name not in named)
 
 
 def _lines(schema: Mapping[str, Any]) -> Iterable[str]:
     yield f"  Arguments: {_json(_properties(schema))}\n"
-    if required := _required(schema):
+    required = _required(schema)
+    if required and not {*_properties(schema)} <= {*required}:
         yield f"  Required: {', '.join(required)}\n"
     if rest := further_keywords(schema):
         yield f"  Also holds: {_json(rest)}\n"
