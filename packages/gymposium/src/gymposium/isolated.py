@@ -20,7 +20,7 @@ SECONDS = 120.0
 """Time limit of one call of a game engine, in seconds."""
 MEMORY = 4 << 30
 """Limit on the address space of the process, in bytes."""
-_SERVE = "from gymposium.isolated import _serve; _serve()"
+_SERVE = "from gymposium.isolated import _serve; _serve({seconds!r}, {memory!r})"
 _LOAD = "from gymposium.plugins.host import host; host(); "
 """Code that loads one-file plugins, whose modules may define the functions to call."""
 
@@ -34,9 +34,11 @@ class CallFailed(GymposiumError):
 class Child:
     """A process that answers calls, one at a time. It starts on the first call, and again if it has ended."""
 
-    def __init__(self, what: str, seconds: float) -> None:
-        """`what` is called, as errors name it. A call that takes more than `seconds` ends the process."""
-        self._what, self._seconds = what, seconds
+    def __init__(self, what: str, seconds: float, *, cpu_seconds: float = 0.0, memory: int = MEMORY) -> None:
+        """`what` is called, as errors name it. A call that takes more than `seconds`, or more than `cpu_seconds` of CPU
+        time if they are given, ends the process. `memory` limits its address space, in bytes."""
+        self._what, self._seconds, self._cpu_seconds = what, seconds, cpu_seconds
+        self._code = _SERVE.format(seconds=cpu_seconds, memory=memory)
         self._process: subprocess.Popen[bytes] | None = None
         self._switches: dict[str, str] = {}
         self._lock = Lock()
@@ -48,7 +50,7 @@ class Child:
         The function must be defined in a module, and its arguments and result can be pickled. Raises `CallFailed` if
         the function raises, takes too long, or ends the process."""
         if _inside:
-            return function(*arguments)
+            return _timed(self._cpu_seconds, function, *arguments)
         with self._lock:
             process = self._started()
             assert process.stdin is not None
@@ -83,7 +85,7 @@ class Child:
         self.end()
         self._switches = switches
         self._process = subprocess.Popen(
-            python_command("-c", _LOAD + _SERVE if plugin_files() else _SERVE),
+            python_command("-c", _LOAD + self._code if plugin_files() else self._code),
             env=python_environment(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -110,6 +112,8 @@ class Child:
                 code = process.wait()
         if late:
             return f"took more than {self._seconds:g} s"
+        if self._cpu_seconds and code == -signal.SIGVTALRM:
+            return f"took more than {self._cpu_seconds:g} s of CPU time"
         return f"ended its process ({signal.Signals(-code).name if code < 0 else f'exit code {code}'})"
 
 
@@ -128,19 +132,19 @@ def is_isolated() -> bool:
     return _inside
 
 
-def limit_process() -> None:
-    """Limits the address space of this process to `MEMORY`, and lets it write no core files."""
-    for limit, most in ((resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_CORE, 0)):
+def limit_process(memory: int = MEMORY) -> None:
+    """Limits the address space of this process to `memory` bytes, and lets it write no core files."""
+    for limit, most in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CORE, 0)):
         _, hard = resource.getrlimit(limit)
         resource.setrlimit(limit, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
 
 
-def _serve() -> None:
+def _serve(cpu_seconds: float, memory: int) -> None:
     """Answers calls until stdin is closed."""
     global _inside
     _inside = True
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the calling process as well
-    limit_process()
+    limit_process(memory)
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # an engine's output must not mix with the answers
     while True:
@@ -149,8 +153,19 @@ def _serve() -> None:
         except EOFError:
             return
         try:
-            answer = True, function(*arguments)
+            answer = True, _timed(cpu_seconds, function, *arguments)
         except Exception as error:  # noqa: BLE001 - an engine may raise anything
             answer = False, describe(error)
         pickle.dump(answer, answers)
         answers.flush()
+
+
+def _timed(cpu_seconds: float, function: Callable[..., T], *arguments: Any) -> T:
+    """Call a function. If it takes more CPU time than that, this process ends; 0 is no limit."""
+    if not cpu_seconds:
+        return function(*arguments)
+    left, _ = signal.setitimer(signal.ITIMER_VIRTUAL, cpu_seconds)  # without a handler its signal stops C code as well
+    try:
+        return function(*arguments)
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, left)

@@ -8,10 +8,9 @@ from __future__ import annotations
 import json
 import random
 import re
-import signal
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any
 
 from jsonschema import (
     Draft4Validator,
@@ -26,7 +25,6 @@ from jsonschema.exceptions import SchemaError
 from referencing.exceptions import Unresolvable
 from referencing.jsonschema import EMPTY_REGISTRY, SchemaResource, specification_with
 
-from gymposium.isolated import is_isolated
 from gymposium.tools.references import Resolve, outside_references
 from gymposium.tools.samples import ValueSampler
 
@@ -42,21 +40,6 @@ _UNCHECKABLE = (re.error, Unresolvable, ArithmeticError, AttributeError, LookupE
 """What `jsonschema` raises for a reference to nowhere or to something else than a schema, for a pattern in another
 dialect than Python's, and for numbers beyond floating point."""
 _LONGEST_REASON = 200
-
-T = TypeVar("T")
-
-
-def within(seconds: float, function: Callable[..., T], *arguments: Any) -> T:
-    """Call a function, and end this process if it takes more processor time than that.
-
-    Only a process that answers calls (`gymposium.isolated`) is ended."""
-    if not is_isolated():
-        return function(*arguments)
-    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)  # its signal has no handler, so that it stops C code as well
-    try:
-        return function(*arguments)
-    finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
 
 
 def invalidity(text: str) -> str | None:

@@ -26,7 +26,7 @@ _DEEPEST = 100
 
 T = TypeVar("T")
 
-_CHECKER = Child("The check of a JSON schema", _WALL_SECONDS)
+_CHECKER = Child("The check of a JSON schema", _WALL_SECONDS, cpu_seconds=SECONDS)
 
 
 class Schema:
@@ -87,11 +87,10 @@ class Schema:
         if self._late >= _MOST_LATE:
             raise CallFailed(f"The schema took more than {SECONDS:g} s {_MOST_LATE} times.")
         try:
-            value: T = _CHECKER.call(_evaluation().within, SECONDS, function, self._text, *arguments)
+            return _CHECKER.call(function, self._text, *arguments)
         except CallFailed as error:
             self._late += 1
             raise CallFailed(f"The schema takes more than {SECONDS:g} s or too much memory.") from error
-        return value
 
 
 def _evaluation() -> Any:
