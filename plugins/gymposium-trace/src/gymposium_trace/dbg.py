@@ -13,6 +13,7 @@ import sys
 _MOST = 200
 _DEEPEST = 4
 _out, _print, _repr, _type, _len, _all = sys.stdout, print, repr, type, len, all
+_name, _exact = type.__dict__["__name__"].__get__, str.__str__  # a metaclass or a class of texts could have its own
 _int, _str, _list, _tuple, _dict, _simple = int, str, list, tuple, dict, frozenset({float, str, bool, _type(None)})
 
 
@@ -35,7 +36,7 @@ def _text(value: object) -> str:
         text = _repr(value)
         if _len(text) <= _MOST:
             return text
-    return _type(value).__name__
+    return _exact(_name(_type(value)))
 
 
 def dbg(mark: str, *values: object) -> None:

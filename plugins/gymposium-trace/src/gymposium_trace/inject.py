@@ -52,6 +52,8 @@ def _inject(program: str, count: int, draw: Draw) -> str:
         compile(program, "program.py", "exec", dont_inherit=True)  # a `break` outside a loop, and the like
     except SyntaxError as error:
         raise Uninjectable(f"it is not Python ({error})") from error
+    except MemoryError as error:
+        raise Uninjectable("compiling it takes too much memory") from error
     if count == 0 or _looks_into_itself(tree):
         return program
     lines = program.split("\n")
@@ -74,8 +76,10 @@ def _inject(program: str, count: int, draw: Draw) -> str:
 def _parse(program: str) -> ast.Module:
     try:
         return ast.parse(program, "program.py")
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # null bytes; thousands of brackets
+    except (SyntaxError, ValueError) as error:  # null bytes
         raise Uninjectable(f"it is not Python ({error})") from error
+    except MemoryError as error:  # from thousands of signs or brackets
+        raise Uninjectable("its expressions are too deep") from error
 
 
 def _looks_into_itself(tree: ast.Module) -> bool:

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Protocol
 
 from gymposium.errors import BadParameter, GymposiumError, MissingExtra, reason
+from gymposium.plain_file import plain_lines
 from gymposium.streams import Draw, stream
+from gymposium.strict_json import strict_json
 from gymposium_trace.inject import Uninjectable, inject
+from gymposium_trace.inject_untrusted import inject_untrusted
 from gymposium_trace.programs import program
 from gymposium_trace.running.limits import Limits
 from gymposium_trace.running.probe import for_generated, for_untrusted
-from gymposium_trace.tasks import DoesNotCount, Stopped, Task, make_task
+from gymposium_trace.tasks import DoesNotCount, Stopped, Task, check_size, make_task
 
 _TRIES = 100
 """Most programs that are drawn for one seed."""
 
 HUB = "hub:"
+MOST_FILE = 2**30
+"""Most bytes of a file with programs."""
+MOST_ROW = 2**20
+"""Most bytes of one line of it."""
 
 
 class ProgramSkipped(UserWarning):
@@ -100,18 +106,19 @@ class Given:
         """Return the task of the program with this number. Raises `Uninjectable` or `DoesNotCount`."""
         backend = for_untrusted()
         text, inputs = _parts(self.rows[number])
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the compiler warns of style in programs of others
-            text = inject(text, self._prints, draw)
+        check_size(text, inputs)
+        text = inject_untrusted(text, self._prints, draw)
         return make_task(text, inputs, backend, Limits(), ours=False)
 
 
 def _parts(row: Any) -> tuple[str, str]:
     """Return the program and its input. JSONL is parsed here, line by line, so a broken line affects no other."""
-    if isinstance(row, str):
+    if isinstance(row, bytes):
+        if len(row) > MOST_ROW:
+            raise DoesNotCount(f"its line is longer than {MOST_ROW} bytes")
         try:
-            row = json.loads(row)
-        except (ValueError, RecursionError) as error:
+            row = strict_json(row.decode("utf-8-sig"), any_integer=True)
+        except ValueError as error:
             raise DoesNotCount(f"its line is not JSON ({error})") from error
     if not isinstance(row, Mapping) or not isinstance(row.get("program"), str):
         raise DoesNotCount('it has no text called "program"')
@@ -125,13 +132,18 @@ def read_rows(name: str) -> Sequence[Any]:
     """Read `hub:NAME`, `hub:NAME:SPLIT` or a JSONL file. Raises `BadParameter` or `MissingExtra`."""
     if name.startswith(HUB):
         return _read_hub(name)
+    rows, size = [], 0
     try:
-        with open(name, encoding="utf-8-sig") as file:
-            return [line for line in file if line.strip()]
-    except (OSError, UnicodeDecodeError) as error:
+        for line in plain_lines(name):
+            if (size := size + len(line)) > MOST_FILE:
+                raise BadParameter(f"source={name}: the file has more than {MOST_FILE >> 20} MiB. Split it.")
+            if line.strip():
+                rows.append(line[: MOST_ROW + 1])
+    except OSError as error:
         raise BadParameter(
             f"source={name}: cannot be read ({reason(error)}). Write generated, the path of a JSONL file, or hub:NAME."
         ) from error
+    return rows
 
 
 def _read_hub(name: str) -> Sequence[Any]:

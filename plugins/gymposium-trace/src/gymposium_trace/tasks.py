@@ -12,6 +12,8 @@ from gymposium_trace.running.limits import Limits
 
 MOST_PROGRAM = 20_000
 """Most characters of a program that counts, debug prints included, and of its input."""
+MOST_LINES = 2_000
+"""Most lines of a program that counts."""
 MOST_TRUTH = 4_000
 """Most characters of an output that counts, because the player has to write it."""
 MOST_TRUTH_OURS = 1_200
@@ -58,16 +60,26 @@ class Task:
         return task
 
 
+def check_size(program: str, inputs: str) -> None:
+    """Raise `DoesNotCount` for a program or an input that is too long, and for characters that Python cannot read."""
+    if len(program) > MOST_PROGRAM or len(inputs) > MOST_PROGRAM:
+        raise DoesNotCount(f"it, or its input, is longer than {MOST_PROGRAM} characters")
+    if (lines := len(program.splitlines())) > MOST_LINES:
+        raise DoesNotCount(f"it has {lines} lines, more than {MOST_LINES}")
+    if "\0" in program:
+        raise DoesNotCount("it holds a null character")
+    try:
+        (program + inputs).encode()
+    except UnicodeEncodeError as error:
+        raise DoesNotCount("it, or its input, holds a lone surrogate") from error
+
+
 def make_task(program: str, inputs: str, backend: Backend, limits: Limits, *, ours: bool) -> Task:
     """Run the program twice and return the task with its output.
 
     Raises `DoesNotCount` if the runs differ, end with an error or at a limit, or print nothing."""
-    if len(program) > MOST_PROGRAM or len(inputs) > MOST_PROGRAM:
-        raise DoesNotCount(f"it, or its input, is longer than {MOST_PROGRAM} characters")
-    try:
-        first, second = backend.run(program, inputs, limits, 2)
-    except UnicodeEncodeError as error:
-        raise DoesNotCount("it, or its input, holds a lone surrogate") from error
+    check_size(program, inputs)
+    first, second = backend.run(program, inputs, limits, 2)
     for run in (first, second):
         if complaint := run.complaint():
             raise Stopped(complaint) if run.was_stopped else DoesNotCount(complaint)

@@ -6,17 +6,22 @@ or a hub."""
 from __future__ import annotations
 
 import os
+import platform
 import shutil
+import stat
+import subprocess
 import sys
 import tempfile
 from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 from typing import IO, Protocol
 
 from gymposium.child_process import python_command, real_interpreter
+from gymposium_trace.running.groups import memory_group, usable_group
 from gymposium_trace.running.limits import Limits
 from gymposium_trace.running.runs import Run, run_all
-from gymposium_trace.running.seccomp import no_new_processes
+from gymposium_trace.running.seccomp import missing_filter, system_call_filter
 
 PYTHON = real_interpreter()
 """Path of this interpreter, not of the link in a virtual environment."""
@@ -69,29 +74,25 @@ class Rlimits:
 
 
 class Bubblewrap:
-    """Subprocess in new namespaces, made by bwrap.
+    """Subprocess in new namespaces, made by bwrap, that may make few system calls. For x86-64 and ARM 64.
 
     The program sees only Python and the system's libraries, read-only: no network, no other files, no other process and
-    no place to write. On x86-64 and ARM 64 it cannot start processes or threads either."""
+    no place to write. It cannot start processes or threads."""
 
     name = "bubblewrap"
     install = "install bubblewrap (apt install bubblewrap, dnf install bubblewrap), and allow user namespaces"
 
     def missing(self) -> str:
-        return "" if shutil.which("bwrap") else "the program bwrap is not installed"
+        return missing_filter() if shutil.which("bwrap") else "the program bwrap is not installed"
 
     def run(self, program: str, inputs: str, limits: Limits, times: int = 1) -> list[Run]:
         with ExitStack() as stack:
             folder = _folder(stack, program)
             shutil.copyfile(_DEBUG, folder / "dbg.py")
             inside = _command(limits, Path("/box/dbg.py"), Path("/box/program.py"))
-            commands, fds = [], []
-            for _ in range(times):
-                options = _walls(folder)
-                if (rules := no_new_processes()) is not None:
-                    fds.append(stack.enter_context(_readable(rules)).fileno())
-                    options += ["--seccomp", str(fds[-1])]
-                commands.append([*options, *inside])
+            rules = system_call_filter(platform.machine())
+            fds = [stack.enter_context(_readable(rules)).fileno() for _ in range(times)]
+            commands = [[*_group(stack, limits), *_walls(folder), "--seccomp", str(fd), *inside] for fd in fds]
             places = [Path(stack.enter_context(tempfile.TemporaryDirectory())) for _ in range(times)]
             return run_all(commands, places, inputs.encode(), {}, limits, fds)
 
@@ -109,11 +110,19 @@ def _command(limits: Limits, debug: Path, program: Path) -> list[str]:
     return python_command(*OPTIONS, "-c", _INSIDE, limits.rlimits(), str(debug), str(program), python=PYTHON)
 
 
+def _group(stack: ExitStack, limits: Limits) -> list[str]:
+    """Return the beginning of a command that runs the rest in a group with a limit of memory, if groups can be made."""
+    parent = usable_group()
+    return [] if parent is None else stack.enter_context(memory_group(parent, limits.memory_bytes))
+
+
 def _walls(folder: Path) -> list[str]:
     bwrap = shutil.which("bwrap")
     assert bwrap is not None
-    options = [bwrap, "--unshare-all", "--die-with-parent", "--new-session", "--clearenv", "--cap-drop", "ALL"]
-    options += ["--uid", "65534", "--gid", "65534"]
+    options = [bwrap, "--unshare-all", "--unshare-user", "--die-with-parent", "--new-session", "--clearenv"]
+    options += ["--cap-drop", "ALL", "--uid", "65534", "--gid", "65534"]
+    if _disables_user_namespaces(bwrap):
+        options.append("--disable-userns")
     for name, value in ENVIRONMENT.items():
         options += ["--setenv", name, value]
     for path in _needed():
@@ -123,6 +132,16 @@ def _walls(folder: Path) -> list[str]:
             options += ["--ro-bind", str(path), str(path)]
     options += ["--dev", "/dev", "--remount-ro", "/dev", "--ro-bind", str(folder), "/box", "--chdir", "/box"]
     return [*options, "--remount-ro", "/"]
+
+
+@cache
+def _disables_user_namespaces(bwrap: str) -> bool:
+    """Return whether this bwrap can forbid user namespaces inside, as bubblewrap 0.8 and later can unless it is setuid.
+    The filter of system calls forbids them as well."""
+    if Path(bwrap).stat().st_mode & stat.S_ISUID:
+        return False
+    told = subprocess.run([bwrap, "--help"], capture_output=True, stdin=subprocess.DEVNULL, check=False)
+    return b"--disable-userns" in told.stdout + told.stderr
 
 
 def _needed() -> list[Path]:

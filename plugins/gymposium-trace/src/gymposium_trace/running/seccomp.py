@@ -1,41 +1,61 @@
-"""A seccomp filter that keeps a program from starting processes and threads.
+"""A seccomp filter that allows a program the system calls in `system_calls` and refuses all others.
 
-A limit on their number would not hold for the superuser. The filter is written as a few instructions of the kernel's
-filter language (linux/bpf_common.h, linux/seccomp.h), so it needs no library."""
+The filter is written in the instructions of the kernel's filter language (linux/bpf_common.h, linux/seccomp.h), so it
+needs no library. A call through the table of another machine ends the process, because its numbers mean other calls.
+"""
 
 from __future__ import annotations
 
+import errno
 import platform
 import struct
 import sys
+from collections.abc import Iterator
+from typing import TypeAlias
 
-_CALLS = {
-    # machine: (AUDIT_ARCH, numbers of clone, clone3, and of fork and vfork if they exist)
-    "x86_64": (0xC000003E, (56, 435, 57, 58)),
-    "aarch64": (0xC00000B7, (220, 435)),
-}
-_OTHER_TABLE = 0x40000000  # on x86-64 the same calls have second numbers, from here on (x32)
+from gymposium_trace.running.system_calls import CONDITIONS, MACHINES, Condition, allowed_calls
+
+Instruction: TypeAlias = tuple[int, int, int, int]
+"""Code, instructions to skip if the test holds, instructions to skip if it does not, and the operand."""
 
 _LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
-_ALLOW, _REFUSE, _KILL = 0x7FFF0000, 0x00050000 | 1, 0x80000000  # refused with EPERM
-_NUMBER_AT, _MACHINE_AT = 0, 4
+_NUMBER_AT, _MACHINE_AT, _ARGUMENTS_AT = 0, 4, 16
+_ALLOW: Instruction = (_RETURN, 0, 0, 0x7FFF0000)
+_KILL: Instruction = (_RETURN, 0, 0, 0x80000000)
+_REFUSE, _UNKNOWN = ((_RETURN, 0, 0, 0x00050000 | code) for code in (errno.EPERM, errno.ENOSYS))
+_X32 = 0x40000000
+"""On x86-64 the same calls have second numbers, from here on."""
+_NEW = 435
+"""Calls from this number on, `clone3` the first, are newer than Linux 5.2. Libraries use older ones if they get ENOSYS,
+and give up if they get EPERM."""
 
 
-def no_new_processes() -> bytes | None:
-    """Return the filter for this machine, or None if the numbers of its calls are not known."""
-    known = _CALLS.get(platform.machine())
-    if known is None or sys.platform != "linux" or struct.calcsize("P") != 8:
-        return None
-    machine, numbers = known
-    tests = [(_EQUAL, number) for number in numbers] + [(_AT_LEAST, _OTHER_TABLE)]
-    program = [
-        (_LOAD, 0, 0, _MACHINE_AT),
-        (_EQUAL, 1, 0, machine),
-        (_RETURN, 0, 0, _KILL),
-        (_LOAD, 0, 0, _NUMBER_AT),
-        # each test jumps over those that follow it and over the permission
-        *((test, len(tests) - place, 0, value) for place, (test, value) in enumerate(tests)),
-        (_RETURN, 0, 0, _ALLOW),
-        (_RETURN, 0, 0, _REFUSE),
-    ]
-    return b"".join(struct.pack("=HBBI", *instruction) for instruction in program)
+def missing_filter() -> str:
+    """Return why there is no filter for this machine, or "" if there is one."""
+    if sys.platform != "linux":
+        return "this system has no seccomp filters"
+    if platform.machine() not in MACHINES or struct.calcsize("P") != 8:
+        return f"no filter of system calls is known for {platform.machine()}, only for {' and '.join(MACHINES)}"
+    return ""
+
+
+def system_call_filter(machine: str) -> bytes:
+    """Return the filter for a machine in `MACHINES`."""
+    return b"".join(struct.pack("=HBBI", *instruction) for instruction in _instructions(machine))
+
+
+def _instructions(machine: str) -> Iterator[Instruction]:
+    yield from [(_LOAD, 0, 0, _MACHINE_AT), (_EQUAL, 1, 0, MACHINES[machine][0]), _KILL]
+    yield (_LOAD, 0, 0, _NUMBER_AT)
+    if machine == "x86_64":
+        yield from [(_AT_LEAST, 0, 1, _X32), _KILL]
+    for name, number in allowed_calls(machine).items():
+        then = _checks(CONDITIONS[name]) if name in CONDITIONS else [_ALLOW]
+        yield from [(_EQUAL, 0, len(then), number), *then]
+    yield from [(_AT_LEAST, 0, 1, _NEW), _UNKNOWN, _REFUSE]
+
+
+def _checks(condition: Condition) -> list[Instruction]:
+    """Return instructions that allow the call for the values of the condition and refuse it for all others."""
+    tests = [i for value in condition.values for i in ((_EQUAL, 0, 1, value), _ALLOW)]
+    return [(_LOAD, 0, 0, _ARGUMENTS_AT + 8 * condition.argument), *tests, _REFUSE]

@@ -1,0 +1,37 @@
+"""Insertion of debug prints into a program of others, in a process with limits on its time and memory.
+
+Parsing a short program can take gigabytes, and the analysis of nested loops can take hours.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+from gymposium.isolated import CallFailed, Child
+from gymposium.streams import Draw
+from gymposium_trace.inject import Uninjectable, inject
+
+_ANALYST = Child("its analysis", 60.0, cpu_seconds=2.0, memory=512 * 2**20)
+
+
+def inject_untrusted(program: str, count: int, draw: Draw) -> str:
+    """Return the program with debug prints, as `inject` does.
+
+    Raises `Uninjectable` also if that takes too long or too much memory."""
+    try:
+        text, reason = _ANALYST.call(_try_inject, program, count, draw)
+    except CallFailed as error:
+        raise Uninjectable(str(error).removesuffix(".")) from error
+    if reason:
+        raise Uninjectable(reason)
+    return text
+
+
+def _try_inject(program: str, count: int, draw: Draw) -> tuple[str, str]:
+    """Return the program with debug prints, and "", or "" and why they cannot be inserted."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the compiler warns of style in programs of others
+        try:
+            return inject(program, count, draw), ""
+        except Uninjectable as error:
+            return "", str(error)

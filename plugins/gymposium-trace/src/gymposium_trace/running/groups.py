@@ -1,0 +1,92 @@
+"""Control groups (cgroup v2), which limit the memory of all processes of a run together.
+
+They are used where this process may make them: in containers and sessions to which a part of the tree is delegated. The
+kernel's limits for each process (`limits`) hold everywhere.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+
+ROOT = Path("/sys/fs/cgroup")
+OWN = Path("/proc/self/cgroup")
+_SPARE = 64 * 2**20
+"""Bytes for bwrap and for what the kernel holds for the processes."""
+_PROCESSES = 8
+"""Most processes and threads in a group: bwrap's and the program's."""
+_JOIN = 'echo 0 > "$0" && exec "$@"'
+_TRIES, _PAUSE = 100, 0.01
+
+
+def delegated_group(root: Path = ROOT, own: Path = OWN) -> Path | None:
+    """Return the nearest group above this process in which it may make groups with a limit of memory, or None.
+
+    Its own group holds processes, so the kernel allows no such groups there unless it is the root."""
+    if not (root / "cgroup.controllers").is_file() or not own.is_file():
+        return None
+    [path] = [line.removeprefix("0::") for line in own.read_text().splitlines() if line.startswith("0::")] or [""]
+    if not path or ".." in path:  # a group outside of this process's view
+        return None
+    group = root / path.lstrip("/")
+    for place in (group, *group.parents):
+        if _limits_memory(place) and os.access(place, os.W_OK) and os.access(place / "cgroup.procs", os.W_OK):
+            return place
+        if place == root:
+            break
+    return None
+
+
+def _limits_memory(group: Path) -> bool:
+    control = group / "cgroup.subtree_control"
+    return control.is_file() and {"memory", "pids"} <= set(control.read_text().split())
+
+
+@contextmanager
+def memory_group(parent: Path, memory_bytes: int) -> Iterator[list[str]]:
+    """Make a group with a limit of memory for one run, and yield the beginning of a command that runs the rest in it.
+
+    Raises `OSError`."""
+    group = Path(tempfile.mkdtemp(prefix="gymposium-trace-", dir=parent))
+    try:
+        values = {"memory.max": memory_bytes + _SPARE, "memory.oom.group": 1, "pids.max": _PROCESSES}
+        if (group / "memory.swap.max").exists():  # kernels without swap do not have it
+            values["memory.swap.max"] = 0
+        for name, value in values.items():
+            (group / name).write_text(str(value))
+        yield ["/bin/sh", "-c", _JOIN, str(group / "cgroup.procs")]
+    finally:
+        _remove(group)
+
+
+def _remove(group: Path) -> None:
+    """End what is left in a group and remove it."""
+    with suppress(OSError):
+        (group / "cgroup.kill").write_text("1")  # since Linux 5.14
+    for _ in range(_TRIES):
+        try:
+            group.rmdir()
+        except OSError:  # its last process is still ending
+            time.sleep(_PAUSE)
+        else:
+            return
+
+
+@cache
+def usable_group() -> Path | None:
+    """Return the group in which runs get groups of their own, or None if a trial with one fails."""
+    parent = delegated_group()
+    if parent is None:
+        return None
+    try:
+        with memory_group(parent, 0) as joined:
+            subprocess.run([*joined, "true"], capture_output=True, stdin=subprocess.DEVNULL, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return parent
