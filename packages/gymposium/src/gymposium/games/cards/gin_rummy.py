@@ -25,6 +25,7 @@ _CARDS = [f"{rank}{suit}" for suit in "scdh" for rank in "A23456789TJQK"]
 _VALUES = [min(10, card % 13 + 1) for card in range(52)]
 _UPCARD, _STOCK, _PASS, _KNOCK, _MELDS = 52, 53, 54, 55, 56  # actions of the engine; lower numbers are cards
 _PHASE = pyspiel.gin_rummy.Phase
+_MELD_CARDS: Mapping[int, list[int]] = pyspiel.gin_rummy.GinRummyUtils(13, 4, 10).int_to_meld
 _TRIES = 1000
 
 
@@ -73,10 +74,12 @@ class GinRummy:
             f"The first player takes the upcard or passes, then the second; if both pass, the first draws from the "
             f"stock. After that each turn begins with drawing the upcard or a card from the stock, and ends with a "
             f"discard, which is the new upcard. An upcard that is not taken goes onto the discard pile.\n"
-            f"After drawing you may knock if your deadwood, the card to discard left out, is {knock}. You then "
-            f"discard, lay your melds one by one (a run of six or more as two melds), and pass when you are done; "
-            f"cards that you do not lay are deadwood. Then the other player lays off single cards that extend your "
-            f"melds, passes, lays melds, and passes. If you have no deadwood at all (gin), nothing may be laid off.\n"
+            f"After drawing you may knock if your deadwood is {knock}. It is counted with the melds that leave the "
+            f"fewest points, and without the highest card outside them, even where another discard would leave less; "
+            f"if all cards are in melds, after the best discard. You then discard, lay your melds one by one (a run of "
+            f"six or more as two melds), and pass when you are done; cards that you do not lay are deadwood. Then the "
+            f"other player lays off single cards that extend your melds, passes, lays melds, and passes. If you have "
+            f"no deadwood at all (gin), nothing may be laid off.\n"
             f"The knocker gets the other's deadwood less their own, and {self.gin_bonus} more for gin. If the other "
             f"has less deadwood than the knocker (undercut), the other gets the difference and {self.undercut_bonus} "
             f"more. If both have the same, nobody gets anything. Your result is the points that you get, or that the "
@@ -176,13 +179,36 @@ class GinRummy:
 
 
 def legal_actions(state: pyspiel.State, seat: int) -> list[int]:
-    """Return the engine's legal actions, without a knock after which no discard keeps the deadwood within the limit.
+    """Return the engine's legal actions with two corrections.
 
-    The engine offers that knock where all cards are in melds of three, since it counts no deadwood then."""
+    A knock is left out if no discard keeps the deadwood within the limit. The engine offers that knock where all cards
+    are in melds of three, since it counts no deadwood then. All lay-offs are there: the engine offers at most two at
+    each end of a run."""
     actions: list[int] = state.legal_actions(seat)
     if _KNOCK in actions and not state.child(_KNOCK).legal_actions():
         actions.remove(_KNOCK)
+    if actions and state.current_phase() == _PHASE.LAYOFF and not state.finished_layoffs():
+        return sorted({_PASS, *layoffs(state, seat)})
     return actions
+
+
+def layoffs(state: pyspiel.State, seat: int) -> list[int]:
+    """Return the cards in a hand that extend the knocker's melds.
+
+    A card that was laid off belongs to all melds that it extended then."""
+    melds = [list(_MELD_CARDS[meld]) for meld in state.layed_melds()[1 - seat]]
+    for card in state.layoffs():
+        for meld in melds:
+            if card in _extensions(meld):
+                meld.append(card)
+    return sorted({card for meld in melds for card in _extensions(meld)}.intersection(state.hands()[seat]))
+
+
+def _extensions(meld: Sequence[int]) -> set[int]:
+    """Return the cards by which a meld is one longer."""
+    if len({card % 13 for card in meld}) == 1:
+        return set(range(meld[0] % 13, 52, 13)).difference(meld)
+    return {card for card in (min(meld) - 1, max(meld) + 1) if card // 13 == meld[0] // 13}
 
 
 def turns_of(history: Sequence[int], hand_size: int) -> list[str]:
