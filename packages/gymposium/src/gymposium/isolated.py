@@ -86,7 +86,7 @@ class Child:
         self._switches = switches
         self._process = subprocess.Popen(
             python_command("-c", _LOAD + self._code if plugin_files() else self._code),
-            env=python_environment(),
+            env=python_environment({**os.environ, "OPENBLAS_NUM_THREADS": "1"}),  # each reserves address space
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

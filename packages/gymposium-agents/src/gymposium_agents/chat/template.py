@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from jinja2 import TemplateError
 from tokenizers import Tokenizer
 from transformers import PreTrainedTokenizerBase
 
@@ -16,10 +15,8 @@ from gymposium.tools import Tool
 from gymposium_agents.chat.controls import ControlTokens, Encoder
 from gymposium_agents.chat.marks import Marks, free, private
 from gymposium_agents.chat.messages import taken_by_templates, tools_taken_by_templates
+from gymposium_agents.rendering import RenderingCost, RenderingRefusal, render_chat
 from gymposium_agents.tokens import Message
-
-_REFUSALS = (TemplateError, ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
-"""What a chat template raises, which is a program of its author: it may divide by zero, or add a text and a number."""
 
 
 class Template:
@@ -30,7 +27,9 @@ class Template:
     def __init__(self, tokenizer: PreTrainedTokenizerBase, *, thinking: bool) -> None:
         self.name = tokenizer.name_or_path
         self._tokenizer = tokenizer
-        self._thinking = thinking
+        self._variables = {**tokenizer.special_tokens_map, "enable_thinking": thinking}
+        self._cost = ""
+        """Why the template is not rendered any more."""
         self.backend = _backend(tokenizer)
         self.controls = ControlTokens(self.backend)
         self._taken = private((str(tokenizer.chat_template), *self.controls.contents))
@@ -92,25 +91,26 @@ class Template:
         if tools:
             listed, met_parts = self._listed(tools, hiding.marks, hiding.parts)
             hiding.met_parts |= met_parts
+        return self.applied(taken_by_templates(messages, hiding), listed, opened=opened)
+
+    def applied(
+        self, messages: Sequence[Mapping[str, Any]], tools: list[Any] | None = None, *, opened: bool = True
+    ) -> str:
+        """What the template makes of messages and tools in the form that templates take.
+
+        Raises `GymposiumError` if it refuses them, and if it costs too much, then also for all others."""
         try:
-            return str(
-                self._tokenizer.apply_chat_template(
-                    taken_by_templates(messages, hiding),
-                    tools=listed,
-                    tokenize=False,
-                    add_generation_prompt=opened,
-                    enable_thinking=self._thinking,
-                )
-            )
-        except (
-            TemplateError,
-            ArithmeticError,
-            AttributeError,
-            LookupError,
-            RecursionError,
-            TypeError,
-            ValueError,
-        ) as error:
+            if self._cost:
+                raise RenderingCost(self._cost)
+            template = self._tokenizer.get_chat_template(tools=tools)
+            return render_chat(template, messages, tools, opened=opened, variables=self._variables)
+        except RenderingCost as error:
+            self._cost = str(error)
+            raise GymposiumError(
+                f"The chat template of {self.name!r} cannot be used: {error}. Correct tokenizer.chat_template and save "
+                "it beside the model, or take another model."
+            ) from error
+        except (RenderingRefusal, ValueError) as error:
             roles = ", ".join(message["role"] for message in messages)
             raise GymposiumError(
                 f"The chat template of {self.name!r} refuses this conversation ({roles}): {error}. Give it the roles "
