@@ -80,7 +80,7 @@ MATCHES = ("-n", "400", "--out", "o")
     [
         (40, ("run", "dying", "--players", "random", *MATCHES)),
         (0, ("run", "dying", "--schedule", "streaming", "--players", "random", *MATCHES)),
-        (40, ("run", "dying", "--jobs", "1", "--players", "random", *MATCHES)),
+        (40, ("run", "dying", "--jobs", "2", "--players", "random", *MATCHES)),
         (0, ("eval", "random", "--game", "dying", "--at-once", "16", *MATCHES)),
         (40, ("synth", "--game", "dying", "--keep", "return>=1", "--players", "random", *MATCHES)),
         (0, ("leaderboard", "run", "suite.toml", "--jobs", "1", "--out", "o")),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from tests.gymposium.worlds.guessing import Meeting, Says, a_guess, guessing, misbehaving
@@ -11,9 +13,11 @@ from tests.gymposium.worlds.guessing import Meeting, Says, a_guess, guessing, mi
 from gymposium import Table, make_player
 from gymposium.driver import EngineError, MatchJob, MatchResult, Schedule, play
 from gymposium.games.protocol import CHANCE, Event
+from gymposium.players.protocol import Ask, Reply
 from gymposium.records import Record
 from gymposium.records.replay import replay_difference
 from gymposium.worlds import ToolGame
+from gymposium.worlds.running import start
 
 SCHEDULES: tuple[Schedule, ...] = ("rounds", "streaming")
 
@@ -47,6 +51,40 @@ def test_a_task_that_cannot_be_opened_breaks_off_before_it_begins(schedule: Sche
     (result,) = played(guessing(reachable=False), Says(a_guess(1)), schedule=schedule)
     assert (result.ending.kind, result.events) == ("broke off", [])
     assert result.ending.detail == "The opening of the task failed: ConnectionError: no server answers"
+
+
+class Keeps(Says):
+    """A player that keeps what it was asked, as one may that is slow to let go of a match."""
+
+    kept: ClassVar[list[Ask]] = []
+
+    def act(self, asks: Sequence[Ask]) -> list[Reply]:
+        self.kept.extend(asks)
+        return super().act(asks)
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("last", [a_guess(4), "no call", misbehaving("raise")])
+def test_a_world_is_closed_with_its_match(last: str, schedule: Schedule) -> None:
+    game = guessing()
+    played(game, Keeps(a_guess(2), last), schedule=schedule)
+    start(asyncio.sleep(0)).result()  # after the closing, which nobody waits for
+    assert [world.closed for world in game.tasks.opened] == [1]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_no_more_tasks_are_open_than_may_be(schedule: Schedule) -> None:
+    game = guessing()
+    game.tasks.at_once = 3  # type: ignore[attr-defined]
+    still_open: list[int] = []
+
+    def jobs() -> Iterator[MatchJob]:
+        for number in range(8):
+            still_open.append(sum(not world.over() for world in game.tasks.opened))  # type: ignore[attr-defined]
+            yield MatchJob(f"m{number}", game, [Says(a_guess(number % 2), a_guess(4), a_guess(4))], 4)
+
+    assert [result.paid for result in play(jobs(), schedule=schedule)] == [(1.0,)] * 8
+    assert max(still_open) == 3  # the job that is held back has been taken
 
 
 def test_a_table_raises_what_broke() -> None:

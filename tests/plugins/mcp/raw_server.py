@@ -22,7 +22,7 @@ TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "required"
 
 def listed() -> list[dict[str, Any]]:
     description = Path("description.txt").read_text(encoding="utf-8")
-    names = {"echo": description, "misbehave": "Misbehave.", "erase": "Erase all."}
+    names = {"echo": description, "misbehave": "Misbehave.", "erase": "Erase all.", "remember": "Add to the notes."}
     listed = [{"name": name, "description": text, "inputSchema": TEXT} for name, text in names.items()]
     return [*listed, {"name": "find/all.words", "description": "Find.", "inputSchema": FIND, "outputSchema": HOSTILE}]
 
@@ -38,6 +38,12 @@ def called(name: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
     text = arguments["text"]
     if name == "echo":
         return result(text)
+    if name == "remember":
+        notes = Path("notes.txt").absolute()
+        with notes.open("a+", encoding="utf-8") as file:
+            file.write(text + "\n")
+            file.seek(0)
+            return result(f"{notes}: {' '.join(file.read().split())}")
     match text:
         case "die":
             print("Traceback: out of memory", file=sys.stderr, flush=True)

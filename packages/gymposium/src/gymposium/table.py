@@ -229,6 +229,10 @@ class Table:
             raise GymposiumError("The match is not over, so it has no record yet: answer for the seats in `asked`.")
         return Record.of(self.played)
 
+    def close(self) -> None:
+        """Release what the match holds, such as a server, if it is not over. It cannot be played on, only read."""
+        self._running.close()
+
     # -- for environments, which own the loop
 
     def give(self, replies: Mapping[int, Reply]) -> None:

@@ -24,6 +24,7 @@ from gymposium.child_process import python_command
 from gymposium.errors import GymposiumError, describe
 from gymposium.tools import Call
 from gymposium.worlds import Result
+from gymposium_mcp.match_folder import MatchFolder
 from gymposium_mcp.results import result_of
 from gymposium_mcp.settings import WorldSettings
 from gymposium_mcp.stderr import LastLines
@@ -41,8 +42,10 @@ T = TypeVar("T")
 class Connection:
     """A session that lasts until `close`, or until the server ends it. Used in one event loop."""
 
-    def __init__(self, settings: WorldSettings) -> None:
+    def __init__(self, settings: WorldSettings, folder: MatchFolder | None = None) -> None:
         self._settings = settings
+        self.folder = folder
+        """The folder in which the program runs; None for that of the settings."""
         self._wrote = LastLines() if settings.server.command else None
         self._ended = asyncio.Event()
         self._session: asyncio.Future[ClientSession] = asyncio.get_running_loop().create_future()
@@ -50,9 +53,9 @@ class Connection:
         self._task = asyncio.create_task(self._run())
 
     @classmethod
-    async def open(cls, settings: WorldSettings) -> Self:
+    async def open(cls, settings: WorldSettings, folder: MatchFolder | None = None) -> Self:
         """Start the server, or connect to it. Raises `GymposiumError` with what it wrote if that fails."""
-        connection = cls(settings)
+        connection = cls(settings, folder)
         try:
             await _in_time(asyncio.shield(connection._session), START_SECONDS)
         except BaseException as error:
@@ -82,9 +85,9 @@ class Connection:
             answer = await _in_time(answered, self._settings.tools.seconds)
         except _Refused as error:
             if error.error.code == INVALID_PARAMS:
-                return Result(str(error), error=True)
+                return Result(self._shown(str(error)), error=True)
             raise
-        return result_of(answer.model_dump(by_alias=True, mode="json"))
+        return result_of(self._shown_message(answer.model_dump(by_alias=True, mode="json")))
 
     async def close(self) -> None:
         """End the session, and the program if one was started."""
@@ -115,7 +118,7 @@ class Connection:
         while True:
             params = PaginatedRequestParams(cursor=cursor)
             page = await self._answer((await self._session).list_tools(params=params))
-            listed = page.model_dump(by_alias=True, mode="json")
+            listed = self._shown_message(page.model_dump(by_alias=True, mode="json"))
             tools += listed["tools"]
             if not (cursor := listed.get("nextCursor")):
                 return tools
@@ -143,7 +146,13 @@ class Connection:
         for name in self._settings.server.env:
             if value := os.environ.get(name):
                 text = text.replace(value, f"${name}")
-        return f" It wrote: {text}" if text else ""
+        return f" It wrote: {self._shown(text)}" if text else ""
+
+    def _shown_message(self, message: dict[str, Any]) -> dict[str, Any]:
+        return message if self.folder is None else self.folder.hide_in(message)
+
+    def _shown(self, text: str) -> str:
+        return text if self.folder is None else self.folder.hide(text)
 
     @asynccontextmanager
     async def _streams(self) -> AsyncIterator[Any]:
@@ -158,13 +167,13 @@ class Connection:
                 yield streams
             return
         with self._wrote.file as wrote:
-            command = server.command
+            command = server.command if self.folder is None else self.folder.command
             program, *arguments = python_command(*command[1:]) if command[0] == "python" else command
             parameters = StdioServerParameters(
                 command=program,
                 args=arguments,
                 env={name: self._variable(name) for name in server.env},
-                cwd=self._settings.folder,
+                cwd=self._settings.folder if self.folder is None else self.folder.path,
             )
             async with stdio_client(parameters, errlog=wrote) as streams:
                 wrote.close()  # from here on only the program writes

@@ -1,4 +1,4 @@
-"""The servers of this process: one for each file, shared by all matches, started when it is first needed."""
+"""The servers of this process: for each file one that all matches share, or one for each match."""
 
 from __future__ import annotations
 
@@ -6,36 +6,73 @@ import asyncio
 import atexit
 from concurrent.futures import wait
 from functools import cache
-from typing import Any
+from typing import Any, Protocol
 
+from gymposium.errors import GymposiumError
 from gymposium.worlds.running import start
 from gymposium_mcp.catalogue import Offer, offered
 from gymposium_mcp.connection import Connection
+from gymposium_mcp.match_folder import MatchFolder
 from gymposium_mcp.settings import WorldSettings
 
 _AT_EXIT_SECONDS = 8.0
+_PLACE_SECONDS = 30.0
+"""Time limit of the wait for the end of another match's server."""
 
 
-class Server:
-    """A server that is started again when it has ended. Its coroutines run in the loop of all worlds."""
-
-    def __init__(self, settings: WorldSettings) -> None:
-        self.settings = settings
-        self._connection: Connection | None = None
-        self._starting = asyncio.Lock()
-        self._listed: list[dict[str, Any]] = []
-        self._offered = Offer()
+class Server(Protocol):
+    """Where the matches of a file get their sessions. Its coroutines run in the loop of all worlds."""
 
     @property
     def runs(self) -> bool:
-        """True if it has been started and not been closed."""
-        return self._connection is not None
+        """True if a server has been started and not been closed."""
+        ...
 
-    async def connected(self) -> tuple[Connection, Offer]:
-        """A session with the server, and the tools that it offers now. A server that does not answer is started again,
-        once.
+    async def lend(self) -> tuple[Connection, Offer]:
+        """Return a session for a match, and the tools that the server offers now.
 
         Raises `GymposiumError` if it cannot be reached, the errors of `offered`, and any error of a list that fails."""
+        ...
+
+    async def take_back(self, connection: Connection) -> None:
+        """End a match's use of its session."""
+        ...
+
+    async def close(self) -> None:
+        """End all servers."""
+        ...
+
+
+class _Offers:
+    """The tools in a server's list, which is checked once and not for each match."""
+
+    def __init__(self, settings: WorldSettings) -> None:
+        self._settings = settings
+        self._listed: list[dict[str, Any]] = []
+        self._offer = Offer()
+
+    def of(self, listed: list[dict[str, Any]]) -> Offer:
+        if listed != self._listed:
+            self._offer = offered(self._settings, listed)
+            self._listed = listed
+        return self._offer
+
+
+class SharedServer:
+    """A server that is started when it is first needed, and again when it has ended."""
+
+    def __init__(self, settings: WorldSettings) -> None:
+        self._settings = settings
+        self._connection: Connection | None = None
+        self._starting = asyncio.Lock()
+        self._offers = _Offers(settings)
+
+    @property
+    def runs(self) -> bool:
+        return self._connection is not None
+
+    async def lend(self) -> tuple[Connection, Offer]:
+        """Return the session of all matches. A server that does not answer is started again, once."""
         connection = await self._connected()
         try:
             listed = await connection.tools()
@@ -43,20 +80,19 @@ class Server:
             await self._drop(connection)
             connection = await self._connected()
             listed = await connection.tools()
-        if listed != self._listed:  # a list is checked once, and not for each task
-            self._offered = offered(self.settings, listed)
-            self._listed = listed
-        return connection, self._offered
+        return connection, self._offers.of(listed)
+
+    async def take_back(self, connection: Connection) -> None:
+        """Do nothing: the server goes on for other matches."""
 
     async def close(self) -> None:
-        """End it."""
         if self._connection is not None:
             await self._drop(self._connection)
 
     async def _connected(self) -> Connection:
         async with self._starting:
             if self._connection is None:
-                self._connection = await Connection.open(self.settings)
+                self._connection = await Connection.open(self._settings)
             return self._connection
 
     async def _drop(self, connection: Connection) -> None:
@@ -65,10 +101,75 @@ class Server:
         await connection.close()
 
 
+class ServerPerMatch:
+    """A server for each match, started in a new folder and ended with the match. At most `at_once` run at a time."""
+
+    def __init__(self, settings: WorldSettings, at_once: int) -> None:
+        self._settings = settings
+        self._at_once = at_once
+        self._places = asyncio.Semaphore(at_once)
+        self._lent: set[Connection] = set()
+        self._ending: dict[Connection, asyncio.Task[None]] = {}
+        self._offers = _Offers(settings)
+
+    @property
+    def runs(self) -> bool:
+        return bool(self._lent)
+
+    async def lend(self) -> tuple[Connection, Offer]:
+        await self._take_place()
+        folder = connection = None
+        try:
+            folder = await asyncio.to_thread(MatchFolder.make, self._settings)
+            connection = await Connection.open(self._settings, folder)
+            self._lent.add(connection)
+            return connection, self._offers.of(await connection.tools())
+        except BaseException:
+            if connection is not None:
+                await self.take_back(connection)
+            else:
+                self._release(folder)
+            raise
+
+    async def take_back(self, connection: Connection) -> None:
+        if connection in self._lent:
+            if connection not in self._ending:
+                self._ending[connection] = asyncio.create_task(self._end(connection))
+            await asyncio.shield(self._ending[connection])
+
+    async def close(self) -> None:
+        await asyncio.gather(*map(self.take_back, [*self._lent]))
+
+    async def _take_place(self) -> None:
+        """Wait for the end of a server if `at_once` run. The driver begins no match before there is a place."""
+        try:
+            async with asyncio.timeout(_PLACE_SECONDS):
+                await self._places.acquire()
+        except TimeoutError as error:
+            raise GymposiumError(
+                f"{self._settings.path}: {self._at_once} servers run, each for a match, and none of these has ended in "
+                f"{_PLACE_SECONDS:g} s. End matches, or raise at_once in [server]."
+            ) from error
+
+    async def _end(self, connection: Connection) -> None:
+        try:
+            await connection.close()
+        finally:
+            self._release(connection.folder)
+            self._lent.discard(connection)
+            del self._ending[connection]
+
+    def _release(self, folder: MatchFolder | None) -> None:
+        if folder is not None:
+            folder.delete()  # not in a thread: none can be started when the program ends
+        self._places.release()
+
+
 @cache
 def the_server(settings: WorldSettings) -> Server:
-    """The server of this process for a file."""
-    server = Server(settings)
+    """Where the matches of a file get their sessions in this process."""
+    at_once = settings.server.bound
+    server: Server = SharedServer(settings) if at_once is None else ServerPerMatch(settings, at_once)
     _servers.append(server)
     return server
 

@@ -3,6 +3,9 @@
 [server]
 command = ["python", "server.py"]   # or: url = "https://example.org/mcp"
 env = ["API_KEY"]                   # or, for a url: token = "API_KEY"
+per_match = true                    # a server for each match; false if left out
+files = "start"                     # with per_match: the folder that each server gets a copy of
+at_once = 16                        # with per_match: the number of servers that run at the same time
 
 [tools]
 allow = ["search", "read"]          # or: allow = "all"
@@ -29,6 +32,9 @@ from gymposium.strict_toml import strict_toml
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _LONGEST_CALL = 60.0
+_SERVERS = 16
+WORLD, MATCH = "{world}", "{match}"
+"""Placeholders in the command of a server per match: the folder of the TOML file, and that of the match."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +50,12 @@ class ServerSettings:
     """The address of a server that speaks MCP over streamable HTTP."""
     token: str = ""
     """Name of the environment variable with the bearer token for `url`."""
+    per_match: bool = False
+    """True if each match gets a server, which runs in a new folder that is deleted after the match."""
+    files: str = ""
+    """With `per_match`: a folder, relative to that of the TOML file, whose content each match's folder gets."""
+    at_once: int | None = None
+    """With `per_match`: the number of servers that run at the same time in a process, by default 16."""
 
     def __post_init__(self) -> None:
         if bool(self.command) == bool(self.url):
@@ -52,6 +64,17 @@ class ServerSettings:
             raise ValueError("env belongs to a command; for a url, give the name of the variable as token")
         if self.token and self.command:
             raise ValueError("token belongs to a url; for a command, give the name of the variable in env")
+        if self.per_match and self.url:
+            raise ValueError("per_match belongs to a command; a url has one server")
+        if not self.per_match:
+            for key, is_given in (("files", self.files != ""), ("at_once", self.at_once is not None)):
+                if is_given:
+                    raise ValueError(f"{key} belongs to a server for each match; add per_match = true")
+            for placeholder in (WORLD, MATCH):
+                if any(placeholder in part for part in self.command):
+                    raise ValueError(f"command has {placeholder}, which needs per_match = true")
+        if self.at_once is not None and self.at_once < 1:
+            raise ValueError(f"at_once is {self.at_once}; give 1 or more")
         for key, names in (("env", self.env), ("token", (self.token,) if self.token else ())):
             for name in names:
                 if not _VARIABLE.fullmatch(name):
@@ -64,6 +87,11 @@ class ServerSettings:
                 raise ValueError(
                     "url holds a password; put it into an environment variable, and give its name as token"
                 )
+
+    @property
+    def bound(self) -> int | None:
+        """The number of servers that run at the same time; None if all matches share one."""
+        return (self.at_once or _SERVERS) if self.per_match else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from gymposium.worlds.questions import Question, QuestionFile
 from gymposium.worlds.running import start
 from gymposium_mcp.catalogue import ANSWER, Offer, changes, digest_of
 from gymposium_mcp.connection import Connection
-from gymposium_mcp.server import the_server
+from gymposium_mcp.server import Server, the_server
 from gymposium_mcp.settings import read_world
 
 EXAMPLE = Path(__file__).parent / "example" / "world.toml"
@@ -46,12 +46,18 @@ class McpTasks:
             raise BadParameter(f"split={split}: {file} names no such questions. Add {split} to its table [questions].")
         self.max_calls = self.settings.tools.max_calls
         self.server = the_server(self.settings)
+        self.at_once = self.settings.server.bound
         self._questions = QuestionFile(self.settings.folder / questions)
 
     @cached_property
     def offered(self) -> tuple[Tool, ...]:
         """The tools of the server, which is started if need be, as they are for as long as this process runs."""
-        return start(self.server.connected()).result()[1].tools
+        return start(self._listed()).result()
+
+    async def _listed(self) -> tuple[Tool, ...]:
+        connection, offer = await self.server.lend()
+        await self.server.take_back(connection)
+        return offer.tools
 
     @property
     def tools(self) -> tuple[Tool, ...]:
@@ -65,19 +71,21 @@ class McpTasks:
 
     async def open(self, task: Mapping[str, Any]) -> World:
         """Begin a task. Raises `GymposiumError` if the server's tools are not those of the task any more."""
-        connection, offer = await self.server.connected()
+        connection, offer = await self.server.lend()
         if digest_of(offer.tools) != task["tools_digest"]:
+            await self.server.take_back(connection)
             raise GymposiumError(
                 f"{self.settings.path}: the server's tools have changed ({changes(self.offered, offer.tools)}). Go "
                 f"back to the server as it was, or start anew with the changed tools: results would not be comparable."
             )
-        return McpWorld(connection, offer, Question.load(task["question"]))
+        return McpWorld(self.server, connection, offer, Question.load(task["question"]))
 
 
 class McpWorld:
     """One question under way, in one session: if the server ends, so does the match."""
 
-    def __init__(self, connection: Connection, offer: Offer, question: Question) -> None:
+    def __init__(self, server: Server, connection: Connection, offer: Offer, question: Question) -> None:
+        self._server = server
         self._connection, self._offer, self._question = connection, offer, question
         self._answer: str | None = None
 
@@ -100,4 +108,5 @@ class McpWorld:
         return {"exact": self.score(), "answered": float(self.over())}
 
     async def close(self) -> None:
-        """Do nothing: the server goes on for other tasks."""
+        """End the use of the session."""
+        await self._server.take_back(self._connection)

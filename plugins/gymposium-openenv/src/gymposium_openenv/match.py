@@ -100,6 +100,11 @@ class OpenEnvMatch(OneSeatMatch):
     def resample(self, seat: int, rng: random.Random) -> OpenEnvMatch:
         raise NoSampler(f"{self._game.name}: search cannot guess what the server would answer.")
 
+    def close(self) -> None:
+        """Let the session end, without waiting for it."""
+        if self._closing is not None:
+            self._closing()
+
     # -- the server
 
     async def _opened(self, seed: int, about: Mapping[str, Any]) -> Event:
@@ -159,8 +164,8 @@ class OpenEnvMatch(OneSeatMatch):
         self._steps += bool(self.events)
         self._invalid += invalid is True
         self.events.append(event)
-        if self._over and self._closing is not None and self._closing.detach() and self._connection is not None:
-            start(self._connection.close())
+        if self._over:
+            self.close()
 
     def _load(self, events: Sequence[Event]) -> None:
         for number, event in enumerate(events):

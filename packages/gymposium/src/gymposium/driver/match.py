@@ -104,7 +104,14 @@ class RunningMatch:
 
     def broken_off(self, error: Exception) -> EngineError:
         """The error to raise because the game's engine raised `error`; it holds the match so far."""
+        self.close()
         return _engine_error(self._so_far, error)
+
+    def close(self) -> None:
+        """Release what the match holds, such as a server. It cannot be played on."""
+        close = getattr(getattr(self, "match", None), "close", None)  # of `Closes`
+        if close is not None:
+            close()
 
     def go_on(self, *, wait: bool = True) -> MatchResult | None:
         """Plays the answers. Returns the result of the match if it is over, and None if it asks for more or, without
@@ -123,6 +130,7 @@ class RunningMatch:
                     continue
                 if isinstance(reply, PlayerFailure):
                     if not reply.own:
+                        self.close()
                         return self._so_far(reply.text)
                     failures.append(Ending("crashed", seat, reply.text))
                     continue
@@ -198,6 +206,7 @@ class RunningMatch:
 
     def _result(self, ending: Ending) -> MatchResult:
         match, job = self.match, self.job
+        self.close()
         reports: tuple[dict[str, float], ...] = ()
         unanswered: dict[int, Any] = {}
         if ending is OVER:

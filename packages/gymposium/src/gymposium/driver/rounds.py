@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from gymposium.driver.guard import Answer, Guard
 from gymposium.driver.match import RunningMatch
 from gymposium.driver.result import EngineError, MatchJob, MatchResult
+from gymposium.driver.waiting import WaitingJobs
 from gymposium.players.protocol import Ask, Player, Reply
 from gymposium.watchdog import Watchdog
 
@@ -16,10 +17,10 @@ def rounds(
     jobs: Iterable[MatchJob], at_once: int, watchdog: Watchdog | None, guard: Guard | None
 ) -> Iterator[MatchResult]:
     """The schedule `rounds` of `gymposium.driver.play`."""
-    waiting = iter(jobs)
+    waiting = WaitingJobs(jobs, at_once)
     running: list[RunningMatch] = []
     while True:
-        while len(running) < at_once and (job := next(waiting, None)) is not None:
+        while (job := waiting.take(len(running))) is not None:
             match = RunningMatch(job)
             try:
                 match.begin()

@@ -21,6 +21,7 @@ from gymposium.driver.guard import Answer, Guard, PlayerFailure, check_replies
 from gymposium.driver.match import RunningMatch
 from gymposium.driver.result import EngineError, MatchJob, MatchResult
 from gymposium.driver.rounds import answers_of, result_or_raise
+from gymposium.driver.waiting import WaitingJobs
 from gymposium.players.protocol import Ask, Concurrent, Player, Reply
 from gymposium.watchdog import Watchdog
 
@@ -35,12 +36,12 @@ def streaming(
 
     If it ends early, because a player or an engine failed or because the caller wants no more matches, pending futures
     are cancelled. A call to `act` cannot be cancelled: its thread is abandoned and ends when the call returns."""
-    waiting = iter(jobs)
+    waiting = WaitingJobs(jobs, at_once)
     asker = _Asker(None if watchdog is None else watchdog.seconds, guard)
     running = 0
     try:
         while True:
-            while running < at_once and (job := next(waiting, None)) is not None:
+            while (job := waiting.take(running)) is not None:
                 match = RunningMatch(job)
                 try:
                     match.begin()

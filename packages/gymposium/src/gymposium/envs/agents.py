@@ -60,6 +60,7 @@ class AgentsEnv:
     def close(self) -> None:
         """Closes the environment: `reset`, `step` and `render` raise from now on."""
         self._closed = True
+        self._release()
 
     @property
     def match(self) -> Match:
@@ -83,10 +84,16 @@ class AgentsEnv:
         self._returns = [0.0] * self.game.seats
         players = [self._options.outside] * self.game.seats
         job = MatchJob(new_match_id("env"), self.game, players, match_seed, on_illegal=self._options.policy)
+        self._release()
         self._table = Table.of_job(job)
         if self._table.error is not None:
             raise self._table.error
         self.agents = self.possible_agents.copy()
+
+    def _release(self) -> None:
+        """Release what an unfinished match holds. It can still be read."""
+        if self._table is not None:
+            self._table.close()
 
     def _open_table(self) -> Table:
         """The table of the current match. Raises `ResetNeeded` before the first one."""

@@ -95,6 +95,7 @@ class TextGameEnv(gymnasium.Env[Any, Any]):
     def close(self) -> None:
         """Closes the environment: `reset`, `step` and `render` raise from now on. The last match can still be read."""
         self._closed = True
+        self._learner.close()
 
     @property
     def seat(self) -> int:

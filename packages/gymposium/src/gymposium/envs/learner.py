@@ -78,11 +78,17 @@ class LearnerSeat:
         """Sets up a new match. Without a `match_id` it gets one of its own."""
         options = self._options
         self.seat, self.over, self._paid, self._since = seat, False, 0.0, None
+        self.close()
         self._table = None  # so that nothing can be stepped if the match cannot be made
         number = new_match_id("env") if match_id is None else match_id
         job = MatchJob(number, options.game, options.players(seat), seed, on_illegal=options.policy)
         self._table = Table.of_job(job)
         return self._table
+
+    def close(self) -> None:
+        """Release what an unfinished match holds. It can still be read."""
+        if self._table is not None:
+            self._table.close()
 
     @property
     def table(self) -> Table:

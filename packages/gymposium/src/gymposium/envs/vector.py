@@ -181,6 +181,11 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
         if self.render_mode == "human":
             self.render()
 
+    def close_extras(self, **kwargs: Any) -> None:
+        """Release what unfinished matches hold."""
+        for learner in self._learners:
+            learner.close()
+
     def action_masks(self) -> np.ndarray:
         """The action masks, an int8 array of shape (num_envs, number of actions): 1 for each legal action."""
         return np.stack([learner.mask() for learner in self._learners])

@@ -133,6 +133,25 @@ class Waits(Protocol):
         ...
 
 
+class Bounded(Protocol):
+    """Optional protocol: a game of which few matches can be open at the same time, such as one with a server for each
+    match. The driver holds the other matches back."""
+
+    @property
+    def at_once(self) -> int | None:
+        """The number of matches that may be open at the same time in a process, 1 or more; None for any number."""
+        ...
+
+
+class Closes(Protocol):
+    """Optional protocol: a match that holds something outside this process, such as a server."""
+
+    def close(self) -> None:
+        """Release it, without waiting, because nobody plays on. The driver calls this at the end of each match, which
+        may be a forfeit; further calls do nothing. The match can still be read."""
+        ...
+
+
 @runtime_checkable
 class Recorded(Protocol):
     """Optional protocol: a game whose matches ask something else than the game, such as tools."""

@@ -80,6 +80,11 @@ class ToolGame:
     def pure(self) -> bool:
         return self.spec.tools == "pure"
 
+    @property
+    def at_once(self) -> int | None:
+        bound: int | None = getattr(self.tasks, "at_once", None)  # of `BoundedTasks`
+        return bound
+
     def recorded(self, events: Sequence[Event]) -> ToolGame:
         return ToolGame(self.spec, self.params, self.tasks, events)
 

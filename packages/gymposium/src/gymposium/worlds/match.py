@@ -6,8 +6,9 @@ import asyncio
 import json
 import random
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import asynccontextmanager, suppress
 from typing import Any, Protocol
 
 from gymposium.errors import BadRecord, CannotPlayOn, IllegalMove, NoSampler, WorldBroke, WrongSeat
@@ -123,6 +124,11 @@ class ToolMatch(OneSeatMatch):
     def resample(self, seat: int, rng: random.Random) -> ToolMatch:
         raise NoSampler(f"{self._game.name}: search cannot guess what tools would return.")
 
+    def close(self) -> None:
+        """Let the world end, without waiting for it."""
+        if self._closing is not None:
+            self._closing()
+
     # -- the world
 
     async def _opened(self, task: Mapping[str, Any]) -> World:
@@ -133,7 +139,23 @@ class ToolMatch(OneSeatMatch):
 
     async def _opening_of(self, task: Mapping[str, Any]) -> dict[str, str]:
         world = await self._opened(task)
-        return {style: world.opening(style) for style in STYLES}
+        async with self._closed_if_broken():
+            return {style: world.opening(style) for style in STYLES}
+
+    @asynccontextmanager
+    async def _closed_if_broken(self) -> AsyncIterator[None]:
+        """Close the world if anything in the block fails, since the match is dropped. Its servers end at once and not
+        only when the match is garbage."""
+        try:
+            yield
+        except BaseException:
+            with suppress(WorldBroke):  # the first failure is the reason
+                await self._close()
+            raise
+
+    async def _close(self) -> None:
+        if self._world is not None and self._closing is not None and self._closing.detach():
+            await limited(self._world.close(), "The end of the task")
 
     async def _outcome(self, move: Event, calls: Sequence[Call]) -> tuple[Event, Event]:
         """The move and what its calls return: of the world, or of the record."""
@@ -141,18 +163,19 @@ class ToolMatch(OneSeatMatch):
             if len(self.events) + 1 >= len(record):
                 raise WorldBroke("The record ends here.")
             return move, record[len(self.events) + 1]
-        world = self._world or await self._resumed()
-        # in a thread, because a schema of someone else may take its time
-        objections = [await asyncio.to_thread(self._objection, call) for call in calls]
-        results: list[Result] = []
-        for call, objection in zip(calls, objections, strict=True):
-            results.append(await self._answer(world, call, objection, self._used + len(results)))
-        over = world.over() or self._used + len(calls) >= self._game.tasks.max_calls
-        invalid = sum(objection is not None for objection in objections)
-        state = {"over": over, "score": world.score(), "report": world.report(), "invalid_calls": invalid}
-        outcome = _recorded(self._game, calls, results, state)
-        if over and self._closing is not None and self._closing.detach():
-            await limited(world.close(), "The end of the task")
+        async with self._closed_if_broken():
+            world = self._world or await self._resumed()
+            # in a thread, because a schema of someone else may take its time
+            objections = [await asyncio.to_thread(self._objection, call) for call in calls]
+            results: list[Result] = []
+            for call, objection in zip(calls, objections, strict=True):
+                results.append(await self._answer(world, call, objection, self._used + len(results)))
+            over = world.over() or self._used + len(calls) >= self._game.tasks.max_calls
+            invalid = sum(objection is not None for objection in objections)
+            state = {"over": over, "score": world.score(), "report": world.report(), "invalid_calls": invalid}
+            outcome = _recorded(self._game, calls, results, state)
+        if over:
+            await self._close()
         return move, Event(CHANCE, outcome)
 
     async def _answer(self, world: World, call: Call, objection: str | None, used: int) -> Result:

@@ -82,3 +82,12 @@ class Tasks(Protocol):
     async def open(self, task: Mapping[str, Any]) -> World:
         """Begin a task."""
         ...
+
+
+class BoundedTasks(Tasks, Protocol):
+    """Optional protocol: tasks of which few can be open at the same time, such as those with a server for each."""
+
+    @property
+    def at_once(self) -> int | None:
+        """The number of tasks that may be open at the same time in a process, 1 or more; None for any number."""
+        ...

@@ -1,0 +1,56 @@
+"""The folder of a match that has a server: a copy of the files with which each match begins."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any, Self
+
+from gymposium.errors import GymposiumError
+from gymposium_mcp.settings import MATCH, WORLD, WorldSettings
+
+
+class MatchFolder:
+    """A new folder, until `delete`."""
+
+    def __init__(self, settings: WorldSettings, path: Path) -> None:
+        self._settings = settings
+        self.path = path
+
+    @classmethod
+    def make(cls, settings: WorldSettings) -> Self:
+        """Make the folder and copy the files. Links become copies. Raises `GymposiumError` if that fails."""
+        folder = cls(settings, Path(mkdtemp(prefix="gymposium-match-")).resolve())
+        if settings.server.files:
+            try:
+                shutil.copytree(settings.folder / settings.server.files, folder.path, dirs_exist_ok=True)
+            except (OSError, shutil.Error) as error:
+                folder.delete()
+                raise GymposiumError(
+                    f"{settings.path}, [server]: the folder files = {settings.server.files!r} could not be copied for "
+                    f"a match: {error}"
+                ) from error
+        return folder
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """The command of the match's server."""
+        world = str(self._settings.folder)
+        return tuple(
+            part.replace(WORLD, world).replace(MATCH, str(self.path)) for part in self._settings.server.command
+        )
+
+    def hide(self, text: str) -> str:
+        """Return the text with `.` for the path of the folder, which differs from match to match."""
+        return text.replace(str(self.path), ".")
+
+    def hide_in(self, answer: dict[str, Any]) -> dict[str, Any]:
+        """Return a message of the server with `.` for the path of the folder in all its texts."""
+        shown: dict[str, Any] = json.loads(json.dumps(answer).replace(json.dumps(str(self.path))[1:-1], "."))
+        return shown
+
+    def delete(self) -> None:
+        """Delete the folder. What a server's children still write there is no error."""
+        shutil.rmtree(self.path, ignore_errors=True)
