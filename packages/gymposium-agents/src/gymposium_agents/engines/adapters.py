@@ -15,6 +15,7 @@ from torch.random import fork_rng
 from gymposium.errors import GymposiumError
 from gymposium_agents.engines.vllm.serving import digest
 from gymposium_agents.lora.files import changes_more, read_adapter
+from gymposium_agents.lora.patterns import check_patterns
 from gymposium_agents.tokens import BASE, Policy
 
 
@@ -65,7 +66,7 @@ class Adapters:
 
         from gymposium_agents.lora.attach import without_pefts_warning
 
-        config = _readable(directory)
+        config = _readable(directory, self.model)
         name = str(policy).replace("%", "%25").replace(".", "%2E")  # names of modules have no dots
         first = not self._peft
         peft: Any = None if first else self.model
@@ -149,16 +150,18 @@ def lora_digest(model: Any, *, adapter: str | None = None) -> str:
     return digest(get_peft_model_state_dict(model, adapter_name=name, save_embedding_layers=False))
 
 
-def _readable(directory: Path) -> Any:
-    """Read the configuration of the adapter in `directory`. Raises `GymposiumError` if there is none, or if the adapter
-    does more than add low-rank matrices to an unchanged model."""
+def _readable(directory: Path, model: Any) -> Any:
+    """Read the configuration of the adapter in `directory`. Raises `GymposiumError` if there is none, if the adapter
+    does more than add low-rank matrices to an unchanged model, or if its expressions take long for this model."""
     from peft import PeftConfig
 
-    if reasons := changes_more(read_adapter(directory).config):
+    files = read_adapter(directory)
+    if reasons := changes_more(files.config):
         raise GymposiumError(
             f"The adapter in {directory} cannot share a model with others: {'; '.join(reasons)}. Merge it into a copy "
             f"of the model (gymposium lora merge), or train a plain one."
         )
+    check_patterns(files.config, model, directory)
     config = PeftConfig.from_pretrained(str(directory))
     config.inference_mode = True
     return config

@@ -17,6 +17,7 @@ from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntry
 
 from gymposium.errors import BadOption, GymposiumError
 from gymposium_agents.lora.files import CONFIG, MAX_RANK, PLAYER, WEIGHTS, Adapter, check_target_names, read_adapter
+from gymposium_agents.lora.patterns import check_patterns
 from gymposium_agents.sources import on_this_machine_only
 
 
@@ -71,7 +72,9 @@ def load_lora(model: Any, adapter: str | Path) -> Any:
     from peft import PeftModel
 
     directory = adapter_directory(adapter)
-    _check_fits(model, read_adapter(directory), adapter)
+    files = read_adapter(directory)
+    _check_fits(model, files, adapter)
+    check_patterns(files.config, model, adapter)
     with without_pefts_warning():
         return PeftModel.from_pretrained(model, str(directory))
 

@@ -12,6 +12,7 @@ from typing import Any
 from gymposium.errors import BadOption, GymposiumError
 from gymposium.plain_file import read_plain_text
 from gymposium.strict_json import strict_json
+from gymposium_agents.lora.fields import wrong_fields
 
 CONFIG = "adapter_config.json"
 WEIGHTS = "adapter_model.safetensors"
@@ -109,9 +110,19 @@ def read_adapter(directory: str | Path) -> Adapter:
             f"The adapter in {str(directory)!r} names a module to be imported (megatron_core, with megatron_config), "
             f"which no file may. Remove both from its {CONFIG}."
         )
+    if wrong := wrong_fields(config):
+        raise GymposiumError(
+            f"The adapter in {str(directory)!r} has values in its {CONFIG} that PEFT does not write: "
+            f"{', '.join(wrong)}. Save it again."
+        )
     adapter = Adapter(config, shapes, dtypes)
-    named = {adapter.rank, *map(int, (config.get("rank_pattern") or {}).values())}
+    named = {adapter.rank, *(config.get("rank_pattern") or {}).values()}
     ranks = {rank for _, rank, _ in adapter.layers.values()}
+    if max(named) > max(ranks | {MAX_RANK}):
+        raise GymposiumError(
+            f"The adapter in {str(directory)!r} has no weights of rank {max(named)}, which its {CONFIG} names. Save it "
+            "again, or put that right."
+        )
     if ranks - named:
         raise GymposiumError(
             f"The adapter in {str(directory)!r} holds weights of rank {_listed(ranks)}, but its {CONFIG} says "

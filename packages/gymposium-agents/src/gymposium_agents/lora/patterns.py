@@ -1,0 +1,75 @@
+"""The regular expressions of an adapter's configuration, tried in a process with limits before PEFT matches them.
+
+PEFT reads `target_modules`, `exclude_modules`, `layers_pattern`, `modules_to_save`, `rank_pattern` and `alpha_pattern`
+as regular expressions and matches them against the names of all layers. An expression such as `(a+)+$` never ends.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from gymposium.errors import GymposiumError
+from gymposium.isolated import CallFailed, Child
+from gymposium_agents.lora.files import CONFIG
+
+_MATCHER = Child("matching them", 60.0, cpu_seconds=3.0, memory=1 << 30)
+_NAME = re.compile(r"[\w.-]*")
+_MOST_NAMES = 64
+"""Number of plain names in a configuration that are not tried."""
+
+
+def check_patterns(config: Mapping[str, Any], model: Any, source: object) -> None:
+    """Raise `GymposiumError` if the expressions of an adapter are invalid, or take long for the names of this model's
+    layers. `config` holds what `read_adapter` accepts, and `source` names the adapter."""
+    given = list(_given(config))
+    if len(given) <= _MOST_NAMES and all(_NAME.fullmatch(text) for _, text in given):
+        return
+    base = model.get_base_model() if hasattr(model, "get_base_model") else model
+    names = [name for name, _ in base.named_modules()] + [name for name, _ in base.named_parameters()]
+    try:
+        reason = _MATCHER.call(_objection, [(field, _as_peft_reads(field, text)) for field, text in given], names)
+    except CallFailed as error:
+        reason = str(error).removesuffix(".")
+    if reason:
+        fields = ", ".join(dict.fromkeys(field.removesuffix("[]") for field, _ in given))
+        raise GymposiumError(
+            f"The adapter {str(source)!r} has regular expressions in its {CONFIG} ({fields}) that cannot be used: "
+            f"{reason}. Write the names of the layers instead."
+        )
+
+
+def _given(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield each expression with the name of its field. A text stands for itself, a list for names or expressions."""
+    for field in ("target_modules", "exclude_modules"):
+        value = config.get(field) or ()
+        yield from [(field, value)] if isinstance(value, str) else ((f"{field}[]", name) for name in value)
+    layers = config.get("layers_pattern") or ()
+    yield from (("layers_pattern", text) for text in ([layers] if isinstance(layers, str) else layers))
+    for field in ("modules_to_save", "rank_pattern", "alpha_pattern"):
+        yield from ((field, text) for text in config.get(field) or ())
+
+
+def _as_peft_reads(field: str, text: str) -> str:
+    """Return the expression as PEFT 0.21 writes it for `re.match` (`peft/tuners/tuners_utils.py`)."""
+    match field:
+        case "target_modules" | "exclude_modules":
+            return rf"(?:{text})\Z"
+        case "layers_pattern":
+            return rf"(?:^|.*?\.){text}\.(?P<idx>\d+)\."
+        case "rank_pattern" | "alpha_pattern":
+            return rf"(.*\.)?({text})$"
+    return rf"(^|.*\.){text}($|\..*)"
+
+
+def _objection(expressions: Sequence[tuple[str, str]], names: Sequence[str]) -> str:
+    """Return why the expressions cannot be used, or "" after all of them have been matched against all names."""
+    for field, text in expressions:
+        try:
+            pattern = re.compile(text)
+        except (re.error, OverflowError, RecursionError) as error:
+            return f"{field.removesuffix('[]')} holds an invalid one ({error})"
+        for name in names:
+            pattern.match(name)
+    return ""
