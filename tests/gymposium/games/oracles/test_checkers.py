@@ -1,0 +1,63 @@
+"""Checkers against pydraughts: every legal move with all its jumps, in random games.
+
+`GYMPOSIUM_SEEDS` is the number of random games, 3 by default. Draws differ and are not compared."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+
+import pytest
+
+from gymposium import load_game
+from gymposium.games.protocol import Match
+
+draughts = pytest.importorskip("draughts", reason="pydraughts is installed on Linux only (dependency group rules)")
+
+SEEDS = int(os.environ.get("GYMPOSIUM_SEEDS", "3"))
+START = "W:W21,22,23,24,25,26,27,28,29,30,31,32:B1,2,3,4,5,6,7,8,9,10,11,12"
+Path = tuple[str, ...]
+
+
+def square(number: int) -> str:
+    """Return the name of a numbered square: 1 is b8, 32 is g1."""
+    row, place = divmod(number - 1, 4)
+    return f"{'bdfh'[place] if row % 2 == 0 else 'aceg'[place]}{8 - row}"
+
+
+def paths(match: Match, seat: int, start: Path = ()) -> set[Path]:
+    """Return the legal moves as the squares that a piece visits, with all its jumps."""
+    found = set[Path]()
+    for move in match.legal_moves(seat) or []:
+        child = match.fork(random.Random(0))
+        child.apply({seat: move})
+        path = (*(start or (move[:2],)), move[2:])
+        found |= paths(child, seat, path) if child.to_move() == (seat,) else {path}
+    return found
+
+
+def test_random_games() -> None:
+    jumps = crowned = lost = 0
+    for seed in range(SEEDS):
+        rng = random.Random(seed)
+        match, oracle = load_game("checkers").new(seed), draughts.Board("english", START)
+        seat = 0
+        while match.to_move():
+            assert match.to_move() == (seat,)
+            legal = {tuple(map(square, move.steps_move)): move for move in oracle.legal_moves()}
+            assert paths(match, seat) == legal.keys()
+            path = rng.choice(sorted(legal))
+            for start, end in itertools.pairwise(path):
+                match.apply({seat: start + end})
+            oracle.push(legal[path])
+            jumps = max(jumps, len(path) - 1)
+            crowned += "K" in oracle.fen
+            seat = 1 - seat
+        if match.returns() != (0.0, 0.0):
+            assert not oracle.legal_moves()
+            assert match.returns()[seat] == -1.0
+            lost += 1
+    assert jumps > 1
+    assert crowned
+    assert lost

@@ -1,0 +1,184 @@
+"""Kuhn poker, Leduc poker and Texas hold'em against PokerKit: who acts, what is legal, what it costs, who wins.
+
+`GYMPOSIUM_SEEDS` is the number of random hands at each table, 15 by default."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections import Counter
+from fractions import Fraction
+
+import pokerkit
+import pytest
+from pokerkit import Automation
+
+from gymposium import load_game
+from gymposium.games.protocol import CHANCE, Match
+
+SEEDS = int(os.environ.get("GYMPOSIUM_SEEDS", "15"))
+AUTOMATIONS = (
+    Automation.ANTE_POSTING,
+    Automation.BET_COLLECTION,
+    Automation.BLIND_OR_STRADDLE_POSTING,
+    Automation.HOLE_CARDS_SHOWING_OR_MUCKING,
+    Automation.HAND_KILLING,
+    Automation.CHIPS_PUSHING,
+    Automation.CHIPS_PULLING,
+)
+KUHN, LEDUC = ("Js", "Qs", "Ks"), ("Js", "Jh", "Qs", "Qh", "Ks", "Kh")
+
+
+def shared(chips: int, winners: int) -> tuple[Fraction, Fraction]:
+    """Split a pot evenly, in fractions of chips."""
+    return Fraction(chips, winners), Fraction(0)
+
+
+def dealt(match: Match, names: tuple[str, ...] = ()) -> list[str]:
+    """Return the cards dealt so far. `names` are the cards by the engine's number."""
+    moves = [event.move for event in match.events if event.seat == CHANCE]
+    return [names[int(move.rpartition(":")[2])] if names else move[-2:] for move in moves]
+
+
+def deal(oracle: pokerkit.State, board: list[str]) -> None:
+    """Deal the cards on the table that the oracle waits for. It also burns cards, which no player sees."""
+    while oracle.can_burn_card() or oracle.can_deal_board():
+        if oracle.can_burn_card():
+            oracle.burn_card("??")
+        street = oracle.street
+        assert street is not None
+        laid = sum(len(cards) for cards in oracle.board_cards)
+        oracle.deal_board("".join(board[laid : laid + street.board_dealing_count]))
+
+
+def check_end(match: Match, oracle: pokerkit.State) -> bool:
+    """Compare who acts, and the result of a finished hand. Returns whether it is finished."""
+    assert match.to_move() == (() if oracle.actor_index is None else (oracle.actor_index,))
+    if oracle.actor_index is not None:
+        return False
+    assert not oracle.status
+    assert match.returns() == pytest.approx([float(payoff) for payoff in oracle.payoffs])
+    return True
+
+
+def test_kuhn_poker() -> None:
+    game, rng, ended = load_game("kuhn_poker"), random.Random(0), Counter[tuple[float, ...]]()
+    for seed in range(10 * SEEDS):
+        match, oracle = game.new(seed), pokerkit.KuhnPoker.create_state(AUTOMATIONS, divmod=shared)
+        for card in dealt(match, KUHN):
+            oracle.deal_hole(card)
+        while not check_end(match, oracle):
+            seat, lacks = match.to_move()[0], oracle.checking_or_calling_amount
+            assert sorted(match.legal_moves(seat) or []) == ["bet", "pass"]
+            assert oracle.can_complete_bet_or_raise_to(1) == (not lacks)  # a second bet is a call
+            move = rng.choice(["bet", "pass"])
+            match.apply({seat: move})
+            if move == "bet" and not lacks:
+                oracle.complete_bet_or_raise_to(1)
+            elif move == "pass" and lacks:
+                oracle.fold()
+            else:
+                oracle.check_or_call()
+        ended[match.returns()] += 1
+    assert ended.keys() == {(-2, 2), (-1, 1), (1, -1), (2, -2)}
+
+
+def test_leduc_poker() -> None:
+    game, rng, ended = load_game("leduc_poker"), random.Random(0), set[float]()
+    for seed in range(10 * SEEDS):
+        match, oracle = game.new(seed), pokerkit.LeducHoldem.create_state(AUTOMATIONS, divmod=shared)
+        for card in dealt(match, LEDUC):
+            oracle.deal_hole(card)
+        while not check_end(match, oracle):
+            seat = match.to_move()[0]
+            moves = {"call"}
+            moves |= {"fold"} if oracle.checking_or_calling_amount else set()
+            moves |= {"raise"} if oracle.can_complete_bet_or_raise_to() else set()
+            assert set(match.legal_moves(seat) or []) == moves
+            move = rng.choices(sorted(moves), [1 if move == "fold" else 4 for move in sorted(moves)])[0]
+            match.apply({seat: move})
+            if move == "raise":
+                oracle.complete_bet_or_raise_to()
+            else:
+                oracle.fold() if move == "fold" else oracle.check_or_call()
+            deal(oracle, dealt(match, LEDUC)[2:])
+        ended.add(abs(match.returns()[0]))
+    assert {0, 1, 3, 5, 13} <= ended
+
+
+TABLES = {
+    "two seats": {},
+    "two seats, short": {"stack": 40, "small_blind": 10},
+    "three seats": {"players": 3, "stack": 60},
+    "six seats": {"players": 6, "stack": 100, "small_blind": 3},
+    "limit": {"betting": "limit"},
+    "limit, four seats": {"betting": "limit", "players": 4, "small_blind": 2},
+}
+
+
+def begun(match: Match) -> pokerkit.State:
+    params = match.game.params
+    players, small = params["players"], params["small_blind"]
+    blinds = (small, 2 * small)
+    if params["betting"] == "limit":
+        oracle = pokerkit.FixedLimitTexasHoldem.create_state(
+            AUTOMATIONS, True, 0, blinds, 2 * small, 4 * small, 10_000, players, divmod=shared
+        )
+    else:
+        oracle = pokerkit.NoLimitTexasHoldem.create_state(
+            AUTOMATIONS, True, 0, blinds, 2 * small, params["stack"], players, divmod=shared
+        )
+    cards = dealt(match)
+    for seat in range(players):
+        oracle.deal_hole("".join(cards[2 * seat : 2 * seat + 2]))
+    return oracle
+
+
+def legal(oracle: pokerkit.State, limit: bool) -> dict[str, int]:
+    """Return the legal moves with the chips that they cost.
+
+    Pot and all-in are the only raises in our game without a limit. At the limit the big blind counts as the first of
+    four bets, which PokerKit leaves to the table."""
+    seat, lacks = oracle.actor_index, oracle.checking_or_calling_amount
+    assert seat is not None
+    moves = {"fold": 0, "call": lacks} if lacks else {"check": 0}
+    if limit:
+        blind_counts = oracle.street_index == 0 and oracle.completion_betting_or_raising_count == 3
+        if oracle.can_complete_bet_or_raise_to() and not blind_counts:
+            moves["raise"] = oracle.min_completion_betting_or_raising_to_amount - oracle.bets[seat]
+        return moves
+    left = oracle.stacks[seat]
+    pot = lacks + (oracle.total_pot_amount + lacks)
+    if pot <= left and oracle.can_complete_bet_or_raise_to(oracle.bets[seat] + pot):
+        moves["pot"] = pot
+    if moves.get("pot") != left and oracle.can_complete_bet_or_raise_to(oracle.bets[seat] + left):
+        moves["all-in"] = left
+    return moves
+
+
+def told_costs(match: Match, seat: int) -> dict[str, int]:
+    """Return the legal moves with the chips that the prompt says they cost."""
+    text = match.observe(seat, "compact").text.partition("\ncosts ")[2].partition("\n")[0]
+    words = text.split()
+    costs = {} if text == "none" else {move: int(chips) for move, chips in zip(words[::2], words[1::2])}
+    return {move: costs.get(move, 0) for move in match.legal_moves(seat) or []}
+
+
+@pytest.mark.parametrize("params", TABLES.values(), ids=TABLES)
+def test_texas_holdem(params: dict[str, int | str]) -> None:
+    game = load_game("universal_poker", **params)
+    for seed in range(SEEDS):
+        rng = random.Random(seed)
+        match = game.new(seed)
+        oracle = begun(match)
+        while not check_end(match, oracle):
+            seat = match.to_move()[0]
+            moves = legal(oracle, game.params["betting"] == "limit")
+            assert told_costs(match, seat) == moves
+            move = rng.choices(list(moves), [{"fold": 1, "all-in": 1}.get(move, 4) for move in moves])[0]
+            match.apply({seat: move})
+            if move in ("raise", "pot", "all-in"):
+                oracle.complete_bet_or_raise_to(oracle.bets[seat] + moves[move])
+            else:
+                oracle.fold() if move == "fold" else oracle.check_or_call()
+            deal(oracle, dealt(match)[2 * game.seats :])
