@@ -43,10 +43,11 @@ def changed(saved: Path, **settings: Any) -> Path:
     return saved
 
 
-@pytest.mark.parametrize("field", ["target_modules", "rank_pattern"])
-def test_an_adapter_with_a_slow_expression_is_not_loaded(saved: Path, model: Any, field: str) -> None:
-    with pytest.raises(GymposiumError, match=rf"{field}.*more than 3 s of CPU time\. Write the names of the layers"):
-        load_lora(model, changed(saved, **{field: FIELDS[field]}))
+def test_an_adapter_with_a_slow_expression_is_not_loaded(saved: Path, model: Any) -> None:
+    with pytest.raises(
+        GymposiumError, match=r"rank_pattern.*more than 2 s of CPU time\. Write the names of the layers"
+    ):
+        load_lora(model, changed(saved, rank_pattern={SLOW: 2}))
 
 
 @pytest.mark.parametrize("field", FIELDS)

@@ -14,7 +14,7 @@ from gymposium.errors import GymposiumError
 from gymposium.isolated import CallFailed, Child
 from gymposium_agents.lora.files import CONFIG
 
-_MATCHER = Child("matching them", 60.0, cpu_seconds=3.0, memory=1 << 30)
+_MATCHER = Child("matching them", 60.0, cpu_seconds=2.0, memory=1 << 30)
 _NAME = re.compile(r"[\w.-]*")
 _MOST_NAMES = 64
 """Number of plain names in a configuration that are not tried."""

@@ -18,7 +18,7 @@ MOST_CHARACTERS = 8_000_000
 
 _REFUSALS = (TemplateError, ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """What a template raises: it may divide by zero, or add a text and a number."""
-_RENDERER = Child("its rendering", 60.0, cpu_seconds=3.0, memory=1 << 30)
+_RENDERER = Child("its rendering", 60.0, cpu_seconds=2.0, memory=1 << 30)
 _plain = lru_cache(maxsize=64)(is_plain)
 
 

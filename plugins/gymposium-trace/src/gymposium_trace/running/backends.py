@@ -80,7 +80,10 @@ class Bubblewrap:
     no place to write. It cannot start processes or threads."""
 
     name = "bubblewrap"
-    install = "install bubblewrap (apt install bubblewrap, dnf install bubblewrap), and allow user namespaces"
+    install = (
+        "install bubblewrap (apt install bubblewrap, dnf install bubblewrap) on Linux for x86-64 or ARM 64, and allow "
+        "user namespaces"
+    )
 
     def missing(self) -> str:
         return missing_filter() if shutil.which("bwrap") else "the program bwrap is not installed"
