@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import traceback
+from collections.abc import Sequence
 from concurrent.futures import Future
 from pathlib import Path
 
@@ -109,7 +110,7 @@ def test_a_prompt_that_is_too_long_ends_the_match_with_that_reason() -> None:
         player = api_player("tiny", f"base_url={server.url}")
         played = played_through(player, on_illegal=RETRY)
     assert played.ending == Ending("out of context", 0)
-    assert "1 of its matches ended out of context" in player.remarks()[1]
+    assert "1 of its matches ended out of context" in player.remarks()[0]
     assert len(server.asked) == 2
 
 
@@ -163,16 +164,39 @@ def test_to_cancel_the_reply_gives_up_the_request() -> None:
         assert first.cancel()  # with the default of at_once the second would wait
         assert second.result(30).text == "<move>pass</move>"
         never.set()
-    assert player.remarks() == ["1 replies, 10 tokens in and 2 out."]
 
 
-def test_tokens_and_cost_are_told(tmp_path: Path) -> None:
-    with chat_server(first_legal) as server:
-        player = api_player("tiny", f"base_url={server.url}&prices=1000/2000")
-        played = played_through(player)
-    mine = sum(turn.seat == 0 for turn in played.turns)
-    cost = mine * (10 * 1000 + 2 * 2000) / 1e6
-    assert player.remarks() == [f"{mine} replies, {10 * mine} tokens in and {2 * mine} out, cost {cost:.4f}."]
+@pytest.mark.parametrize(
+    ("verb", "others"), [("run", ("--json",)), ("eval", ("--jobs", "2", "--json")), ("synth", ())], ids=lambda o: str(o)
+)
+def test_tokens_and_cost_cover_the_matches_before_a_resume(verb: str, others: Sequence[str], tmp_path: Path) -> None:
+    def answer(asked: Asked, number: int) -> Answer:
+        return refusal(401) if fails and number >= 21 else first_legal(asked)
+
+    with chat_server(answer) as server:
+        player = f"api:tiny?base_url={server.url}&prices=1000/2000&at_once=1"
+        who = {
+            "run": ("run", "kuhn_poker", "--players", f"{player},random"),
+            "eval": ("eval", player, "--game", "kuhn_poker", "--opponents", "random"),
+            "synth": ("synth", "--game", "kuhn_poker", "--players", f"{player},random", "--keep", "all"),
+        }[verb]
+        fails = True
+        stopped = gymposium(tmp_path, *who, "-n", "20", "--out", "here")
+        fails = False
+        resumed = gymposium(tmp_path, "--allow", player, verb, "--resume", "here", *others)
+    assert stopped.returncode == 2
+    assert resumed.returncode == 0, resumed.stderr
+    (file,) = (tmp_path / "here").rglob("matches.jsonl")
+    turns = [turn for line in file.read_text().splitlines() for turn in Record.parse(line).turns if "cost" in turn]
+    cost = len(turns) * (10 * 1000 + 2 * 2000) / 1e6
+    told = f"{player}: {len(turns)} replies, {10 * len(turns)} tokens in and {2 * len(turns)} out, cost {cost:.4f}."
+    assert "".join(told.split()) in "".join(resumed.stderr.split())
+    if "--json" in others:
+        data = json.loads(resumed.stdout)
+        (score,) = data["games"][0]["opponents"].values() if verb == "eval" else data["players"][:1]
+        usage = score["usage"]
+        assert [usage["prompt_tokens"], usage["completion_tokens"]] == [10 * len(turns), 2 * len(turns)]
+        assert usage["cost"] == pytest.approx(cost)
 
 
 # with a real model behind the service
@@ -236,6 +260,7 @@ def test_options_are_read() -> None:
             "temperature": "0.6",
             "context": "last-3",
             "reply": "tags",
+            "reading": "strict",
             "prompt": "compact",
             "max_tokens": "64",
         },
@@ -243,13 +268,19 @@ def test_options_are_read() -> None:
     assert service == ApiSettings(
         "gpt", "https://example.org/api", "THEIRS", Prices(1.0, 2.0), 30, 4, 9.5, 0, seed=False
     )
-    assert settings == PlayerSettings("compact", "tags", 64, "last-3", 0.6)
+    assert settings == PlayerSettings("compact", "tags", 64, "last-3", 0.6, reading="strict")
+
+
+def test_calls_of_tools_are_read_strictly_by_default() -> None:
+    assert api_player("tiny", "base_url=http://127.0.0.1:9/v1&reply=tools-hermes").reader.name == "tools-hermes"
+    with pytest.raises(BadOption, match="reading=strict"):
+        api_player("tiny", "base_url=http://127.0.0.1:9/v1&reply=tools-hermes&reading=lenient")
 
 
 def test_without_options_a_stranger_is_told_everything_and_has_room_to_think() -> None:
     service, settings = read_options("gpt", {"temperature": "default"})
     assert service == ApiSettings("gpt", own_temperature=True)
-    assert settings == PlayerSettings("full", "tags", max_tokens=512)
+    assert settings == PlayerSettings("full", "tags", max_tokens=512, reading="lenient")
 
 
 @pytest.mark.parametrize(

@@ -39,11 +39,12 @@ def seated(text: str) -> LanguageModelPlayer:
 def asked_as(player: LanguageModelPlayer) -> PlayerSettings:
     return PlayerSettings(
         player.style,
-        player.reader.name,
+        player.reader.name.removesuffix("-lenient"),
         player.sampling.max_tokens,
         player.context.name,
         player.sampling.temperature,
         player.chat.thinking,
+        reading="lenient" if player.reader.name.endswith("-lenient") else "strict",
     )
 
 
@@ -76,7 +77,7 @@ def test_a_model_of_the_hub_is_asked_as_its_player_json_says(
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     assert asked_as(seated("lm:somebody/with")) == settings
-    assert asked_as(seated("lm:somebody/without")) == PlayerSettings()
+    assert asked_as(seated("lm:somebody/without")) == PlayerSettings(reading="lenient")
 
 
 def test_without_options_it_is_greedy_and_asked_as_it_was_trained(
@@ -87,7 +88,8 @@ def test_without_options_it_is_greedy_and_asked_as_it_was_trained(
     shutil.copytree(adapter_directory, adapter)
     assert asked_as(seated(f"lm:{model}")) == PlayerSettings("compact", "move", 16)
     (model / "player.json").unlink()
-    assert asked_as(seated(f"lm:{model}")) == PlayerSettings("full", "tags", 512)
+    assert asked_as(seated(f"lm:{model}")) == PlayerSettings("full", "tags", 512, reading="lenient")
+    assert asked_as(seated(f"lm:{model}?reading=strict")) == PlayerSettings("full", "tags", 512)
     of_model, of_adapter = PlayerSettings("full", "json", 30), PlayerSettings("compact", "tags", 8, "full")
     of_model.save(model)
     assert asked_as(seated(f"lm:{model}@{adapter}")) == of_model

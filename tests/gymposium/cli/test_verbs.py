@@ -209,6 +209,72 @@ def test_where_replies_were_cut_off_the_option_to_raise_is_named(gymposium: Run,
     assert "drawn at random" not in done.stderr
 
 
+SAYING = """
+from gymposium import OpponentSpec, hookimpl
+from gymposium.players.protocol import Reply
+from gymposium.reading import GENERAL
+
+
+@hookimpl
+def gymposium_opponents():
+    yield OpponentSpec(name="saying", form="saying", pattern="saying", summary="S.", entry_point="saying:Saying")
+
+
+class Saying:
+    name, reader, style = "saying", GENERAL[{reader!r}], "full"
+
+    def act(self, asks):
+        return [Reply({text!r}.replace("MOVE", ask.legal_moves[0]), {finish!r}) for ask in asks]
+"""
+
+
+@pytest.mark.parametrize(
+    ("reader", "text", "finish", "says"),
+    [
+        (
+            "tags",
+            "I \x1b[31mthink <move>MOVE</move>",
+            "stop",
+            "such as “I ␛[31mthink <move>a3</move>”: reading=lenient, an option of language models, finds a move in 2",
+        ),
+        (
+            "tags-lenient",
+            "<move>a1</move> or\n<move>b2</move>",
+            "stop",
+            "such as “<move>a1</move> or <move>b2</move>”: ask a language model for another form, with reply=tags",
+        ),
+        ("move", "word " * 9_000 + "the end", "stop", "word the end”: ask"),
+        ("move", "", "stop", "such as an empty one: ask"),
+        ("tags", "So a1, or not? " * 50, "length", "2 of 2 replies were cut off, 2 of them in a loop: they repeat"),
+        ("tags", "<think>So a1.", "length", "2 of 2 replies were cut off: raise max_tokens."),
+    ],
+)
+def test_failed_replies_are_shown_with_what_helps(
+    gymposium: Run, tmp_path: Path, reader: str, text: str, finish: str, says: str
+) -> None:
+    (tmp_path / "saying.py").write_text(SAYING.format(reader=reader, text=text, finish=finish))
+    done = gymposium("--plugin", "saying.py", "run", "tic_tac_toe", "--players", "saying,saying", "-n", "2", *HERE)
+    told = " ".join(done.stderr.split())
+    assert says in told
+    assert len(told) < 900
+    assert "\x1b" not in done.stderr
+
+
+def test_repaired_replies_are_counted_and_shown(gymposium: Run, tmp_path: Path) -> None:
+    (tmp_path / "saying.py").write_text(
+        SAYING.format(reader="tags-lenient", text="I think <move>MOVE</move>", finish="stop")
+    )
+    done = gymposium("--plugin", "saying.py", "run", "tic_tac_toe", "--players", "saying,random", "-n", "2", *HERE)
+    turns = [turn for record in records(tmp_path / RECORD) for turn in record.turns]
+    repaired = sum("repaired" in turn for turn in turns)
+    assert repaired > 0
+    (row,) = [line.split() for line in done.stdout.splitlines() if line.split()[:1] == ["repaired"]]
+    assert (row[1], row[4]) == ("1.000", "0.000")
+    assert "unparsable, such as" not in done.stderr
+    assert "Repaired: text." in gymposium("replay", RECORD).stdout
+    assert gymposium("verify", RECORD).returncode == 0
+
+
 def test_replay_shows_replies_that_failed_and_lets_none_steer_the_terminal(
     gymposium: Run, stutter: str, tmp_path: Path
 ) -> None:

@@ -22,7 +22,7 @@ from gymposium_agents.engines.api_errors import PromptTooLong
 from gymposium_agents.engines.api_settings import ApiSettings, Prices
 from gymposium_agents.engines.protocol import ChatCompletion, ChatEngine
 from gymposium_agents.futures import results, then
-from gymposium_agents.settings import PlayerSettings, parse_options, typed_options
+from gymposium_agents.settings import PlayerSettings, parse_options, read_as, typed_options
 from gymposium_agents.tokens import Message, Sampling
 
 
@@ -34,29 +34,6 @@ class ChatTurn:
     """The messages that the model read."""
     completion: ChatCompletion
     """Its answer."""
-
-
-@dataclass(slots=True)
-class ChatTotals:
-    """Totals over the answers of a chat engine."""
-
-    answers: int = 0
-    """Number of answers, including those that could not be used."""
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    uncounted: int = 0
-    """Answers whose tokens the service did not count; the totals and the cost leave them out."""
-    cost: float | None = None
-    """In the currency of the engine's prices; None without prices."""
-
-    def add(self, completion: ChatCompletion) -> None:
-        """Count one more answer."""
-        self.answers += 1
-        self.uncounted += completion.prompt_tokens is None or completion.completion_tokens is None
-        self.prompt_tokens += completion.prompt_tokens or 0
-        self.completion_tokens += completion.completion_tokens or 0
-        if completion.cost is not None:
-            self.cost = (self.cost or 0.0) + completion.cost
 
 
 class ApiPlayer:
@@ -73,10 +50,9 @@ class ApiPlayer:
         self.service = service
         self.engine = engine
         self.style: Style = settings.style
-        self.reader: Reader = reader(settings.reply)
+        self.reader: Reader = read_as(reader(settings.reply), settings.reading)
         self.context = context(settings.context)
         self.sampling = Sampling(settings.temperature, settings.max_tokens)
-        self._totals = ChatTotals()
         self._without_room = 0
 
     def identity(self) -> Identity:
@@ -107,7 +83,6 @@ class ApiPlayer:
             except PromptTooLong:
                 self._without_room += 1
                 return Reply("", "context")
-            self._totals.add(completion)
             past.append(replace(now, reply=completion.text))
             usage = Usage(
                 completion.prompt_tokens, completion.completion_tokens, time.monotonic() - began, completion.cost
@@ -117,16 +92,10 @@ class ApiPlayer:
         return then(self.engine.submit(messages, self.sampling, seed), answered)
 
     def remarks(self) -> list[str]:
-        """Tokens and cost so far, and the remarks of the engine."""
-        totals = self._totals
-        remarks = []
-        if totals.answers:
-            cost = "" if totals.cost is None else f", cost {totals.cost:.4f}"
-            tokens = f"{totals.prompt_tokens} tokens in and {totals.completion_tokens} out"
-            remarks.append(f"{totals.answers} replies, {tokens}{cost}.")
-        if self._without_room:
-            remarks.append(out_of_context(self._without_room, "what the service lets it read"))
-        return remarks + remarks_of(self.engine)
+        """Advice about prompts that left no room for a reply, if there were any, and the remarks of the engine."""
+        room = "what the service lets it read"
+        advice = [out_of_context(self._without_room, room)] if self._without_room else []
+        return advice + remarks_of(self.engine)
 
 
 def remarks_of(engine: ChatEngine) -> list[str]:
@@ -157,7 +126,7 @@ def read_options(model: str, options: Mapping[str, str]) -> tuple[ApiSettings, P
         raise BadOption("thinking= is for models in this process; a service decides itself how much its model thinks.")
     own_temperature = options.get("temperature") == "default"
     others = (*_SERVICE_OPTIONS, *(("temperature",) if own_temperature else ()))
-    settings = PlayerSettings().with_options(options, others=others)
+    settings = PlayerSettings(reading="lenient").with_options(options, others=others)
     service = typed_options(ApiSettings, [(name, options[name]) for name in _SERVICE_OPTIONS if name in options])
     if "prices" in service:
         service["prices"] = Prices.parse(service["prices"])

@@ -18,7 +18,7 @@ from typing import Protocol
 from gymposium.errors import GymposiumError
 from gymposium.players.distribution import MoveDistribution
 from gymposium.players.protocol import Ask
-from gymposium.reading import Reader, TagsReader, read
+from gymposium.reading import LenientReader, Reader, TagsReader, read
 from gymposium.streams import stream
 from gymposium_agents.chat import Chat
 from gymposium_agents.context import Context
@@ -49,7 +49,8 @@ class PromptedModel(Protocol):
 
 def may_think(player: PromptedModel) -> bool:
     """Whether the player may write thoughts before its move, so that many replies lead to one move."""
-    return isinstance(player.reader, TagsReader) or player.chat.thinking
+    form = player.reader.strict if isinstance(player.reader, LenientReader) else player.reader
+    return isinstance(form, TagsReader) or player.chat.thinking
 
 
 def move_distributions(player: PromptedModel, asks: Sequence[Ask]) -> list[MoveDistribution]:

@@ -25,7 +25,7 @@ from gymposium_agents.distribution import continuations, estimate_distributions,
 from gymposium_agents.engines.protocol import ConcurrentTokenEngine, TokenEngine
 from gymposium_agents.futures import then
 from gymposium_agents.identity import Origin
-from gymposium_agents.settings import TOOLS, PlayerSettings
+from gymposium_agents.settings import TOOLS, PlayerSettings, ReadingName, read_as
 from gymposium_agents.tokens import Completion, Policy, Sampling, TokenRequest, Tokens, TurnTokens
 
 ROUNDING = 1e-4
@@ -64,6 +64,7 @@ class LanguageModelPlayer:
         sampling: Sampling,
         style: Style = "compact",
         reply: str = "move",
+        reading: ReadingName = "strict",
         context: str | Context = "state",
         policy: Policy | None = None,
         origin: Origin | None = None,
@@ -76,7 +77,7 @@ class LanguageModelPlayer:
         self.chat = chat
         self.sampling = sampling
         self.style: Style = style
-        self.reader: Reader = reader_of(reply, chat)
+        self.reader: Reader = reader_of(reply, chat, reading)
         self.context: Context = context_called(context) if isinstance(context, str) else context
         self.policy = policy
         self.origin = origin
@@ -207,11 +208,11 @@ class LanguageModelPlayer:
         return Reply("", "context", turn.request.prompt, usage=Usage(len(turn.request.prompt), 0))
 
 
-def reader_of(reply: str, chat: Chat) -> Reader:
-    """The reader called `reply`; `tools` stands for the dialect of the chat template. Raises `UnknownName`, and
-    `BadOption` for `tools` and a template without a dialect that is known."""
+def reader_of(reply: str, chat: Chat, reading: ReadingName = "strict") -> Reader:
+    """The reader called `reply`; `tools` stands for the dialect of the chat template, which is read strictly. Raises
+    `UnknownName`, and `BadOption` for `tools` and a template without a dialect that is known."""
     if reply != TOOLS:
-        return reader(reply)
+        return read_as(reader(reply), reading)
     if chat.dialect is None:
         raise BadOption(
             f"reply={TOOLS}: the chat template of {chat.tokenizer.name_or_path!r} knows no tools, or writes calls in a "
@@ -259,6 +260,7 @@ def over(
         sampling=Sampling(settings.temperature, settings.max_tokens),
         style=settings.style,
         reply=settings.reply,
+        reading=settings.reading,
         context=settings.context,
         policy=policy,
         origin=origin,

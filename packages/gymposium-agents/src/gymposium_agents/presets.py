@@ -42,6 +42,7 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
                     "context": "full",
                     "max_tokens": "250",
                     "prompt": "full",
+                    "reading": "strict",
                     "reply": "tags",
                     "temperature": "0.6",
                     "thinking": "false",

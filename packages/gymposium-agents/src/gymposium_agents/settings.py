@@ -11,18 +11,20 @@ import math
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any, ClassVar, Self, get_args, get_type_hints
+from typing import Any, ClassVar, Literal, Self, get_args, get_type_hints
 from urllib.parse import unquote
 
 from gymposium.errors import BadOption, UnknownName
 from gymposium.games.protocol import Style
 from gymposium.plain_file import read_plain_text
-from gymposium.reading import Reader, reader
+from gymposium.reading import LenientReader, Reader, lenient, reader
 from gymposium.strict_json import strict_json
 from gymposium.tools.dialects import DIALECTS
 from gymposium.tools.reader import ToolsReader
 from gymposium_agents.context import context
 from gymposium_agents.tokens import History
+
+ReadingName = Literal["strict", "lenient"]
 
 TOOLS = "tools"
 """The form of replies in which a model calls tools in the way of its own chat template."""
@@ -50,6 +52,10 @@ class PlayerSettings:
     """What becomes of past turns with `context = "full"`. `template`: what the chat template makes of them. `kept`:
     they stay as they were, with thoughts that a template such as Qwen3's drops."""
 
+    reading: ReadingName = "strict"
+    """How replies are read. `strict`: all of a reply must have its form, as in training. `lenient`: a marked move is
+    also found after thoughts, within text and in code fences. Calls of tools are always read strictly."""
+
     FILE: ClassVar[str] = "player.json"
 
     def __post_init__(self) -> None:
@@ -65,6 +71,8 @@ class PlayerSettings:
             raise BadOption(f"history={self.history!r}: write template or kept.")
         if not isinstance(self.thinking, bool):
             raise BadOption(f"thinking={self.thinking!r}: write true or false.")
+        if self.reading not in get_args(ReadingName):
+            raise BadOption(f"reading={self.reading!r}: write strict or lenient.")
 
     def with_options(self, options: Mapping[str, str], *, others: Iterable[str] = ()) -> Self:
         """These settings, changed by a player's options: `{"context": "full", "prompt": "compact"}`. Options named in
@@ -78,7 +86,10 @@ class PlayerSettings:
             if name not in names and name not in others:
                 raise UnknownName("option of a player", name, {*names, *others})
         own = [(names[name], value) for name, value in options.items() if name not in others]
-        return replace(self, **typed_options(PlayerSettings, own))
+        changed = replace(self, **typed_options(PlayerSettings, own))
+        if "reading" in options and changed.reading == "lenient":
+            lenient(form_of(changed.reply))  # raises for calls of tools
+        return changed
 
     def save(self, directory: Path) -> None:
         """Write the settings to `player.json` in a directory."""
@@ -86,14 +97,15 @@ class PlayerSettings:
 
     @classmethod
     def beside(cls, *places: str | Path) -> Self:
-        """The settings in the `player.json` of the first directory that has one, or the defaults.
+        """The settings in the `player.json` of the first directory that has one. Without one the model was not trained
+        here: the defaults, with replies read leniently.
 
         Raises `BadOption` for a file that does not hold settings."""
         for place in places:
             file = Path(place) / cls.FILE
             if file.is_file():
                 return cls._read(file)
-        return cls()
+        return cls(reading="lenient")
 
     @classmethod
     def _read(cls, file: Path) -> Self:
@@ -119,7 +131,17 @@ def form_of(reply: str) -> Reader:
     """The form of replies called `reply`, for messages. With `tools` a message has its calls apart from its text, and
     the chat template writes them, so that the dialect of this form is of no account. Raises `UnknownName`, or
     `BadOption` for anything but text."""
-    return ToolsReader(DIALECTS["hermes"]) if reply == TOOLS else reader(reply)
+    if reply == TOOLS:
+        return ToolsReader(DIALECTS["hermes"])
+    form = reader(reply)
+    if isinstance(form, LenientReader):
+        raise BadOption(f"reply={reply!r}: write reply={form.strict.name}. A player has the option reading=lenient.")
+    return form
+
+
+def read_as(form: Reader, reading: ReadingName) -> Reader:
+    """Return the reader of a form of replies. Calls of tools are read strictly, whatever `reading` says."""
+    return lenient(form) if reading == "lenient" and not isinstance(form, ToolsReader) else form
 
 
 def parse_options(text: str | None) -> dict[str, str]:

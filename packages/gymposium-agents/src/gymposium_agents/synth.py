@@ -18,7 +18,7 @@ from typing import Any, Literal
 from gymposium.errors import BadOption
 from gymposium.games.protocol import CHANCE, Game, as_recorded
 from gymposium.prompt import prompt_for
-from gymposium.reading import Reader
+from gymposium.reading import Reader, lenient
 from gymposium.records import Record, recorded_game
 from gymposium.tools import tools_of
 from gymposium.tools.reader import ToolsReader, tools_readers
@@ -111,7 +111,7 @@ def decisions(record: Record, seat: int, settings: PlayerSettings) -> list[tuple
             shown, moves_here = Exchange.showing(observation, prompt), observation.legal_moves
             answered = (
                 shown.answered(joint[seat], prompt.reader)
-                if own is None or "action" in turn
+                if own is None or "action" in turn or "repaired" in turn
                 else shown.replied(turn["text"], own)
             )
             asked.append((answered, None if moves_here is None else tuple(moves_here)))
@@ -123,7 +123,7 @@ def _same_form(name: str, how: Reader, game: Game) -> Reader | None:
     """The reader called `name` if it reads the same form of replies as `how`, else None. All dialects are one form, as
     the chats of all of them have calls apart from the text."""
     if not isinstance(how, ToolsReader):
-        return how if name == how.name else None
+        return how if name in (how.name, lenient(how).name) else None
     return next((one.bound(tools_of(game)) for one in tools_readers() if one.name == name), None)
 
 

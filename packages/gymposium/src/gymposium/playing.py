@@ -158,6 +158,8 @@ class Comparison:
         yield "mean return", [str(score.mean_return()) for score in scores]
         for kind in _READINGS:
             yield kind, [str(score.reading_rate(kind)) for score in scores]
+        if any(score.repaired for score in scores):
+            yield "repaired", [str(score.repaired_rate()) for score in scores]
         yield "forfeits", [str(score.forfeits) for score in scores]
         for failure in FAILURES:
             if failure != "no legal move" and any(score.failures[failure] for score in scores):

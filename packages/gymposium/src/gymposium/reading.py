@@ -1,7 +1,8 @@
 """Readers of replies, which classify the text of a reply as *move*, *illegal*, *unparsable* or *cut off*.
 
-A reader also writes the part of the prompt that says how to answer. Readers are strict: the whole reply must have the
-form that the prompt asks for, and prose is never searched for a move. *Cut off* follows from the player's finish
+A reader also writes the part of the prompt that says how to answer. Strict readers accept a reply only if all of it has
+the form that the prompt asks for. Lenient ones also find a marked move in other replies, and note what they repaired
+(`gymposium.lenient`). Prose is never searched for a move. *Cut off* follows from the player's finish
 reason, never from the text. A reply of more than `MAX_REPLY` characters is *unparsable* without being read.
 """
 
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from gymposium.errors import BadOption, UnknownName
+from gymposium.lenient import Repair, find_final_move, remove_thoughts, unwrap_fence
 from gymposium.strict_json import strict_json
 from gymposium.tools.calls import calls_of, move_of
 from gymposium.tools.reader import ToolsReader, tools_readers
@@ -39,6 +41,8 @@ class Reading:
     """The legal move, or the illegal one; None for the other kinds."""
     detail: str = ""
     """Why the reply is no call of a tool, in a few words; empty in games without tools."""
+    repaired: tuple[Repair, ...] = ()
+    """What a lenient reader repaired; () if the reply has the form that was asked for, or no move."""
 
     def reason(self, legal: Sequence[str] | None) -> str:
         """A message to the player that says why the reply was not accepted."""
@@ -137,9 +141,57 @@ class JsonReader:
         return json.dumps({"move": move}, ensure_ascii=False)
 
 
+@dataclass(frozen=True, slots=True)
+class LenientReader:
+    """A reader that asks for the form of a strict one, and also finds the move in replies of another form."""
+
+    strict: Reader
+
+    @property
+    def name(self) -> str:
+        """The name of the strict reader and `-lenient`."""
+        return f"{self.strict.name}-lenient"
+
+    def instructions(self, style: str, *, wanted: Wanted = "one legal move") -> str:
+        return self.strict.instructions(style, wanted=wanted)
+
+    def submission(self, reply: str) -> str | None:
+        submission = self.strict.submission(reply)
+        repaired = self.repair(reply) if submission is None else None
+        return submission if repaired is None else repaired[0]
+
+    def answer(self, move: str) -> str:
+        return self.strict.answer(move)
+
+    def repair(self, reply: str) -> tuple[str, tuple[Repair, ...]] | None:
+        """Return the text of the move in a reply that does not have the strict form, and what was repaired; None if no
+        move is marked, or several different ones are."""
+        form, answer = self.strict.name, remove_thoughts(reply)
+        repairs: list[Repair] = [] if answer == _strip_allowed_thoughts(reply, self.strict) else ["thoughts"]
+        move = find_final_move(answer)
+        if move is not None:
+            more: dict[Repair, bool] = {"text": not move.alone, "fence": move.fenced, move.mark: move.mark != form}
+            return move.text, (*repairs, *(name for name, needed in more.items() if needed))
+        content = unwrap_fence(answer)
+        submission = self.strict.submission(content)
+        if submission is None or (content == answer and not repairs):
+            return None
+        return submission, (*repairs, *(("fence",) if content != answer else ()))
+
+
+def _strip_allowed_thoughts(reply: str, how: Reader) -> str:
+    """Return a reply without the thoughts that its strict form allows."""
+    rest = reply.strip()
+    return rest.partition("</think>")[2].strip() if isinstance(how, TagsReader) and rest.startswith("<think>") else rest
+
+
 READERS: dict[str, Reader] = {r.name: r for r in (MoveReader(), TagsReader(), JsonReader())}
+"""The strict readers for every game."""
+LENIENT: dict[str, LenientReader] = {r.name: r for r in map(LenientReader, READERS.values())}
+"""The lenient readers for every game."""
+GENERAL: dict[str, Reader] = READERS | LENIENT
 """The readers for every game."""
-_ALL = READERS | {r.name: r for r in tools_readers()}
+_ALL = GENERAL | {r.name: r for r in tools_readers()}
 
 
 def reader(name: str) -> Reader:
@@ -150,6 +202,14 @@ def reader(name: str) -> Reader:
         return _ALL[name]
     except KeyError:
         raise UnknownName("way of replying", name, _ALL) from None
+
+
+def lenient(how: Reader) -> LenientReader:
+    """The lenient reader of the form that a strict one reads. Raises `BadOption` for a reader of calls."""
+    for one in LENIENT.values():
+        if how in (one, one.strict):
+            return one
+    raise BadOption(f"reading=lenient: calls of tools ({how.name}) are read strictly. Write reading=strict.")
 
 
 def bound(how: Reader, tools: tuple[Tool, ...], game: str) -> Reader:
@@ -176,6 +236,8 @@ def read(
     In free text (`legal` is None) white space counts, and every text that is not blank is a move, unless it has a lone
     surrogate, which cannot be encoded and is *unparsable*. With `calls`, only calls of tools are a move, whose text
     becomes canonical (`gymposium.tools.move_of`)."""
+    if type(how) is LenientReader:
+        return _read_leniently(text, legal, how, pattern, cut_off=cut_off, calls=calls)
     if cut_off:
         return Reading("cut off")
     submission = how.submission(text) if len(text) <= MAX_REPLY else None
@@ -193,6 +255,26 @@ def read(
     if pattern is None or pattern.fullmatch(move):
         return Reading("illegal", move)
     return Reading("unparsable")
+
+
+def _read_leniently(
+    text: str,
+    legal: Sequence[str] | None,
+    how: LenientReader,
+    pattern: re.Pattern[str] | None,
+    *,
+    cut_off: bool,
+    calls: bool,
+) -> Reading:
+    """Reads a reply strictly and, if it is unparsable, by the move that it marks."""
+    reading = read(text, legal, how.strict, pattern, cut_off=cut_off, calls=calls)
+    repaired = how.repair(text) if reading.kind == "unparsable" and len(text) <= MAX_REPLY else None
+    if repaired is None:
+        return reading
+    reading = read(repaired[0], legal, READERS["move"], pattern, calls=calls)
+    if reading.kind != "unparsable":
+        reading.repaired = repaired[1]
+    return reading
 
 
 def read_action(action: int, actions: Sequence[int], legal: Sequence[str] | None) -> Reading:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from gymposium.ending import FAILURES, EndingKind
 from gymposium.failures import FailurePolicy
 from gymposium.players.protocol import Usage
-from gymposium.reading import KINDS
+from gymposium.reading import KINDS, MAX_REPLY, READERS, lenient
+from gymposium.repetition import ends_in_loop
 
 if TYPE_CHECKING:
     from gymposium.driver import MatchResult
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from gymposium.records import Record
 
 CONFIDENCE = 0.95
+_TOLD = frozenset({"unparsable", "cut off"})
+"""Readings of replies whose text is looked at for advice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +132,16 @@ class Score:
     """Tokens of each reply whose tokens were counted."""
     seconds: list[float] = field(default_factory=list, repr=False)
     """Wall time of each reply whose player reports it."""
+    cost: float | None = None
+    """Cost of the replies whose player reports it; None if none does."""
+    repaired: int = 0
+    """Number of replies in another form than was asked for, in which a lenient reader found the move."""
+    looping: int = 0
+    """Number of replies that were cut off while they repeated themselves."""
+    unparsable_example: str | None = field(default=None, repr=False)
+    """The first unparsable reply."""
+    marked_moves: int = 0
+    """Number of unparsable replies to a strict reader in which a lenient one would find a move."""
     reports: dict[str, list[float]] = field(default_factory=dict, repr=False)
     """Values that the matches report beside the returns (`Reports`), by name."""
 
@@ -138,6 +151,9 @@ class Score:
         for turn in played.turns:
             if turn.seat == seat:
                 self._reply(turn.reading, turn.usage)
+                self.repaired += bool(turn.repaired)
+                if turn.reading in _TOLD:
+                    self._failed(turn.reading, turn.text, played.job.players[seat].reader.name)
 
     def add_record(self, record: Record, game: Game, seat: int) -> None:
         """Count a recorded match of this game in which the player had `seat`."""
@@ -145,7 +161,11 @@ class Score:
         for turn in record.turns:
             if turn["seat"] == seat:
                 prompt, completion = turn.get("tokens", (None, None))
-                self._reply(turn["reading"], Usage(prompt, completion, turn["seconds"]) if "seconds" in turn else None)
+                usage = Usage(prompt, completion, turn["seconds"], turn.get("cost")) if "seconds" in turn else None
+                self._reply(turn["reading"], usage)
+                self.repaired += "repaired" in turn
+                if turn["reading"] in _TOLD:
+                    self._failed(turn["reading"], turn["text"], record.prompts[seat]["reader"])
 
     def _count(self, match: MatchResult | Record, seat: int, result: str, game: Game, policy: FailurePolicy) -> None:
         self.returns.append(match.returns[seat])
@@ -167,6 +187,18 @@ class Score:
             if usage.completion_tokens is not None:
                 self.completion_tokens.append(usage.completion_tokens)
             self.seconds.append(usage.seconds)
+            if usage.cost is not None:
+                self.cost = (self.cost or 0.0) + usage.cost
+
+    def _failed(self, reading: str, text: str, reader: str) -> None:
+        """Note what advice about a reply depends on that was cut off or unparsable."""
+        if reading == "cut off":
+            self.looping += ends_in_loop(text)
+            return
+        if self.unparsable_example is None:
+            self.unparsable_example = text
+        if reader in READERS and len(text) <= MAX_REPLY:
+            self.marked_moves += lenient(READERS[reader]).repair(text) is not None
 
     @property
     def matches(self) -> int:
@@ -178,6 +210,10 @@ class Score:
     def reading_rate(self, kind: str) -> Estimate:
         """Share of this player's replies with this reading."""
         return rate(self.readings[kind], sum(self.readings.values()))
+
+    def repaired_rate(self) -> Estimate:
+        """Share of this player's replies that a lenient reader repaired."""
+        return rate(self.repaired, sum(self.readings.values()))
 
     def mean_return(self) -> Estimate:
         return mean(self.returns, self.bounds)
@@ -218,15 +254,19 @@ class Score:
             }
         if self.seconds:
             usage |= {"seconds": sum(self.seconds), "seconds_per_move": plain(self.seconds_per_move())}
+        if self.cost is not None:
+            usage["cost"] = self.cost
         return {
             "matches": self.matches,
             "return": plain(self.mean_return()),
             "results": {kind: plain(self.result_rate(kind)) for kind in kinds},
             "readings": {k: plain(self.reading_rate(k)) for k in KINDS},
+            "repaired": plain(self.repaired_rate()),
             "reports": {name: plain(self.mean_report(name)) for name in self.reports},
             "counts": {
                 "results": dict(self.results),
                 "readings": dict(self.readings),
+                "repaired": self.repaired,
                 "forfeits": self.forfeits,
                 "failures": dict(self.failures),
             },

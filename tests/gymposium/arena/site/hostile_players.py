@@ -7,16 +7,17 @@ from collections.abc import Iterable, Sequence
 from gymposium import hookimpl
 from gymposium.players.protocol import Ask, Reply, Usage
 from gymposium.plugins.specs import OpponentSpec
-from gymposium.reading import READERS
+from gymposium.reading import LENIENT
 
 HOSTILE = "hostile:<script>document.title='owned'</script>\"'&\x1b[31m\u202ex"
 REPLY = "</pre><script>document.title='owned'</script>\x1b[31m\u202e<img src=x onerror=\"document.title='owned'\">"
 
 
 class Hostile:
-    """Plays the first legal move. In some matches it begins with `REPLY` or with a reply that is cut off."""
+    """Plays the first legal move. In some matches it begins with `REPLY` or with a reply that is cut off, in others
+    with a sentence around its move."""
 
-    reader, style = READERS["move"], "full"
+    reader, style = LENIENT["move-lenient"], "full"
 
     def __init__(self, text: str) -> None:
         self.name = f"hostile:{text}"
@@ -29,7 +30,8 @@ class Hostile:
         spent = Usage(50, 8, 0.25, 0.002)
         if ask.turn == 0 and rotation == "0":
             return Reply(REPLY, usage=spent) if group == "0" else Reply("hm", "length", usage=spent)
-        return Reply((ask.legal_moves or [""])[0], usage=spent)
+        move = (ask.legal_moves or [""])[0]
+        return Reply(f"I play <move>{move}</move>." if ask.turn == 0 else move, usage=spent)
 
 
 @hookimpl

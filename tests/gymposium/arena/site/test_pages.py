@@ -245,6 +245,19 @@ def test_worst_losses_and_conduct_stand_on_a_player_s_page(site: Path, results: 
     assert "are made again, in a sample" in plain(see(site / "players" / "mcts-5.html").text)
 
 
+def test_unparsable_replies_are_shown_as_read_and_as_to_a_strict_reader(site: Path, results: Results) -> None:
+    conduct = next(one.conduct for one in results.players if one.player == HOSTILE)
+    replies, strictly = sum(conduct.replies.values()), conduct.replies["unparsable"] + conduct.repaired
+    assert conduct.repaired
+    page = plain(see(site / "players" / f"{slug(HOSTILE)}.html").text)
+    assert f"Repaired by its lenient reader {conduct.repaired} {conduct.repaired / replies:.1%}" in page
+    assert f"Unparsable to a strict reader {strictly} {strictly / replies:.1%}" in page
+    assert "lenient" not in plain(see(site / "players" / "random.html").text)
+    table = plain(see(site / "players.html").text)
+    assert "Read by Repaired Unparsable if strict" in table
+    assert f"move-lenient {conduct.repaired} {conduct.repaired / replies:.1%} {strictly}" in table
+
+
 def test_what_the_figures_mean_and_how_they_were_made_is_said(site: Path, results: Results) -> None:
     page = plain(see(site / "how.html").text)
     for note in results.method.notes:

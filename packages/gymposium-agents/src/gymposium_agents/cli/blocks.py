@@ -50,6 +50,8 @@ def _kinds(overall: Score) -> Iterator[tuple[str, Measures]]:
     if "score" not in overall.results:
         yield "of matches", {result: _measure(Score.result_rate, result) for result in ("win", "draw", "loss")}
     yield "of replies", {kind: _measure(Score.reading_rate, kind) for kind in ("illegal", "unparsable", "cut off")}
+    if overall.repaired:
+        yield "of replies", {"repaired": lambda score: str(score.repaired_rate())}
     means: Measures = {"mean return": lambda score: str(score.mean_return())}
     if overall.failures["out of context"]:
         means["out of context"] = _measure(Score.failure_rate, "out of context")

@@ -20,7 +20,7 @@ from gymposium.cli.executors import (
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.matches import (
     ScheduleOption,
-    note_cut_off,
+    note_failed_replies,
     note_remarks,
     note_repeats,
 )
@@ -33,6 +33,7 @@ from gymposium.cli.resume import (
     refuse_beside_resume,
     to_allow,
 )
+from gymposium.cli.spending import Spending
 from gymposium.cli.text import note, out
 from gymposium.errors import BadOption
 from gymposium.executors.protocol import Executor
@@ -197,6 +198,7 @@ def command(
         folder = folder or RunFolder.create(out_dir, "eval", asdict(settings))
         with folder.removed_on_error():
             session.play(players, folder, chosen)
+        session.spending.note()
         note_remarks(players.values())
         for at, opponent in plan.pairings:
             note_repeats(at, contestants(players[plan.player], players.get(opponent), at), plan.on_illegal)
@@ -205,7 +207,7 @@ def command(
         print_json({**played, "games": session.as_data(), "record": str(folder.matches)})
     elif session.finished:
         _print(plan, protocol, session)
-    note_cut_off(plan.player, [evaluation.overall for _, _, evaluation in session.results])
+    note_failed_replies(plan.player, [evaluation.overall for _, _, evaluation in session.results])
     note(f"Recorded in {folder.matches}")
     check_break_offs(session.break_offs, session.finished, folder, session.allow)
 
@@ -273,6 +275,7 @@ class _Session:
         self.break_offs = BreakOffs()
         self.results = [(game, opponent, Evaluation.of(game)) for game, opponent in plan.pairings]
         self.exact: ExactFigures | None = None
+        self.spending = Spending()
 
     def play(self, players: dict[str, Player], folder: RunFolder, executor: Executor | None) -> None:
         """Play the matches that the folder does not hold yet, one pairing after the other, in this process without an
@@ -302,6 +305,7 @@ class _Session:
                 pairing, number = divmod(numbers[record.id], plan.matches)
                 game, _, evaluation = self.results[pairing]
                 evaluation.add_record(record, game, seat_of(number, game))
+                self.spending.add(record)
 
     def _series(self, players: dict[str, Player], game: Game, opponent: str) -> Series:
         plan = self.plan

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from hashlib import blake2b, sha256
@@ -38,6 +38,7 @@ from gymposium.cli.resume import (
     refuse_beside_resume,
     to_allow,
 )
+from gymposium.cli.spending import Spending
 from gymposium.cli.text import note, out
 from gymposium.driver import FORFEIT
 from gymposium.durable import replace_text
@@ -50,6 +51,7 @@ from gymposium.players.protocol import Player
 from gymposium.playing import BreakOffs, names_of, play_missing, read_schedule
 from gymposium.prompt import PROMPT_VERSION
 from gymposium.reading import bound
+from gymposium.records import Record
 from gymposium.runs.folder import RunFolder, RunMatches, check_new
 from gymposium.seating import MatchPlan, Series, even_share
 from gymposium.settings import read_settings
@@ -228,6 +230,7 @@ def command(
             folder.write_settings()
         with folder.removed_on_error():
             made = session.play(seated, folder, chosen)
+        session.spending.note()
         note_remarks(seated.values())
     if as_json:
         print_json(made)
@@ -244,6 +247,7 @@ class _Session:
         """Raises `GymposiumError` for settings that cannot be used."""
         self.settings = settings
         self.game = load_game(settings.game)
+        self.spending = Spending()
         self._schedule = read_schedule(settings.schedule)
         self.texts = names_of(settings.players)
         self.allow = to_allow([settings.game], self.texts)
@@ -290,11 +294,19 @@ class _Session:
             )
             return self._write(players, folder, log)
 
+    def _count_spending(self, records: Iterable[Record]) -> Iterator[Record]:
+        for record in records:
+            self.spending.add(record)
+            yield record
+
     def _write(self, players: Mapping[str, Player], folder: RunFolder, log: RunMatches) -> dict[str, Any]:
         settings, counts = self.settings, self.counts
         if settings.by is not None:
             self.wanted = replace(self.wanted, by=players[self.texts[settings.by - 1]].name)
-        data = "".join(json.dumps(line) + "\n" for line in gather(log.in_order(), self.wanted, counts))
+        records = self._count_spending(log.in_order())
+        data = "".join(json.dumps(line) + "\n" for line in gather(records, self.wanted, counts))
+        for _ in records:  # those behind the limit
+            pass
         if not data:
             if not counts.matches and (told := self.break_offs.in_words):
                 raise GymposiumError(told)

@@ -6,17 +6,34 @@ from collections import Counter
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from gymposium_agents.api_player import ChatTotals
+from gymposium_agents.engines.protocol import ChatCompletion
 
 
 @dataclass(slots=True)
-class Account(ChatTotals):
+class Account:
     """Totals over all groups so far. Answers that gave no scores are counted too, because they are paid for."""
 
+    answers: int = 0
+    """Number of answers, including those that could not be used."""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    uncounted: int = 0
+    """Answers whose tokens the service did not count; the totals and the cost leave them out."""
+    cost: float | None = None
+    """In the currency of the engine's prices; None without prices."""
     rated: int = 0
     """Number of groups with scores."""
     unrated: Counter[str] = field(default_factory=Counter)
     """Number of groups without scores, by reason."""
+
+    def add(self, completion: ChatCompletion) -> None:
+        """Count one more answer."""
+        self.answers += 1
+        self.uncounted += completion.prompt_tokens is None or completion.completion_tokens is None
+        self.prompt_tokens += completion.prompt_tokens or 0
+        self.completion_tokens += completion.completion_tokens or 0
+        if completion.cost is not None:
+            self.cost = (self.cost or 0.0) + completion.cost
 
     def as_dict(self) -> dict[str, Any]:
         """The account as plain data, the most frequent reason first."""

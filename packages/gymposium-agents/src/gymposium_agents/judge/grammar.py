@@ -8,7 +8,7 @@ from gymposium_agents.judge.prompt import RUBRIC
 from gymposium_agents.judge.ruler import MAX_TOKENS, Ruler
 from gymposium_agents.settings import parse_options
 
-_OF_A_PLAYER = ("context", "prompt", "reply")
+_OF_A_PLAYER = ("context", "prompt", "reading", "reply")
 """Options of the player that a judge does not have."""
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,6 +24,7 @@ from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Game
 from gymposium.players.protocol import Player, is_deterministic
 from gymposium.scores import Score
+from gymposium.visible import visible
 
 SeedOption = Annotated[int, typer.Option(help="The seed of everything that is random.")]
 PolicyOption = Annotated[
@@ -83,12 +83,41 @@ def note_remarks(players: Iterable[Player]) -> None:
             note(f"{player.name}: {remark}")
 
 
-def note_cut_off(player: str, scores: Iterable[Score]) -> None:
-    """Prints on stderr which option of a language model to raise if replies of a player with these scores were cut
-    off."""
-    readings = sum((Counter(score.readings) for score in scores), Counter[str]())
-    if readings["cut off"]:
-        note(f"{player}: {readings['cut off']} of {readings.total()} replies were cut off: raise max_tokens.")
+_EXAMPLE = 160
+"""Number of characters of a reply that a note shows."""
+
+
+def note_failed_replies(player: str, scores: Sequence[Score]) -> None:
+    """Print on stderr how to fix the cut-off and unparsable replies of a player with these scores."""
+    replies = sum(sum(score.readings.values()) for score in scores)
+    cut_off = sum(score.readings["cut off"] for score in scores)
+    looping = sum(score.looping for score in scores)
+    if cut_off and 2 * looping > cut_off:
+        note(
+            f"{player}: {cut_off} of {replies} replies were cut off, {looping} of them in a loop: they repeat the same "
+            f"text to the end, so a larger max_tokens does not help. Raise the temperature, as in temperature=0.6, or "
+            f"take another model."
+        )
+    elif cut_off:
+        note(f"{player}: {cut_off} of {replies} replies were cut off: raise max_tokens.")
+    unparsable = sum(score.readings["unparsable"] for score in scores)
+    if unparsable:
+        example = next((score.unparsable_example for score in scores if score.unparsable_example is not None), "")
+        marked = sum(score.marked_moves for score in scores)
+        advice = (
+            f"reading=lenient, an option of language models, finds a move in {marked} of them"
+            if marked
+            else "ask a language model for another form, with reply=tags, reply=json or reply=move, and prompt=full"
+        )
+        note(f"{player}: {unparsable} of {replies} replies were unparsable, such as {_quoted(example)}: {advice}.")
+
+
+def _quoted(reply: str) -> str:
+    """A reply on one line, shortened in the middle: the move is usually expected at the end."""
+    text = " ".join(reply[:10_000].split() if len(reply) <= 10_000 else (reply[:200] + " … " + reply[-200:]).split())
+    half = _EXAMPLE // 2
+    shortened = text if len(text) <= _EXAMPLE else f"{text[:half].rstrip()} … {text[-half:].lstrip()}"
+    return f"“{visible(shortened)}”" if text else "an empty one"
 
 
 def note_repeats(game: Game, players: Sequence[Player], policy: FailurePolicy) -> None:

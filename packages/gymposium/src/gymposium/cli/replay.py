@@ -142,7 +142,7 @@ def _as_data(record: Record, played: ReplayedMatch, only: int | None) -> dict[st
                 "move": step.move,
                 "position": step.position or None,
                 "opening": step.opening,
-                "replies": [{"reading": turn.reading, "text": turn.text} for turn in step.turns],
+                "replies": [_reply(turn) for turn in step.turns],
             }
             for step in played.steps
             if only is None or step.seat == only
@@ -154,6 +154,11 @@ def _as_data(record: Record, played: ReplayedMatch, only: int | None) -> dict[st
         "results": record.results,
         "reports": record.reports,
     }
+
+
+def _reply(turn: Turn) -> dict[str, Any]:
+    repaired = {"repaired": list(turn.repaired)} if turn.repaired else {}
+    return {"reading": turn.reading, "text": turn.text, **repaired}
 
 
 def _print(record: Record, played: ReplayedMatch, only: int | None) -> None:
@@ -179,7 +184,8 @@ def _print(record: Record, played: ReplayedMatch, only: int | None) -> None:
             if turn.reading != "move":
                 say(f"Seat {step.seat} replies {turn.text!r}: {turn.reading}.", "red")
             elif turn.text != step.move:
-                say(f"Seat {step.seat} replies {turn.text!r}.")
+                repaired = f" Repaired: {', '.join(turn.repaired)}." if turn.repaired else ""
+                say(f"Seat {step.seat} replies {turn.text!r}.{repaired}")
         if step.opening:
             say(f"Opening, drawn at random: {step.move}", "cyan")
         elif step.move is not None:

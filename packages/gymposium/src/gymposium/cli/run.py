@@ -23,7 +23,7 @@ from gymposium.cli.matches import (
     PolicyOption,
     ScheduleOption,
     SeedOption,
-    note_cut_off,
+    note_failed_replies,
     note_remarks,
     note_repeats,
 )
@@ -37,6 +37,7 @@ from gymposium.cli.resume import (
     refuse_beside_resume,
     to_allow,
 )
+from gymposium.cli.spending import Spending
 from gymposium.cli.text import busy, note, out
 from gymposium.errors import BadOption
 from gymposium.executors.protocol import Executor
@@ -122,26 +123,30 @@ def command(
     with executor_if_chosen(executor, jobs, address, schedule=settings.schedule) as chosen:
         folder = folder or RunFolder.create(out_dir, "run", asdict(settings))
         with folder.removed_on_error():
-            _play(comparison, folder, chosen, allow)
+            spending = _play(comparison, folder, chosen, allow)
     if as_json:
         print_json({**comparison.as_dict(), "record": str(folder.matches)})
     elif comparison.scores[0].matches:
         _print(comparison)
+    spending.note()
     note_remarks(comparison.players)
     if comparison.settings.matches > 1:
         note_repeats(comparison.game, comparison.players, comparison.policy)
-    _note_cut_off(comparison)
+    _note_failed_replies(comparison)
     note(f"Recorded in {folder.matches}")
     check_break_offs(comparison.break_offs, comparison.scores[0].matches, folder, allow)
 
 
-def _play(comparison: Comparison, folder: RunFolder, executor: Executor | None, allow: Sequence[str]) -> None:
-    """Plays the matches that are missing in the folder, and adds up the scores of all matches."""
+def _play(comparison: Comparison, folder: RunFolder, executor: Executor | None, allow: Sequence[str]) -> Spending:
+    """Play the matches that are missing in the folder, and add up the scores and the spending of all matches."""
+    spending = Spending()
     with matches_of(folder, comparison.plan, allow) as (log, bar):
         task = bar.add_task(comparison.game.name, total=comparison.settings.matches, completed=len(log.finished))
         comparison.play(log, executor, partial(bar.advance, task))
         for record in log.in_order():
             comparison.count(record)
+            spending.add(record)
+    return spending
 
 
 def _print(comparison: Comparison) -> None:
@@ -153,8 +158,8 @@ def _print(comparison: Comparison) -> None:
     out().print(table)
 
 
-def _note_cut_off(comparison: Comparison) -> None:
-    """Prints for each player which option to raise if replies of it were cut off."""
+def _note_failed_replies(comparison: Comparison) -> None:
+    """Print for each player how to fix its cut-off and unparsable replies."""
     names = [player.name for player in comparison.players]
     for name in dict.fromkeys(names):
-        note_cut_off(name, [score for mine, score in zip(names, comparison.scores, strict=True) if mine == name])
+        note_failed_replies(name, [score for mine, score in zip(names, comparison.scores, strict=True) if mine == name])

@@ -145,7 +145,16 @@ class RunningMatch:
                 else:
                     reading = read_action(reply.action, match.legal_actions(seat), legal)
                 before = None if paid is None else paid[seat]
-                turn = Turn(seat, reading.kind, reply.text, reply.trace, reply.action, reply.usage, before)
+                turn = Turn(
+                    seat,
+                    reading.kind,
+                    reply.text,
+                    reply.trace,
+                    reply.action,
+                    reply.usage,
+                    before,
+                    repaired=reading.repaired,
+                )
                 turns.append(turn)
                 if reading.kind == "move" and reading.move is not None:
                     moves[seat] = reading.move

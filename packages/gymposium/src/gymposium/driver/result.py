@@ -11,6 +11,7 @@ from gymposium.ending import Ending, cut_off_last
 from gymposium.errors import BadOption, GymposiumError, WorldBroke, WrongType
 from gymposium.failures import FailurePolicy, forfeit_returns
 from gymposium.games.protocol import Event, Game, seat_result
+from gymposium.lenient import Repair
 from gymposium.players.protocol import Player, Usage
 from gymposium.reading import Kind
 from gymposium.streams import derived_seed
@@ -88,6 +89,8 @@ class Turn:
     """The return that the match had paid this seat when it was asked; None without `MatchJob.note_pay`."""
     penalty: float = 0.0
     """Penalty for a failed reply under `penalty(x)`, 0 or more. A forfeit is not a penalty."""
+    repaired: tuple[Repair, ...] = ()
+    """What a lenient reader repaired in the reply."""
 
 
 @dataclass(slots=True)

@@ -14,6 +14,7 @@ from gymposium.driver import MatchResult, Turn, prompt_hash
 from gymposium.ending import Ending, cut_off_last
 from gymposium.errors import BadRecord
 from gymposium.games.protocol import Event
+from gymposium.lenient import REPAIRS
 from gymposium.prompt import PROMPT_VERSION
 from gymposium.reading import KINDS
 from gymposium.strict_json import is_amount, is_count, is_integer, is_number, strict_json
@@ -36,8 +37,9 @@ class Record:
     """Number of random plies with which the match began; the players were not asked for these moves."""
     events: list[Event]
     turns: list[dict[str, Any]]
-    """Every reply: `seat`, `reading` and `text`; `action` for an index into the action space; `tokens` (of the prompt
-    and of the reply), `seconds` and `cost` if the player reports them."""
+    """Every reply: `seat`, `reading` and `text`; `action` for an index into the action space; `repaired`, what a
+    lenient reader repaired; `tokens` (of the prompt and of the reply), `seconds` and `cost` if the player reports
+    them."""
     returns: list[float]
     results: list[str]
     ending: Ending
@@ -124,6 +126,8 @@ def _turn(turn: Turn) -> dict[str, Any]:
     data: dict[str, Any] = {"seat": turn.seat, "reading": turn.reading, "text": turn.text}
     if turn.action is not None:
         data["action"] = turn.action
+    if turn.repaired:
+        data["repaired"] = list(turn.repaired)
     if (usage := turn.usage) is not None:
         if usage.prompt_tokens is not None or usage.completion_tokens is not None:
             data["tokens"] = [usage.prompt_tokens, usage.completion_tokens]
@@ -168,6 +172,7 @@ def _is_turn(turn: Any) -> bool:
         and turn.get("reading") in KINDS
         and isinstance(turn.get("text"), str)
         and is_integer(turn.get("action", 0))
+        and _is_list(REPAIRS.__contains__, turn.get("repaired", []))
         and _is_pair_of_counts(turn.get("tokens", [None, None]))
         and is_amount(turn.get("seconds", 0.0))
         and is_amount(turn.get("cost", 0.0))
@@ -183,7 +188,7 @@ def _is_prompt(prompt: Any) -> bool:
     )
 
 
-_TURN = frozenset(["seat", "reading", "text", "action", "tokens", "seconds", "cost"])
+_TURN = frozenset(["seat", "reading", "text", "action", "repaired", "tokens", "seconds", "cost"])
 _PROMPT = frozenset(["style", "reader", "version", "hash"])
 """The keys of a turn, of which some may be missing, and those of a prompt."""
 

@@ -236,6 +236,9 @@ def _wrong_turn(record: Record, again: Record) -> str | None:
         for name in ("text", "action"):
             if was.get(name) != now.get(name):
                 return f"reply {number}: its {name} is {was.get(name)!r}, but seat {now['seat']} gave {now.get(name)!r}"
+        if was.get("repaired") != now.get("repaired"):
+            repairs = [", ".join(turn.get("repaired", ["nothing"])) or "[]" for turn in (was, now)]
+            return f"reply {number} is recorded with {repairs[0]} repaired, but its reader repairs {repairs[1]}"
     return None
 
 

@@ -50,6 +50,8 @@ class Conduct(FileModel):
     matches: int
     replies: dict[str, int]
     """Number of replies by reading: move, illegal, unparsable, cut off."""
+    repaired: int = 0
+    """Number of replies in another form than was asked for, in which a lenient reader found the move."""
     forfeits: int
     failures: dict[EndingKind, int]
     """Number of matches that ended in a step in which the player failed, by kind: no legal move, timed out, out of
@@ -58,6 +60,11 @@ class Conduct(FileModel):
     """Number of tokens read, as far as players report them."""
     completion_tokens: int
     """Number of tokens written, as far as players report them."""
+
+    @property
+    def strictly_unparsable(self) -> int:
+        """Number of replies that are unparsable to a strict reader."""
+        return self.replies["unparsable"] + self.repaired
 
 
 class Contender(FileModel):

@@ -18,6 +18,7 @@ class PlayerTally:
 
     matches: int = 0
     replies: Counter[str] = field(default_factory=Counter)
+    repaired: int = 0
     forfeits: int = 0
     failures: Counter[EndingKind] = field(default_factory=Counter)
     prompt_tokens: int = 0
@@ -28,6 +29,7 @@ class PlayerTally:
         return Conduct(
             matches=self.matches,
             replies={kind: self.replies[kind] for kind in KINDS},
+            repaired=self.repaired,
             forfeits=self.forfeits,
             failures={kind: self.failures[kind] for kind in FAILURES},
             prompt_tokens=self.prompt_tokens,
@@ -76,6 +78,7 @@ def _count(record: Record, players: defaultdict[str, PlayerTally]) -> None:
     for turn in record.turns:
         player = players[record.players[turn["seat"]]]
         player.replies[turn["reading"]] += 1
+        player.repaired += "repaired" in turn
         prompt, completion = turn.get("tokens", (None, None))
         player.prompt_tokens += prompt or 0
         player.completion_tokens += completion or 0

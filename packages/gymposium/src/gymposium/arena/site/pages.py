@@ -16,6 +16,7 @@ from gymposium.arena.site.figures import Lead, by_rating, figures_of, in_order, 
 from gymposium.arena.site.played import PlayedLineup, PlayedMatch
 from gymposium.arena.site.seats import seat_lines
 from gymposium.arena.site.site import Site
+from gymposium.reading import LENIENT
 
 MOVES: Mapping[str | None, str] = {
     "quickly": "are made again, all of them, when the board is verified",
@@ -31,7 +32,7 @@ def all_pages(site: Site) -> Iterator[tuple[str, str]]:
     yield "index.html", _index_page(site)
     yield "games.html", site.render("games.html", "games.html")
     conduct = {player.player: player.conduct for player in site.results.players}
-    yield "players.html", site.render("players.html", "players.html", conduct=conduct)
+    yield "players.html", site.render("players.html", "players.html", conduct=conduct, lenient_readers=[*LENIENT])
     yield "how.html", site.render("how.html", "how.html", suite=site.board.suite)
     for game in site.results.games:
         yield site.game_path(game.game), _game_page(site, game)
@@ -108,6 +109,7 @@ def _player_page(site: Site, player: str) -> str:
         entry=entry,
         facts=list(_facts(entry)),
         conduct=site.played.overall[player],
+        lenient_readers=[*LENIENT],
         in_games={name: conduct[player] for name, conduct in site.played.conduct.items() if player in conduct},
         spent=site.played.spent[player],
         joint=joint,

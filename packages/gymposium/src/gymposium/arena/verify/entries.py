@@ -15,7 +15,7 @@ from gymposium.errors import GymposiumError
 from gymposium.games.registry import load_game
 from gymposium.players.identity import file_digest
 from gymposium.prompt import PROMPT_VERSION, prompt_for
-from gymposium.reading import READERS
+from gymposium.reading import GENERAL
 
 
 def check_entries(board: Board) -> tuple[list[Entry], list[Finding]]:
@@ -62,9 +62,9 @@ def _problems(board: Board, entry: Entry) -> Iterator[str]:
         if entry.games != games:
             yield f"it plays {', '.join(entry.games)}, but the suite has it play {', '.join(games)}"
     # the fixed parts of prompts can be made again if the wording here has the same version
-    comparable = prompt.version == PROMPT_VERSION and prompt.reader in READERS
+    comparable = prompt.version == PROMPT_VERSION and prompt.reader in GENERAL
     for name in entry.games if comparable else ():
-        digest = prompt_for(load_game(name), prompt.style, READERS[prompt.reader]).hash
+        digest = prompt_for(load_game(name), prompt.style, GENERAL[prompt.reader]).hash
         if prompt.digests.get(name) != digest:
             yield f"its prompt in {name} has the digest {prompt.digests.get(name)!r}, but the game's is {digest!r}"
     # the paths come from a file of the board, so they are read only if the user allows the player that they belong to

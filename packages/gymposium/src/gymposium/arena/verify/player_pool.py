@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from gymposium.arena.entries import Changed, Entry, make_entrant
 from gymposium.arena.verify.findings import Finding
 from gymposium.arena.verify.replay import RecordedPlayer
 from gymposium.errors import describe
 from gymposium.players.protocol import Player
-from gymposium.reading import READERS, Reader
+from gymposium.reading import GENERAL, Reader
 
 
 class PlayerPool:
@@ -46,7 +44,6 @@ class PlayerPool:
 
 def _reader(entry: Entry, player: Player | None) -> Reader:
     """The reader of an entry's replies: a built-in one, or the player's own."""
-    known: Mapping[str, Reader] = READERS
-    if entry.prompt.reader in known:
-        return known[entry.prompt.reader]
+    if entry.prompt.reader in GENERAL:
+        return GENERAL[entry.prompt.reader]
     return (make_entrant(entry) if player is None else player).reader

@@ -5,14 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gymposium.driver import Turn
-from gymposium.reading import MAX_REPLY, Reader
+from gymposium.lenient import find_moves, remove_thoughts
+from gymposium.reading import MAX_REPLY, LenientReader, Reader
+from gymposium.repetition import ends_in_loop
 
 
 def offered(turn: Turn, how: Reader) -> str:
     """The move in a reply, legal or not; empty if the reply holds none."""
     if turn.action is not None:
         return f"action {turn.action}" if turn.reading != "move" else ""
-    return (how.submission(turn.text) or "").strip() if len(turn.text) <= MAX_REPLY else ""
+    return (_submission(turn, how) or "").strip() if len(turn.text) <= MAX_REPLY else ""
+
+
+def _submission(turn: Turn, how: Reader) -> str | None:
+    """The text of the move that was read."""
+    repaired = how.repair(turn.text) if turn.repaired and isinstance(how, LenientReader) else None
+    return how.submission(turn.text) if repaired is None else repaired[0]
 
 
 def why(turn: Turn, legal: Sequence[str] | None, how: Reader) -> str:
@@ -20,6 +28,8 @@ def why(turn: Turn, legal: Sequence[str] | None, how: Reader) -> str:
     text = turn.text
     if turn.reading == "move":
         return ""
+    if turn.reading == "cut off" and ends_in_loop(text):
+        return "It reached the limit of tokens of a reply in a loop: it repeats the same text to the end."
     if turn.reading == "cut off":
         return "It reached the limit of tokens of a reply. If it was on its way to a move, raise max_tokens."
     if turn.reading == "illegal":
@@ -27,14 +37,18 @@ def why(turn: Turn, legal: Sequence[str] | None, how: Reader) -> str:
         return f"“{offered(turn, how)}” is a move of this game, but not one of the {count} that are legal here."
     if len(text) > MAX_REPLY:
         return f"It has {len(text):,} characters. A reply of more than {MAX_REPLY:,} is not read."
-    submission = how.submission(text)
+    submission, bare = _submission(turn, how), how.name.startswith("move")
     if submission is None:
+        if isinstance(how, LenientReader):
+            moves = dict.fromkeys(move.text.strip() for move in find_moves(remove_thoughts(text)))
+            if len(moves) > 1:
+                return f"It has several final moves: {', '.join(f'“{move}”' for move in moves)}."
         form = how.instructions("compact", wanted="your text" if legal is None else "one legal move")
         return f"It does not have the form that was asked for: {form}" if form else "It is no call of a tool."
     written = submission.strip()
     if not written:
-        return "It is empty where the move should stand." if how.name != "move" else "It is empty."
-    where = "" if how.name == "move" else " in the place of the move"
+        return "It is empty where the move should stand." if not bare else "It is empty."
+    where = "" if bare else " in the place of the move"
     spellings = (written.lower(), written.lower().strip(".,!`*\"'"))
     near = next((move for move in legal or () if move.lower() in spellings), "")
     hint = f" The legal move “{near}” must be written exactly like this." if near else ""

@@ -50,6 +50,8 @@ class Try:
     offered: str = ""
     """The move in the reply, or the text in the place of a move."""
     action: int | None = None
+    repaired: Sequence[str] = ()
+    """What a lenient reader repaired in the reply."""
     prompt: PromptText | None = None
     sent: bool = False
     """True if the player is known to have read the prompt, because it reported usage."""
@@ -76,7 +78,9 @@ class Try:
     @property
     def figures(self) -> list[str]:
         """The action, tokens and time of the reply, in words."""
+        repaired = f"repaired: {', '.join(self.repaired)}" if self.repaired else None
         figures = [
+            (repaired, repaired or ""),
             (self.action, f"as action {self.action}"),
             (self.prompt_tokens, f"{self.prompt_tokens or 0:,} tokens read"),
             (self.reply_tokens, f"{self.reply_tokens or 0:,} written"),
@@ -323,6 +327,7 @@ def _act(record: Record, game: Game, seat: Seat, decision: Decision[_Position]) 
                 why(turn, observation.legal_moves, how),
                 offered(turn, how),
                 turn.action,
+                turn.repaired,
                 prompt,
                 turn.usage is not None,
                 usage.prompt_tokens,
@@ -363,6 +368,7 @@ def _unplayed(record: Record, steps: Sequence[StoryStep]) -> list[StoryStep]:
             turn["text"],
             turn["reading"],
             action=turn.get("action"),
+            repaired=turn.get("repaired", ()),
             prompt_tokens=read,
             reply_tokens=written,
             seconds=turn.get("seconds"),

@@ -1,0 +1,44 @@
+"""The tokens and the cost of a run's replies, as the commands print them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from gymposium.cli.text import note
+from gymposium.records import Record
+
+
+@dataclass(slots=True)
+class _Spent:
+    replies: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost: float | None = None
+
+
+@dataclass(slots=True)
+class Spending:
+    """What each player of a run spent, by the records of its matches: those from before `--resume` count too."""
+
+    _players: defaultdict[str, _Spent] = field(default_factory=lambda: defaultdict(_Spent))
+
+    def add(self, record: Record) -> None:
+        """Count the replies of a match whose players report tokens or a cost."""
+        for turn in record.turns:
+            if "tokens" not in turn and "cost" not in turn:
+                continue
+            spent = self._players[record.players[turn["seat"]]]
+            prompt, completion = turn.get("tokens", (None, None))
+            spent.replies += 1
+            spent.prompt_tokens += prompt or 0
+            spent.completion_tokens += completion or 0
+            if "cost" in turn:
+                spent.cost = (spent.cost or 0.0) + turn["cost"]
+
+    def note(self) -> None:
+        """Print the tokens and the cost of each player on stderr."""
+        for player, spent in self._players.items():
+            cost = "" if spent.cost is None else f", cost {spent.cost:.4f}"
+            tokens = f"{spent.prompt_tokens:,} tokens in and {spent.completion_tokens:,} out"
+            note(f"{player}: {spent.replies:,} replies, {tokens}{cost}.")

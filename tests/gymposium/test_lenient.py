@@ -1,0 +1,319 @@
+"""Lenient readers find marked moves in replies of another form, say what they repaired, and never search prose."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, strategies as st
+
+from gymposium.arena.results.tally import BoardTally
+from gymposium.driver import MatchJob, play
+from gymposium.errors import BadOption, BadRecord
+from gymposium.games.registry import load_game
+from gymposium.lenient import find_moves, remove_thoughts
+from gymposium.players.grammar import make_player
+from gymposium.players.protocol import Ask, Reply
+from gymposium.reading import GENERAL, LENIENT, MAX_REPLY, READERS, Reading, lenient, read, reader
+from gymposium.records import Record, first_difference
+from gymposium.tools.reader import tools_readers
+
+SQUARES = re.compile(r"[a-c][1-3]")
+LEGAL = ["a3", "b2", "c1"]
+PIECES = [
+    *("<think>", "</think>", "<move>", "</move>", "<move>b2</move>", "<move>a3</move>", "b2", "a9", " ", "\n", "<"),
+    *("```", "```json\n", '{"move": "b2"}', '{"move": ', '"b2"', "}", "I think ", " or "),
+]
+texts = st.one_of(st.text(), st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
+names = st.sampled_from(sorted(READERS))
+wanted = st.sampled_from([LEGAL, [], None])
+
+
+def read_by(name: str, text: str, legal: list[str] | None = LEGAL) -> Reading:
+    return read(text, legal, GENERAL[name], SQUARES)
+
+
+@given(texts, names, wanted)
+def test_lenient_agrees_with_strict_on_what_strict_accepts(text: str, name: str, legal: list[str] | None) -> None:
+    strict = read_by(name, text, legal)
+    if strict.kind != "unparsable":
+        assert read_by(f"{name}-lenient", text, legal) == strict
+
+
+@given(texts, names, wanted)
+def test_a_canonical_answer_with_the_move_that_was_read_is_read_alike(
+    text: str, name: str, legal: list[str] | None
+) -> None:
+    reading = read_by(f"{name}-lenient", text, legal)
+    if reading.move is not None:
+        again = read_by(f"{name}-lenient", READERS[name].answer(reading.move), legal)
+        assert again == replace(reading, repaired=())
+
+
+unmarked = st.lists(
+    st.sampled_from(
+        ["I", "play", "b2", "a3", "c1?", "since", "it\nwins", ".", "{", '"move"', "`b2`", "<", "</", "move>"]
+    )
+).map(" ".join)
+"""Sentences without a mark of a move."""
+wraps = st.lists(
+    st.one_of(
+        st.builds("<think>{}<move>a3</move></think>{{}}".format, unmarked),
+        st.builds("{}<move>c1</move></think>\n\n{{}}".format, unmarked),
+        st.builds("{}\n{{}}\n{}".format, unmarked, unmarked),
+        st.just("```\n{}\n```"),
+        st.just("```xml\n{}\n```\n"),
+        st.just("**{}**"),
+        st.just("{}<think>Should I have said <move>a3</move>?"),
+    ),
+    max_size=3,
+)
+forms = st.sampled_from(["<move>{}</move>", "<move> {}\n</move>", '```json\n{{"move": "{}"}}\n```'])
+
+
+def wrapped(text: str, around: list[str]) -> str:
+    for wrap in sorted(around, key="think>".__contains__):
+        text = wrap.replace("{}", text)
+    return text
+
+
+@given(st.sampled_from(LEGAL), forms, wraps, names)
+def test_thoughts_fences_and_sentences_around_a_marked_move_never_change_it(
+    move: str, form: str, around: list[str], name: str
+) -> None:
+    reading = read_by(f"{name}-lenient", wrapped(form.format(move), around))
+    assert (reading.kind, reading.move) == ("move", move)
+
+
+@given(st.permutations(LEGAL), forms, forms, unmarked, wraps, names)
+def test_two_different_final_moves_are_never_read(
+    moves: list[str], one: str, other: str, between: str, around: list[str], name: str
+) -> None:
+    both = f"{one.format(moves[0])}\n{between}\n{other.format(moves[1])}"
+    assert read_by(f"{name}-lenient", wrapped(both, around)).kind == "unparsable"
+
+
+@given(texts)
+def test_removing_thoughts_twice_is_removing_them_once(text: str) -> None:
+    once = remove_thoughts(text)
+    assert remove_thoughts(once) == once
+    assert "<think>" not in once
+    assert "</think>" not in once
+
+
+prose = st.lists(
+    st.sampled_from(
+        ["I", "play", "b2", "a3", "c1", ".", ":", "**b2**", "`b2`", "move", "Move: b2", '"b2"', "(b2)", "\n"]
+    ),
+    min_size=2,
+).map(" ".join)
+
+
+@given(prose, st.sampled_from(["tags-lenient", "json-lenient"]), st.sampled_from(["", "</think>", "<think>hm</think>"]))
+def test_a_move_is_never_read_out_of_prose(text: str, name: str, thoughts: str) -> None:
+    assert read_by(name, thoughts + text).kind == "unparsable"
+
+
+@given(st.sampled_from(LEGAL), prose, names)
+def test_a_move_in_prose_is_none_where_the_bare_move_is_wanted(move: str, text: str, name: str) -> None:
+    assert read_by(f"{name}-lenient", f"I play {move} {text}").kind == "unparsable"
+
+
+@given(texts, names)
+def test_what_was_repaired_follows_from_the_reply(text: str, name: str) -> None:
+    reading = read_by(f"{name}-lenient", text)
+    strict = read_by(name, text)
+    assert bool(reading.repaired) == (reading.kind != strict.kind)
+
+
+@pytest.mark.parametrize(
+    ("text", "repaired"),
+    [
+        ("<move>b2</move>", ()),
+        ("<think>a3?</think><move> b2 </move>", ()),
+        ("I think the centre is best. <move>b2</move>", ("text",)),
+        ("<move>b2</move> is best.", ("text",)),
+        ("**<move>b2</move>**", ("text",)),
+        ("<think>a3?</think>I play <move>b2</move>.", ("text",)),
+        ("a3 or <move>a3</move>?</think>\n\n<move>b2</move>", ("thoughts",)),
+        ("hm</think><think>hm</think>So: <move>b2</move>", ("thoughts", "text")),
+        ("<think>one</think><think>two</think><move>b2</move>", ("thoughts",)),
+        ("<move>b2</move><think>was that <move>a3</move>?</think>", ("thoughts",)),
+        ("```\n<move>b2</move>\n```", ("fence",)),
+        ("```xml\n<move>b2</move>\n```\nGood luck!", ("text", "fence")),
+        ('```json\n{"move": "b2"}\n```', ("fence", "json")),
+        (
+            'thoughts</think>Here:\n```json\n{"why": "centre", "move": " b2"}\n```',
+            ("thoughts", "text", "fence", "json"),
+        ),
+        ("<move>b2</move>\n<move>b2</move>", ("text",)),
+        ("Answer in <move></move>: <move>b2</move>", ("text",)),
+        ("<move>a3 <move>b2</move>", ("text",)),
+        ("<move>b2</move> and no <move>", ("text",)),
+    ],
+)
+def test_marked_moves_are_read(text: str, repaired: tuple[str, ...]) -> None:
+    assert read_by("tags-lenient", text) == Reading("move", "b2", repaired=repaired)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<move>a3</move> or <move>b2</move>",
+        "<move>a3</move><move>b2</move>",
+        "I first thought of <move>a3</move>.\n\nMy answer: <move>b2</move>",
+        '<move>a3</move>\n```json\n{"move": "b2"}\n```',
+        '```json\n{"move": "a3"}\n```\n```json\n{"move": "b2"}\n```',
+        "I play b2",
+        "b2",
+        "<think>hm</think>b2",
+        "```\nb2\n```",
+        '{"move": "b2"}',
+        '```json\n{"move": "b2", "move": "a3"}\n```',
+        '```json\n["b2"]\n```',
+        "<think>no end <move>b2</move>",
+        "<think><move>b2</move></think>",
+        "<move>b2</move></think>",
+        "<move>b2",
+        "<move> </move>",
+        "<MOVE>b2</MOVE>",
+        "I play <move>**b2**</move>",
+        "<mo<think></think>ve>b2</move>",
+    ],
+)
+def test_different_final_moves_and_prose_stay_unparsable(text: str) -> None:
+    assert read_by("tags-lenient", text) == Reading("unparsable")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "repaired"),
+    [
+        ("move", "hm</think>\nb2", ("thoughts",)),
+        ("move", "```\nb2\n```", ("fence",)),
+        ("move", "I play <move>b2</move>", ("text", "tags")),
+        ("json", '<think>hm</think>{"move": "b2"}', ("thoughts",)),
+        ("json", 'Sure!\n```json\n{"move": "b2"}\n```', ("text", "fence")),
+        ("json", "<move>b2</move>", ("tags",)),
+    ],
+)
+def test_the_other_forms_are_read_leniently_too(name: str, text: str, repaired: tuple[str, ...]) -> None:
+    assert read_by(f"{name}-lenient", text) == Reading("move", "b2", repaired=repaired)
+
+
+def test_an_illegal_move_is_found_too() -> None:
+    assert read_by("tags-lenient", "I play <move>a1</move>") == Reading("illegal", "a1", repaired=("text",))
+
+
+def test_free_text_keeps_its_white_space_and_its_fences() -> None:
+    how = LENIENT["tags-lenient"]
+    code = '\n```json\n{"move": "b2"}\n```\n'
+    assert read(f"Done: <move>{code}</move>", None, how, None) == Reading("move", code, repaired=("text",))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<think>" * 140_000,
+        "</think>" * 120_000,
+        "<move>" * 160_000,
+        "</move>" * 140_000,
+        "`" * MAX_REPLY,
+        "``` " * 250_000,
+        "```" + " " * 900_000 + "```",
+        '```\n{"move": "b2"}\n```\n' * 30_000,
+        f"```\n{'<move>b2</move>' * 60_000}\n```",
+    ]
+    + [
+        "<move>b2</move>" * 60_000 + "<move>a3</move>",
+        "```<move>b2</move>```" * 40_000,
+        "<move>b2</move>".ljust(MAX_REPLY + 1),
+    ],
+    ids=[
+        *("think", "thought", "open", "close", "ticks", "fences", "blank fence", "JSON fences", "in one fence"),
+        *("moves", "fenced", "too long"),
+    ],
+)
+def test_huge_replies_are_read_in_time_that_grows_with_their_length(text: str) -> None:
+    assert read_by("tags-lenient", text).kind in ("unparsable", "move")
+
+
+def test_lenient_readers_go_by_name_and_leave_calls_alone() -> None:
+    for name, how in READERS.items():
+        assert reader(f"{name}-lenient") == lenient(how) == lenient(lenient(how))
+        assert lenient(how).instructions("full") == how.instructions("full")
+        assert lenient(how).answer("b2") == how.answer("b2")
+    with pytest.raises(BadOption, match="reading=strict"):
+        lenient(tools_readers()[0])
+
+
+def test_moves_are_found_in_order() -> None:
+    found = find_moves('<move>a</move>```json\n{"move": "b"}\n```<move>c</move>')
+    assert [(move.text, move.mark) for move in found] == [("a", "tags"), ("b", "json"), ("c", "tags")]
+
+
+# records
+
+
+class Chatty:
+    """A player that answers in prose with a tagged move, and now and then with two."""
+
+    name = "chatty"
+    reader = LENIENT["tags-lenient"]
+    style = "full"
+
+    def act(self, asks: list[Ask]) -> list[Reply]:
+        texts = [f"I see. <move>{(ask.legal_moves or [''])[0]}</move>" for ask in asks]
+        return [Reply(text + text.replace("[0]", "") * ask.turn) for text, ask in zip(texts, asks, strict=True)]
+
+
+def chatty_record() -> Record:
+    [played] = play([MatchJob("m", load_game("tic_tac_toe"), [Chatty(), make_player("random")], 1)])  # type: ignore[list-item]
+    return Record.of(played)
+
+
+def test_a_record_names_the_reader_and_what_it_repaired_and_replays() -> None:
+    record = Record.parse(chatty_record().line())
+    assert record.prompts[0]["reader"] == "tags-lenient"
+    mine = [turn for turn in record.turns if turn["seat"] == 0]
+    assert all(turn["repaired"] == ["text"] for turn in mine)
+    assert not any("repaired" in turn for turn in record.turns if turn["seat"] == 1)
+    assert first_difference(record) is None
+
+
+@pytest.mark.parametrize(
+    ("repaired", "says"),
+    [
+        (None, "recorded with nothing repaired, but its reader repairs text"),
+        (["fence"], "recorded with fence repaired, but its reader repairs text"),
+    ],
+)
+def test_a_wrong_claim_of_what_was_repaired_is_found(repaired: list[str] | None, says: str) -> None:
+    data = json.loads(chatty_record().line())
+    if repaired is None:
+        del data["turns"][0]["repaired"]
+    else:
+        data["turns"][0]["repaired"] = repaired
+    assert says in (first_difference(Record.parse(json.dumps(data))) or "")
+
+
+def test_a_record_that_hides_a_lenient_reader_does_not_replay() -> None:
+    data = json.loads(chatty_record().line())
+    data["prompts"][0]["reader"] = "tags"
+    assert first_difference(Record.parse(json.dumps(data))) is not None
+
+
+def test_a_board_counts_repaired_replies() -> None:
+    record, tally = chatty_record(), BoardTally()
+    tally.add(record)
+    conduct = {player: tally.players[player].conduct() for player in record.players}
+    assert conduct["chatty"].repaired == sum(turn["seat"] == 0 for turn in record.turns) > 0
+    assert conduct["random"].repaired == 0
+
+
+def test_an_unknown_repair_is_no_record() -> None:
+    data = json.loads(chatty_record().line())
+    data["turns"][0]["repaired"] = ["magic"]
+    with pytest.raises(BadRecord, match="turns"):
+        Record.parse(json.dumps(data))
