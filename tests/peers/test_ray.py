@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import closing
+import sysconfig
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from gymposium.arena.tournament import run_tournament
+from gymposium.arena.tournament import Tournament, run_tournament
 from gymposium.arena.verify import verify_board
 from gymposium.errors import GymposiumError
 from gymposium.executors.protocol import ExecutorStart, PartDone, RunPart
@@ -22,6 +27,7 @@ from gymposium.plugins.host import host
 from gymposium.testing.subjects import named_subjects
 
 pytest.importorskip("ray", reason="ray is not installed: tox run -m peers")
+psutil = pytest.importorskip("psutil")
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))  # for the benchmarks, which play the same boards
 
@@ -31,7 +37,10 @@ if TYPE_CHECKING:
     from gymposium_ray.workers import Job
 
 pytestmark = pytest.mark.filterwarnings("default")  # Ray's own
+needs_torch = pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
 SEEDS = (1, 2)
+COMMAND = str(Path(sys.executable).with_name("gymposium"))
+VERSION = version("gymposium-ray")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -118,30 +127,133 @@ def test_a_part_whose_workers_die_is_divided_and_at_last_given_up(nodes: faults.
     assert [dict(one.broken) for one in done if one.broken] == [{"its worker died 3 times: killed": 1}]
 
 
-def test_a_node_that_differs_is_refused_by_name(nodes: faults.Nodes, tmp_path: Path) -> None:
+def odd_python(folder: Path) -> Path:
+    """A Python with all libraries of this one but gymposium-ray."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+    site = Path(sysconfig.get_path("purelib", vars={"base": str(folder)}))
+    for entry in Path(sysconfig.get_path("purelib")).iterdir():
+        if "gymposium_ray" not in entry.name:
+            (site / entry.name).symlink_to(entry)
+    return folder / "bin/python"
+
+
+@contextmanager
+def odd_node(python: Path, address: str) -> Iterator[None]:
+    """Context in which a node of another Python has joined the cluster."""
+    command = [python, "-m", "ray.scripts.scripts", "start", "--address", address, "--num-cpus", "2", "--block"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as node:
+        assert node.stdout is not None
+        try:
+            assert any("Ray runtime started" in line for line in node.stdout)
+            yield
+        finally:
+            node.terminate()
+
+
+def installed(python: Path, version: str, *, module: bool) -> None:
+    """Give a Python the metadata of a version of gymposium-ray, and its module or none."""
+    site = Path(sysconfig.get_path("purelib", vars={"base": str(python.parents[1])}))
+    metadata = site / f"gymposium_ray-{version}.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: gymposium-ray\nVersion: {version}\n")
+    if module:
+        (site / "gymposium_ray.pth").write_text(str(ROOT / "plugins/gymposium-ray/src"))
+
+
+@pytest.mark.parametrize(
+    ("version", "module", "why"),
+    [
+        (None, False, "it has no gymposium-ray ({here} here)"),
+        ("0.0.9", True, "it has gymposium-ray 0.0.9 ({here} here)"),
+        (VERSION, False, "it cannot be set up: ModuleNotFoundError: No module named 'gymposium_ray'"),
+    ],
+)
+def test_a_node_with_another_gymposium_ray_or_none_is_left_out_and_the_others_play(
+    nodes: faults.Nodes, tmp_path: Path, version: str | None, module: bool, why: str
+) -> None:
     from gymposium_ray.executor import RayExecutor
 
-    board = faults.new_board(tmp_path / "board", 1, "nothing")
-    executor = faults.ray_executor(nodes.address)
-    assert isinstance(executor, RayExecutor)
-    executor._team._here = {**executor._team._here, "gymposium-2048": "9.9"}
-    with closing(executor), pytest.raises(GymposiumError, match=r"has no gymposium-2048 \(9\.9 here\)"):
-        list(executor.run([RunPart(board, (0,), 64, None)]))  # type: ignore[arg-type]
-
-
-def test_a_node_without_the_plugins_is_left_out_and_the_others_play(nodes: faults.Nodes, tmp_path: Path) -> None:
-    from gymposium_ray.executor import RayExecutor
-
+    python = odd_python(tmp_path / "odd")
+    if version is not None:
+        installed(python, version, module=module)
     expected, board = (faults.new_board(tmp_path / name, 2, "nothing") for name in ("local", "ray"))
     assert faults.play_locally(expected, 2).complete
     notes: list[str] = []
-    odd = nodes.cluster.add_node(num_cpus=1, env_vars={"GYMPOSIUM_PLUGINS": ""})
+    with odd_node(python, nodes.address):
+        start = ExecutorStart(plugins=(faults.PLUGIN,), address=nodes.address, note=notes.append)
+        with closing(RayExecutor(start)) as executor:
+            assert executor._team._most == 2  # CPUs of the node that is left out are not counted
+            assert run_tournament(board, executor).complete
+    assert faults.content(board) == faults.content(expected)
+    [refusal] = [note for note in notes if "is not used" in note]
+    assert refusal.endswith(f"is not used: {why.format(here=VERSION)}.")
+
+
+def test_if_every_node_differs_the_error_names_the_difference(
+    nodes: faults.Nodes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import gymposium_ray.nodes
+
+    here = gymposium_ray.nodes.surroundings()
+    monkeypatch.setattr(gymposium_ray.nodes, "surroundings", lambda: {**here, "gymposium-2048": "9.9"})
+    with pytest.raises(GymposiumError, match=r"No node .* can be used\. .*: it has no gymposium-2048 \(9\.9 here\)\."):
+        faults.ray_executor(nodes.address)
+
+
+def test_the_plugin_switches_of_this_process_decide_and_not_those_of_a_node(
+    nodes: faults.Nodes, tmp_path: Path
+) -> None:
+    from gymposium_ray.executor import RayExecutor
+
+    notes: list[str] = []
+    odd = nodes.cluster.add_node(num_cpus=1, env_vars={"GYMPOSIUM_PLUGINS": "", "GYMPOSIUM_ALLOW": "gym:*"})
     start = ExecutorStart(workers=3, plugins=(faults.PLUGIN,), address=nodes.address, note=notes.append)
     with closing(RayExecutor(start)) as executor:
-        assert run_tournament(board, executor).complete
+        found = dict(executor.map(tell_setup(), range(12)))
     nodes.cluster.remove_node(odd)
-    assert faults.content(board) == faults.content(expected)
-    assert any("is not used: it has" in note and "no gymposium-ray (" in note for note in notes)
+    assert notes == []
+    assert {allowed for _, allowed, _ in found.values()} == {""}
+    assert all("hanging" in plugins and "ray" in plugins for plugins, _, _ in found.values())
+
+
+def tell_setup() -> Callable[[int], tuple[tuple[str, ...], str, tuple[str, ...]]]:
+    """The function that tells the plugins, the permission and the search path of a worker. Its code travels, since
+    workers cannot import this module."""
+
+    def setup_there(number: int) -> tuple[tuple[str, ...], str, tuple[str, ...]]:
+        import os
+        import sys
+
+        from gymposium.plugins.host import host
+
+        active = tuple(plugin.name for plugin in host().plugins if plugin.status == "active")
+        return active, os.environ.get("GYMPOSIUM_ALLOW", ""), tuple(sys.path)
+
+    return setup_there
+
+
+def test_a_lost_node_is_reported(nodes: faults.Nodes, tmp_path: Path) -> None:
+    import ray
+
+    from gymposium_ray.executor import RayExecutor
+
+    notes: list[str] = []
+    board = faults.new_board(tmp_path / "board", 1, "nothing")
+    removed = False
+
+    def remove(state: Tournament) -> None:
+        nonlocal removed
+        if not removed:
+            removed = True
+            nodes.remove()
+            while sum(node["Alive"] for node in ray.nodes()) > 1:
+                time.sleep(0.1)  # Ray notices within seconds
+
+    start = ExecutorStart(plugins=(faults.PLUGIN,), address=nodes.address, note=notes.append)
+    with closing(RayExecutor(start)) as executor:
+        assert run_tournament(board, executor, remove).complete
+    nodes.restore()
+    assert [note for note in notes if note.endswith("is lost.")] != []
 
 
 def test_no_cluster_at_an_address() -> None:
@@ -150,8 +262,14 @@ def test_no_cluster_at_an_address() -> None:
 
 
 def gymposium(*arguments: str, directory: Path, address: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "gymposium.cli.main", *arguments, "--executor", "ray", "--address", address]
-    return subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=300, check=False)
+    return subprocess.run(
+        [COMMAND, *arguments, "--executor", "ray", "--address", address],
+        cwd=directory,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
 
 
 def test_the_commands_play_on_a_cluster_what_they_play_here(nodes: faults.Nodes, tmp_path: Path) -> None:
@@ -159,7 +277,7 @@ def test_the_commands_play_on_a_cluster_what_they_play_here(nodes: faults.Nodes,
     there = gymposium(*arguments, "--out", "there", directory=tmp_path, address=nodes.address)
     assert there.returncode == 0, there.stderr
     here = subprocess.run(
-        [sys.executable, "-m", "gymposium.cli.main", *arguments, "--out", "here"],
+        [COMMAND, *arguments, "--out", "here"],
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -171,7 +289,6 @@ def test_the_commands_play_on_a_cluster_what_they_play_here(nodes: faults.Nodes,
 
 
 LEARN = (
-    "steps=3",
     "engine.kind=own",
     "optimizer.layout=padded",
     "optimizer.learning_rate=1e-3",
@@ -182,17 +299,19 @@ LEARN = (
 )
 
 
-@pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
+TRAIN = ("train", "--game", "tic_tac_toe", "--opponent", "random", *LEARN)
+
+
+@needs_torch
 def test_two_actors_learn_what_two_processes_of_torchrun_learn(nodes: faults.Nodes, tmp_path: Path) -> None:
     from safetensors.torch import load_file
 
-    arguments = ("train", "--game", "tic_tac_toe", "--opponent", "random", *LEARN)
+    arguments = (*TRAIN, "steps=3")
     there = gymposium(*arguments, "--processes", "2", "--out", "ray", directory=tmp_path, address=nodes.address)
     assert there.returncode == 0, there.stdout[-5_000:] + there.stderr[-5_000:]
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "--no-python"]
-    program = str(Path(sys.executable).with_name("gymposium"))
     subprocess.run(
-        [*torchrun, program, *arguments, "--out", "torchrun"],
+        [*torchrun, COMMAND, *arguments, "--out", "torchrun"],
         cwd=tmp_path,
         capture_output=True,
         check=True,
@@ -201,6 +320,96 @@ def test_two_actors_learn_what_two_processes_of_torchrun_learn(nodes: faults.Nod
     expected, found = (load_file(tmp_path / name / "model/model.safetensors") for name in ("torchrun", "ray"))
     assert expected.keys() == found.keys()
     assert all(expected[name].equal(found[name]) for name in expected)
+
+
+FAILING = """
+import os, subprocess, sys
+from gymposium import hookimpl
+
+@hookimpl
+def gymposium_games():
+    return []
+
+if os.environ.get("RANK") == "1":
+    print("child", subprocess.Popen(["sleep", "1000"]).pid, file=sys.stderr)
+    print("x" * 1_000_000, file=sys.stderr)
+    print("this rank has no memory left", file=sys.stderr, flush=True)
+    os._exit(7)
+"""
+"""A plugin that ends the second process after it has filled its pipe, while the first one waits for it."""
+
+
+@needs_torch
+def test_a_process_that_fails_ends_the_others_with_its_status_and_its_error(
+    nodes: faults.Nodes, tmp_path: Path
+) -> None:
+    plugin = tmp_path / "failing.py"
+    plugin.write_text(FAILING)
+    done = gymposium(
+        "--plugin",
+        plugin.name,
+        *TRAIN,
+        "steps=3",
+        "--processes",
+        "2",
+        "--out",
+        "run",
+        directory=tmp_path,
+        address=nodes.address,
+    )
+    assert done.returncode == 7
+    assert "Process 1 on" in done.stderr
+    assert "this rank has no memory left" in done.stderr
+    assert not any("gymposium_ray.rank_process" in " ".join(process) for process in running())
+    assert ["sleep", "1000"] not in running()
+
+
+def running() -> list[list[str]]:
+    """The command lines of all processes."""
+    return [process.info["cmdline"] or [] for process in psutil.process_iter(["cmdline"])]
+
+
+@needs_torch
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_driver_that_is_stopped_stops_all_processes(nodes: faults.Nodes, tmp_path: Path, how: signal.Signals) -> None:
+    arguments = [*TRAIN, "steps=1000", "--processes", "2", "--out", "run", "--executor", "ray"]
+    with subprocess.Popen(
+        [COMMAND, *arguments, "--address", nodes.address], cwd=tmp_path, stderr=subprocess.PIPE, text=True
+    ) as driver:
+        assert driver.stderr is not None
+        assert any(line.startswith("Replies at step 1,") for line in driver.stderr)
+        ranks = [process for process in psutil.process_iter() if "gymposium_ray.rank_process" in process.cmdline()]
+        driver.send_signal(how)
+        rest = driver.stderr.read()
+    assert len(ranks) == 2
+    psutil.wait_procs(ranks, 60)
+    assert not any(rank.is_running() for rank in ranks)
+    if how != signal.SIGKILL:
+        assert driver.returncode == 130
+        assert "Go on with:\n  gymposium train --resume run" in rest
+
+
+@needs_torch
+def test_the_commands_of_the_page_that_train_run_as_printed(nodes: faults.Nodes, tmp_path: Path) -> None:
+    page = (ROOT / "docs/how-to/use-a-ray-cluster.md").read_text()
+    section = page.partition("## Train on a cluster")[2].partition("\n## ")[0]
+    commands = re.findall(r"^\$ (gymposium train .*)$", section, re.MULTILINE)
+    assert len(commands) == 2
+    shorter = "budget=2 \"evaluation={opponents=['random'],matches=2}\""  # the first one writes the config
+    environment = {**os.environ, "RAY_ADDRESS": nodes.address, "PATH": f"{Path(COMMAND).parent}:{os.environ['PATH']}"}
+    for command in (commands[0].replace(" --dry-run", f" {shorter} --dry-run"), commands[1]):
+        subprocess.run(command, shell=True, cwd=tmp_path, env=environment, check=True, timeout=300)
+    [run] = (tmp_path / "gymposium-runs").iterdir()
+    assert (run / "report.html").is_file()
+
+
+def test_workers_do_not_search_the_working_directory_for_modules(
+    nodes: faults.Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with closing(faults.ray_executor(nodes.address)) as executor:
+        [(_, (_, _, path))] = executor.map(tell_setup(), [0])
+    assert str(tmp_path) not in path
 
 
 def test_a_head_that_dies_loses_nothing_that_was_finished(tmp_path: Path) -> None:

@@ -11,12 +11,12 @@ import pytest
 
 from gymposium.plugins.host import host
 from gymposium_train.config.checks import check
+from gymposium_train.config.distributed import check_processes
 from gymposium_train.config.outline import outline
 from gymposium_train.config.problems import BadConfig
 from gymposium_train.config.reading import config_from, config_from_json
 from gymposium_train.config.writing import as_data, as_json
 from gymposium_train.run import start_run
-from gymposium_train.run.together import check_processes
 
 PLUGIN = '''
 from typing import Literal
@@ -132,12 +132,10 @@ def test_an_engine_plays_the_models_of_its_backend_alone(plugin: Any) -> None:
         check(config_from({"games": ["kuhn_poker"], "engine": {"kind": "of_noted"}}), at_hand=False)
 
 
-def test_only_the_local_backend_is_distributed(plugin: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("WORLD_SIZE", "2")
-    monkeypatch.setenv("RANK", "0")
+def test_only_the_local_backend_is_distributed(plugin: Any) -> None:
     config = config_from({"games": ["kuhn_poker"], "backend": {"kind": "noted"}})
     with pytest.raises(BadConfig, match=r"backend.kind = noted: the model does not learn here"):
-        check_processes(config)
+        check_processes(config, 2)
 
 
 def test_the_name_of_a_backend_that_is_not_there_is_refused() -> None:

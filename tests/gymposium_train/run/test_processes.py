@@ -11,13 +11,15 @@ from typing import Any
 
 import pytest
 from safetensors.torch import load_file
+from typer.testing import CliRunner
 
+from gymposium.cli.main import app
 from gymposium_train.config import TrainConfig
+from gymposium_train.config.distributed import check_processes
 from gymposium_train.config.problems import BadConfig
 from gymposium_train.config.writing import as_toml
 from gymposium_train.directory import RunDirectory
 from gymposium_train.run import resume_run, start_run
-from gymposium_train.run.together import check_processes
 
 OVERRIDES = (
     "steps=3",
@@ -99,12 +101,26 @@ def test_two_processes_end_with_the_numbers_of_one(
     ],
 )
 def test_what_cannot_be_shared_out_is_refused(
-    quick_config: Any, monkeypatch: pytest.MonkeyPatch, override: str, said: str
+    quick_config: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, override: str, said: str
 ) -> None:
     name = override.partition("=")[0]
     config = quick_config(*(one for one in OVERRIDES if not one.startswith(name)), override)
-    check_processes(config)
+    check_processes(config, 1)
+    with pytest.raises(BadConfig, match=said):
+        check_processes(config, 2)
+    check_processes(quick_config(*OVERRIDES), 2)
     monkeypatch.setenv("WORLD_SIZE", "2")
     with pytest.raises(BadConfig, match=said):
-        check_processes(config)
-    check_processes(quick_config(*OVERRIDES))
+        start_run(tmp_path / "run", config)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("more", [(), ("--dry-run",)])
+def test_processes_on_a_cluster_are_placed_after_the_config_is_checked(more: tuple[str, ...]) -> None:
+    typed = ["train", "--game", "tic_tac_toe", "--executor", "no_such_cluster", "--processes", "2", *more]
+    refused = CliRunner().invoke(app, [*typed, "engine.kind=shared"])
+    assert refused.exit_code == 2
+    assert "engine.kind = shared: on several processes" in refused.output
+    accepted = CliRunner().invoke(app, [*typed, "engine.kind=own"])
+    assert accepted.exit_code == (0 if more else 2)
+    assert more or "no executor called 'no_such_cluster'" in accepted.output

@@ -9,8 +9,10 @@ import threading
 
 import ray
 import ray._private.worker
+from ray.job_config import JobConfig
 
 from gymposium.errors import GymposiumError
+from gymposium_ray.causes import cause
 
 LOOPBACK = "127.0.0.1"
 SECONDS = 10.0
@@ -31,12 +33,17 @@ def connect(address: str | None) -> None:
     if given is not None:
         _check_answers(given)
     ray._private.worker._worker_logs_enabled = False  # Ray prints warnings to stdout, where results go
-    quiet = {"log_to_driver": False, "logging_level": "ERROR", "namespace": "gymposium"}
+    options = {
+        "job_config": GuardedJobConfig(),
+        "log_to_driver": False,
+        "logging_level": "ERROR",
+        "namespace": "gymposium",
+    }
     try:
         if given is None:
-            ray.init(include_dashboard=False, _node_ip_address=LOOPBACK, **quiet)
+            ray.init(include_dashboard=False, _node_ip_address=LOOPBACK, **options)
         else:
-            ray.init(given, **quiet)
+            ray.init(given, **options)
     except (ConnectionError, ValueError, RuntimeError, TimeoutError) as error:
         raise _NoCluster(given, error) from error
     finally:
@@ -44,12 +51,21 @@ def connect(address: str | None) -> None:
             signal.signal(signal.SIGTERM, before)  # Ray replaces the handler, which lets a run be resumed
 
 
+class GuardedJobConfig(JobConfig):
+    """The config of a job whose workers do not search the working directory of this process for modules. Ray would put
+    it before the standard library."""
+
+    def _serialize(self) -> bytes:
+        self._py_driver_sys_path: list[str] = []
+        return bytes(super()._serialize())
+
+
 class _NoCluster(GymposiumError):
     """Error for an address at which there is no cluster."""
 
     def __init__(self, address: str | None, error: Exception) -> None:
         super().__init__(
-            f"No Ray cluster answers at {address} ({' '.join(str(error).split())[:300]}). Start one with  ray start "
+            f"No Ray cluster answers at {address} ({cause(error)}). Start one with  ray start "
             f"--head  on its first machine, and  ray start --address HOST:PORT  on the others."
         )
 

@@ -12,6 +12,7 @@ import ray
 from gymposium.errors import GymposiumError
 from gymposium.executors.protocol import ExecutorStart, PartDone, RunPart
 from gymposium_ray.cluster import connect
+from gymposium_ray.nodes import Nodes
 from gymposium_ray.surroundings import Setup
 from gymposium_ray.together import run_together
 from gymposium_ray.workers import Job, Team
@@ -27,11 +28,17 @@ class RayExecutor:
     """Plays parts on a Ray cluster. Nothing of a run is kept there."""
 
     def __init__(self, start: ExecutorStart) -> None:
-        """Connects to the cluster. Raises `GymposiumError` if there is none."""
+        """Connects to the cluster. Raises `GymposiumError` if there is none, or no node of it can be used."""
         connect(start.address)
-        workers = start.workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
-        self._note = start.note
-        self._team = Team(workers, Setup.here(start.plugins), start.note)
+        self._setup, self._note = Setup.here(start.plugins), start.note
+        self._nodes = Nodes(self._setup, start.note)
+        try:
+            self._nodes.look()
+        except GymposiumError:
+            ray.shutdown()
+            raise
+        workers = start.workers or max(1, int(self._nodes.total("CPU")))
+        self._team = Team(workers, self._setup, self._nodes, start.note)
 
     def run(self, parts: Iterable[RunPart]) -> Iterator[PartDone]:
         lost: list[PartDone] = []
@@ -60,7 +67,7 @@ class RayExecutor:
             yield result
 
     def run_command(self, arguments: list[str], processes: int) -> int:
-        return run_together(arguments, processes, self._note)
+        return run_together(arguments, processes, self._setup, self._nodes, self._note)
 
     def close(self) -> None:
         self._team.close()

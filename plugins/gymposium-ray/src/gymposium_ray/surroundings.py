@@ -1,4 +1,4 @@
-"""The surroundings of a worker: what must be equal on all nodes for matches to be equal."""
+"""The surroundings of a process on another node: what must be equal on all nodes for matches to be equal."""
 
 from __future__ import annotations
 
@@ -12,29 +12,35 @@ from pathlib import Path
 from typing import Self
 
 from gymposium.allowed import VARIABLE, VARIABLES
-from gymposium.plugins.host import ONLY, STRICT, WITHOUT, host
+from gymposium.plugins.host import ONLY, STRICT, WITHOUT, host, remake_host
 from gymposium.records.record import versions
 
 SWITCHES = (VARIABLE, VARIABLES, ONLY, WITHOUT, STRICT)
-"""Environment variables that a worker gets from the process that plays."""
+"""Environment variables that a process on another node gets from the process that starts it."""
 
 
 @dataclass(frozen=True, slots=True)
 class OneFilePlugin:
     """A one-file plugin as it travels to other nodes."""
 
-    name: str
+    path: Path
+    """The absolute path of its file on the node that sends it."""
     content: bytes
 
     @classmethod
     def read(cls, file: Path) -> Self:
         """Read the file of a plugin."""
-        return cls(file.name, file.read_bytes())
+        return cls(file.resolve(), file.read_bytes())
+
+    def is_at(self, path: Path) -> bool:
+        """Return whether a file of this node has the plugin's content."""
+        return path.is_file() and path.read_bytes() == self.content
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What a worker on another node needs before it plays."""
+    """What a process on another node needs before it plays or learns, as child processes on one machine get it
+    (`gymposium.child_process`)."""
 
     plugins: tuple[OneFilePlugin, ...]
     switches: dict[str, str]
@@ -48,17 +54,21 @@ class Setup:
         )
 
     def apply(self) -> None:
-        """Set this process up. Files of plugins are written to a folder that only this user can read."""
+        """Set up this process and those that it starts. A plugin's file that this node lacks is written to a folder
+        that only this user can read."""
         for name in SWITCHES:
             os.environ.pop(name, None)
         os.environ.update(self.switches)
-        folder = Path(tempfile.mkdtemp(prefix="gymposium-plugins-"))
-        here = {file.name: file for file in host().files}  # on the user's own machine, those of the user's file
+        remake_host()  # importing gymposium made one by the node's own switches
+        folder = None
         for plugin in self.plugins:
-            if plugin.name in here and here[plugin.name].read_bytes() == plugin.content:
+            if any(file.name == plugin.path.name and plugin.is_at(file) for file in host().files):
                 continue
-            file = folder / plugin.name
-            file.write_bytes(plugin.content)
+            file = plugin.path
+            if not plugin.is_at(file):
+                folder = folder or Path(tempfile.mkdtemp(prefix="gymposium-plugins-"))
+                file = folder / plugin.path.name
+                file.write_bytes(plugin.content)
             host().load_file(file)
 
 

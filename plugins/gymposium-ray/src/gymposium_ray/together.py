@@ -2,112 +2,112 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import socket
-import subprocess
 import sys
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import ray
 from ray.exceptions import RayActorError
-from ray.util.placement_group import placement_group, remove_placement_group
+from ray.util.placement_group import PlacementGroup, placement_group, remove_placement_group
 from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
-from gymposium.child_process import python_command, python_environment
 from gymposium.errors import GymposiumError
+from gymposium_ray.causes import cause
+from gymposium_ray.nodes import Nodes
+from gymposium_ray.rank import GRACE, Rank
+from gymposium_ray.surroundings import Setup
 
 PATIENCE = 60.0
 """Number of seconds after which the user is told that the cluster has no room."""
-CHUNK = 65_536
-"""Number of bytes of the output that are passed on at a time, at most."""
+TICK = 1.0
+"""Number of seconds after which a signal is noticed, at most."""
+TAIL = 8192
+"""Number of bytes of the last output of a process that are shown if it fails."""
+MOST_INTERRUPTIONS = 2
+"""Number of times that Ctrl-C is passed on. The next one ends the processes."""
+STOPPED = (128 + signal.SIGINT, 128 + signal.SIGTERM)
+"""The exit statuses of a command that was stopped on demand."""
 
 
-class Rank:
-    """The actor that runs the command of one rank in a process of its own."""
-
-    def __init__(self) -> None:
-        self._process: subprocess.Popen[bytes] | None = None
+class RankActor(Rank):
+    """The actor that runs the command of one rank."""
 
     def place(self) -> tuple[str, int]:
-        """The address of the node, and a port of it that is free."""
-        with socket.socket() as probe:
-            probe.bind(("", 0))
-            return ray.util.get_node_ip_address(), int(probe.getsockname()[1])
-
-    def start(self, arguments: Sequence[str], directory: str, environment: dict[str, str]) -> None:
-        """Start the command in a directory, with these environment variables besides those of the node."""
-        self._process = subprocess.Popen(
-            python_command("-m", "gymposium", *arguments),
-            cwd=directory if Path(directory).is_dir() else None,
-            env=python_environment({**os.environ, **environment}),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-
-    def output(self) -> bytes:
-        """What the command printed since the last call; waits for more. Empty at its end."""
-        assert self._process is not None
-        assert self._process.stdout is not None
-        return os.read(self._process.stdout.fileno(), CHUNK)
-
-    def ended(self) -> int:
-        """Wait for the end of the command, and return its exit status."""
-        assert self._process is not None
-        return self._process.wait()
-
-    def interrupt(self) -> None:
-        """Interrupt the command as Ctrl-C does."""
-        if self._process is not None:
-            self._process.send_signal(signal.SIGINT)
+        """Return the address of the node, and a port of it that is free."""
+        return ray.util.get_node_ip_address(), self.free_port()
 
 
-ACTOR: Any = ray.remote(max_restarts=0, max_concurrency=3)(Rank)
-"""The class of the actors; output, end and interruption may be asked for at once."""
+ACTOR: Any = ray.remote(max_restarts=0, max_concurrency=8)(RankActor)
+"""The class of the actors. Both streams, the end and signals may be asked for at once."""
 
 
-def run_together(arguments: Sequence[str], processes: int, note: Callable[[str], object]) -> int:
-    """Run `gymposium ARGUMENTS` in several processes that find each other by torch's environment variables. The output
-    of the first one is printed here. Each has a GPU of its own, if the cluster has enough. Returns the exit status of
-    the first process; Ctrl-C is passed on to all.
+def run_together(
+    arguments: Sequence[str], processes: int, setup: Setup, nodes: Nodes, note: Callable[[str], object]
+) -> int:
+    """Run `gymposium ARGUMENTS` in several processes that find each other by torch's environment variables, on those of
+    `nodes` that can be used. The output of the first one is printed here. Each has a GPU of its own, if there are
+    enough. Ctrl-C and SIGTERM are passed on to all. If a process fails, the others are ended and its last output is
+    shown.
 
-    Raises `GymposiumError` if a process is lost."""
-    gpu = 1 if ray.cluster_resources().get("GPU", 0) >= processes else 0
-    group = placement_group([{"CPU": 1, "GPU": gpu} if gpu else {"CPU": 1}] * processes, strategy="PACK")
+    Returns the exit status of the first process that fails, otherwise that of the first process. Raises
+    `GymposiumError` if a process is lost."""
+    gpu = 1 if nodes.total("GPU") >= processes else 0
+    group = _placed(processes, gpu, nodes, note)
+    ranks: list[Any] = []
     try:
-        if not group.wait(PATIENCE):
-            note(
-                f"Waiting for room on the Ray cluster: {processes} processes with a CPU each were asked for, and it "
-                f"has {ray.cluster_resources().get('CPU', 0):g}."
-            )
-            ray.get(group.ready())
-        ranks = [
+        ranks += [
             ACTOR.options(
                 num_cpus=1,
                 num_gpus=gpu,
                 scheduling_strategy=PlacementGroupSchedulingStrategy(group, placement_group_bundle_index=rank),
-            ).remote()
+            ).remote(setup)
             for rank in range(processes)
         ]
         return _run(ranks, arguments, note)
     except RayActorError as error:
+        nodes.look()
         raise GymposiumError(
-            f"A process was lost ({' '.join(str(error).split())[:300]}). The run goes on from its last checkpoint with "
-            f"--resume."
+            f"A process was lost ({cause(error)}). The run goes on from its last checkpoint with --resume."
         ) from error
     finally:
+        if stops := [rank.stop.remote() for rank in ranks]:
+            ray.wait(stops, num_returns=len(stops), timeout=2 * GRACE)
         remove_placement_group(group)
+
+
+def _placed(processes: int, gpu: int, nodes: Nodes, note: Callable[[str], object]) -> PlacementGroup:
+    """A group of places for the processes, all on nodes that can be used."""
+    while True:
+        selectors = [nodes.selector] * processes if nodes.selector else None
+        bundles = [{"CPU": 1, "GPU": gpu} if gpu else {"CPU": 1}] * processes
+        group = placement_group(bundles, strategy="PACK", bundle_label_selector=selectors)
+        try:
+            if not group.wait(PATIENCE):
+                note(
+                    f"Waiting for room on the Ray cluster: {processes} processes with a CPU each were asked for, and "
+                    f"the nodes that can be used have {nodes.total('CPU'):g} CPUs."
+                )
+                ray.get(group.ready())
+            if not nodes.look():
+                return group
+        except BaseException:
+            remove_placement_group(group)
+            raise
+        remove_placement_group(group)  # a node that joined in the meantime cannot be used
 
 
 def _run(ranks: Sequence[Any], arguments: Sequence[str], note: Callable[[str], object]) -> int:
     places = ray.get([rank.place.remote() for rank in ranks])
     nodes = [node for node, _ in places]
     note(f"{len(ranks)} processes on {', '.join(dict.fromkeys(nodes))}; the first one writes the run on {nodes[0]}.")
+    started = []
     for number, (rank, node) in enumerate(zip(ranks, nodes, strict=True)):
-        environment = {
+        variables = {
             "MASTER_ADDR": nodes[0],
             "MASTER_PORT": str(places[0][1]),
             "RANK": str(number),
@@ -115,19 +115,98 @@ def _run(ranks: Sequence[Any], arguments: Sequence[str], note: Callable[[str], o
             "LOCAL_RANK": "0",  # Ray shows each process its own GPU alone
             "LOCAL_WORLD_SIZE": str(nodes.count(node)),
         }
-        ray.get(rank.start.remote([*arguments], str(Path.cwd()), environment))
-    ends = [rank.ended.remote() for rank in ranks]
-    try:
-        return _followed(ranks[0], ends)
-    except KeyboardInterrupt:
-        ray.get([rank.interrupt.remote() for rank in ranks])
-        _followed(ranks[0], ends)
-        raise
+        started.append(rank.start.remote([*arguments], str(Path.cwd()), variables))
+    ray.get(started)
+    return _Following(ranks, nodes, note).status()
 
 
-def _followed(first: Any, ends: Sequence[Any]) -> int:
-    """Print what the first process prints until all have ended. Returns its exit status."""
-    while text := ray.get(first.output.remote()):
-        sys.stdout.buffer.write(text)
-        sys.stdout.buffer.flush()
-    return int(ray.get(list(ends))[0])
+class _Following:
+    """The output and the ends of processes that work together. All pipes are read, so that none of them blocks."""
+
+    def __init__(self, ranks: Sequence[Any], nodes: Sequence[str], note: Callable[[str], object]) -> None:
+        self._ranks, self._nodes, self._note = ranks, nodes, note
+        self._tails = [b""] * len(ranks)
+        """The last output of each process that is not shown."""
+        self._reading = {
+            getattr(rank, stream).remote(): (number, stream)
+            for number, rank in enumerate(ranks)
+            for stream in ("output", "errors")
+        }
+        """Number and stream of each read, by the reference to its result."""
+        self._ends = {rank.ended.remote(): number for number, rank in enumerate(ranks)}
+        """Number of each process that is running, by the reference to its exit status."""
+        self._statuses = [0] * len(ranks)
+        self._failed: int | None = None
+        """The number of the first process that failed."""
+        self._signals = 0
+
+    def status(self) -> int:
+        """Print the output of the first process until all have ended. Returns the exit status."""
+        passed_on = 0
+        with self._counting_signals():
+            while pending := [*self._reading, *self._ends]:
+                ready, _ = ray.wait(pending, num_returns=1, timeout=TICK)
+                for reference in ready:
+                    if reference in self._reading:
+                        self._read(reference)
+                    else:
+                        self._end(reference)
+                for _ in range(self._signals - passed_on):
+                    passed_on += 1
+                    for rank in self._ranks:
+                        (rank.interrupt if passed_on <= MOST_INTERRUPTIONS else rank.stop).remote()
+        if self._failed is None:
+            return self._statuses[0]
+        self._show_failure(self._failed)
+        return self._statuses[self._failed]
+
+    def _read(self, reference: Any) -> None:
+        number, stream = self._reading.pop(reference)
+        text = ray.get(reference)
+        if not text:
+            return
+        self._reading[getattr(self._ranks[number], stream).remote()] = number, stream
+        if number:
+            self._tails[number] = (self._tails[number] + text)[-TAIL:]
+        else:
+            shown = sys.stdout if stream == "output" else sys.stderr
+            shown.buffer.write(text)
+            shown.buffer.flush()
+
+    def _end(self, reference: Any) -> None:
+        number = self._ends.pop(reference)
+        status = self._statuses[number] = ray.get(reference)
+        on_demand = self._signals > 0 and status in STOPPED
+        if status and not on_demand and self._failed is None:
+            self._failed = number
+            for other, rank in enumerate(self._ranks):
+                if other != number:
+                    rank.stop.remote()
+
+    def _show_failure(self, number: int) -> None:
+        first = "" if number else " Its output stands above."
+        self._note(
+            f"Process {number} on {self._nodes[number]} failed first, with exit status {self._statuses[number]}; the "
+            f"others were ended.{first}"
+        )
+        if tail := self._tails[number]:
+            sys.stderr.buffer.write(tail)
+            sys.stderr.buffer.flush()
+
+    @contextmanager
+    def _counting_signals(self) -> Iterator[None]:
+        """Context in which Ctrl-C and SIGTERM are counted. In other threads than the main one, where Python allows no
+        handlers, nothing is changed."""
+
+        def count(number: int, frame: FrameType | None) -> None:
+            self._signals += 1
+
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {number: signal.signal(number, count) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)

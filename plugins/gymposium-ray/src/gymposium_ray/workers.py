@@ -13,7 +13,9 @@ from ray.exceptions import RayActorError, RayError
 from gymposium.errors import GymposiumError
 from gymposium.executors.crew import Crew
 from gymposium.executors.protocol import PartDone, RunPart
-from gymposium_ray.surroundings import Setup, difference, surroundings
+from gymposium_ray.causes import cause
+from gymposium_ray.nodes import Nodes
+from gymposium_ray.surroundings import Setup
 
 PATIENCE = 60.0
 """Number of seconds without a free node after which the user is told."""
@@ -29,9 +31,9 @@ class Worker:
         setup.apply()
         self._crew = Crew(1)
 
-    def about(self) -> tuple[str, dict[str, str]]:
-        """The address of the node, and what must be equal on all nodes."""
-        return ray.util.get_node_ip_address(), surroundings()
+    def node(self) -> str:
+        """Return the id of the node."""
+        return str(ray.get_runtime_context().get_node_id())
 
     def play(self, part: RunPart) -> PartDone:
         """Play a part."""
@@ -60,10 +62,9 @@ class Job:
 class Team:
     """The workers of one executor. A worker that dies is replaced, wherever the cluster has room."""
 
-    def __init__(self, workers: int, setup: Setup, note: Callable[[str], object]) -> None:
-        """`note` is called with remarks for the user."""
-        self._most, self._setup, self._note = workers, setup, note
-        self._here = surroundings()
+    def __init__(self, workers: int, setup: Setup, nodes: Nodes, note: Callable[[str], object]) -> None:
+        """`workers` start on those of `nodes` that can be used. `note` is called with remarks for the user."""
+        self._most, self._setup, self._nodes, self._note = workers, setup, nodes, note
         self._starting: dict[Any, Any] = {}
         """Workers that have not answered yet, by the reference to their first answer."""
         self._free: list[Any] = []
@@ -71,8 +72,6 @@ class Team:
         """Workers with their jobs, by the reference to the result."""
         self._failed = 0
         """Number of workers that died before they answered."""
-        self._refused: dict[str, str] = {}
-        """The differences of nodes that are not used, by address."""
 
     def run(self, jobs: Iterator[Job], died: Callable[[Job, str], Iterable[Job]]) -> Iterator[tuple[Job, Any]]:
         """Do jobs as workers become free, and yield each with its result. `died` is called with a job in which a worker
@@ -90,9 +89,11 @@ class Team:
                 if self._free and not self._working:
                     return
                 ready = self._wait()
-                if not ready and not self._working and not told:
-                    told = True
-                    self._tell_of_no_room()
+                if not ready:
+                    self._nodes.look()
+                    if not self._working and not told:
+                        told = True
+                        self._tell_of_no_room()
                 for reference in ready:
                     if reference in self._starting:
                         self._welcome(reference)
@@ -102,7 +103,8 @@ class Team:
                         result = ray.get(reference)
                     except RayActorError as error:
                         job.deaths += 1
-                        again += died(job, _line(error))
+                        again += died(job, cause(error))
+                        self._nodes.look()
                         self._start()
                     else:
                         self._free.append(worker)
@@ -120,8 +122,8 @@ class Team:
         self._free.clear()
 
     def _start(self) -> None:
-        worker = ACTOR.remote(self._setup)
-        self._starting[worker.about.remote()] = worker
+        worker = ACTOR.options(label_selector=self._nodes.selector).remote(self._setup)
+        self._starting[worker.node.remote()] = worker
 
     def _wait(self) -> list[Any]:
         """The references that are ready; none if nothing happened for a while. Raises `GymposiumError` if the cluster
@@ -130,40 +132,31 @@ class Team:
             ready, _ = ray.wait([*self._starting, *self._working], num_returns=1, timeout=PATIENCE)
         except RayError as error:
             raise GymposiumError(
-                f"The Ray cluster is gone ({_line(error)}). What was finished is on disk: run the same command again."
+                f"The Ray cluster is gone ({cause(error)}). What was finished is on disk: run the same command again."
             ) from error
         return list(ready)
 
     def _welcome(self, reference: Any) -> None:
-        """Take in a worker that has answered. One whose node differs from this process is not used."""
+        """Take in a worker that has answered. One that could not start, or did on a node that joined and cannot be
+        used, is replaced."""
         worker = self._starting.pop(reference)
+        refused = self._nodes.look()
         try:
-            node, there = ray.get(reference)
+            node = ray.get(reference)
         except RayActorError as error:
-            self._failed += 1
+            self._failed += not refused
             if self._failed > MOST_FAILURES:
-                raise GymposiumError(f"Workers cannot start on the Ray cluster: {_line(error)}") from error
+                raise GymposiumError(f"Workers cannot start on the Ray cluster: {cause(error)}") from error
             self._start()
             return
-        if (how := difference(self._here, there)) is None:
+        if self._nodes.can_use(node):
             self._free.append(worker)
-            return
-        ray.kill(worker)
-        if node not in self._refused:
-            self._refused[node] = how
-            self._note(f"The node {node} is not used: it has {how}.")
-        if not (self._free or self._working or self._starting):
-            raise GymposiumError(
-                f"No node of the Ray cluster can be used. Install on each what is installed here; {node} has {how}."
-            )
+        else:
+            ray.kill(worker)
+            self._start()
 
     def _tell_of_no_room(self) -> None:
-        there = ray.cluster_resources()
         self._note(
             f"Waiting for room on the Ray cluster: {len(self._starting)} workers with one CPU each were asked for, and "
-            f"the cluster has {there.get('CPU', 0):g} CPUs on {len([n for n in ray.nodes() if n['Alive']])} nodes."
+            f"the nodes that can be used have {self._nodes.total('CPU'):g} CPUs."
         )
-
-
-def _line(error: BaseException) -> str:
-    return " ".join(str(error).split())[:300]

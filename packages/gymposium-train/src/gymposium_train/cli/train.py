@@ -19,7 +19,12 @@ from gymposium.runs.folder import check_new
 from gymposium_train.api import train
 from gymposium_train.cli.backend import BackendOption, BaseUrlOption
 from gymposium_train.cli.running import MetricsOption, config_of, do_run, option_name, show_plan
+from gymposium_train.config import TrainConfig
+from gymposium_train.config.checks import check
+from gymposium_train.config.distributed import check_processes
 from gymposium_train.config.overrides import Override
+from gymposium_train.config.permitted import check_permitted
+from gymposium_train.directory import RunDirectory
 from gymposium_train.parallel.environment import helps
 from gymposium_train.presets import preset_names, preset_summary
 
@@ -104,7 +109,7 @@ def command(
     gymposium train --game tic_tac_toe --model Qwen/Qwen3-0.6B --dry-run --memory
     gymposium train mine.toml optimizer.learning_rate=1e-5 stages.0.promote=0.8
     gymposium train --resume runs/kuhn
-    gymposium train mine.toml --executor ray --processes 4
+    gymposium train mine.toml engine.kind=own --executor ray --processes 4
     """
     if executor is None and (processes is not None or address is not None):
         raise BadOption("--processes and --address are for a cluster: add --executor ray.")
@@ -113,8 +118,6 @@ def command(
     if presets:
         _list_presets(as_json=as_json)
         return
-    if executor is not None and not dry_run:
-        raise typer.Exit(_run_together(executor, processes or 1, address))
     if helps():  # torchrun started this process beside the one that does the run
         try:
             train()
@@ -122,8 +125,13 @@ def command(
             raise typer.Exit(130) from None
         return
     if resume is not None:
-        refuse_beside_resume(ctx, {"metrics"})
-        do_run(None, resume, metrics, as_json=as_json)
+        refuse_beside_resume(ctx, {"metrics", "executor", "processes", "address"})
+        if executor is None:
+            do_run(None, resume, metrics, as_json=as_json)
+        else:
+            config = RunDirectory.open(resume)[1]
+            check_permitted(config)
+            _run_together(ctx, config, executor, processes or 1, address)
         return
     shortcuts = {
         ("games",): game,
@@ -139,22 +147,31 @@ def command(
     options = [Override(path, value, option_name(path)) for path, value in shortcuts.items() if value is not None]
     config = config_of(preset, arguments or [], options)
     if dry_run:
+        check_processes(config, processes or 1)
         show_plan(config, memory=memory, as_json=as_json)
+    elif executor is not None:
+        check(config, at_hand=False)
+        _run_together(ctx, config, executor, processes or 1, address)
     else:
         check_new(out_dir)
         do_run(config, out_dir, metrics, as_json=as_json)
 
 
-def _run_together(name: str, processes: int, address: str | None) -> int:
-    """Run this command, without the options of executors, in several processes of an executor."""
-    arguments = without_options(sys.argv[1:], ("--executor", "--processes", "--address"))
+def _run_together(ctx: typer.Context, config: TrainConfig, name: str, processes: int, address: str | None) -> None:
+    """Run this command, without the options of executors, in several processes of an executor, and exit with its
+    status. The global options travel with the executor's own setup."""
+    check_processes(config, processes)
     with chosen_executor(name, processes, address) as executor:
         if not isinstance(executor, RunsCommands):
             raise BadOption(
                 f"--executor {name} cannot train: on one machine start several processes with torchrun, on a cluster "
                 f"with --executor ray."
             )
-        return executor.run_command(arguments, processes)
+        assert ctx.parent is not None, "the command is one of gymposium"
+        _, command, _ = ctx.parent.command.make_parser(ctx.parent).parse_args(sys.argv[1:])
+        arguments = without_options(command, ("--executor", "--processes", "--address"))
+        status = executor.run_command(arguments, processes)
+    raise typer.Exit(status)
 
 
 def without_options(arguments: Sequence[str], options: Collection[str]) -> list[str]:

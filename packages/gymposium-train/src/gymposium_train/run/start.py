@@ -24,11 +24,13 @@ from gymposium_train.callbacks import Callback
 from gymposium_train.checkpoints import complete_checkpoints, step_of
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.checks import check
+from gymposium_train.config.distributed import check_processes
 from gymposium_train.config.permitted import check_permitted, to_allow
 from gymposium_train.config.references import check_servable
 from gymposium_train.config.writing import as_data
 from gymposium_train.directory import RunDirectory
 from gymposium_train.live import view
+from gymposium_train.parallel.environment import processes
 from gymposium_train.progress import interruption, say
 from gymposium_train.run.beside import control_beside
 from gymposium_train.run.cold_start import start
@@ -37,7 +39,7 @@ from gymposium_train.run.fitting import fitted
 from gymposium_train.run.gains import compare
 from gymposium_train.run.measures import measure, measure_anchors
 from gymposium_train.run.memory import return_large_blocks
-from gymposium_train.run.together import check_processes, leading
+from gymposium_train.run.together import leading
 from gymposium_train.run.training import reinforce
 from gymposium_train.run.under_way import UnderWay
 from gymposium_train.run.watching import Watchers
@@ -48,7 +50,7 @@ def start_run(
 ) -> RunDirectory:
     """Do a run in the directory `path`, by default a new one in `gymposium-runs`."""
     check(config)
-    check_processes(config)
+    check_processes(config, processes())
     config = fitted(config)
     directory = RunDirectory.create(path, config)
     _execute(directory, config, callbacks, shown, resumed=False)
@@ -59,7 +61,7 @@ def resume_run(path: Path, callbacks: Sequence[Callback] = (), shown: Sequence[s
     """Resume an interrupted run."""
     directory, config = RunDirectory.open(path)
     check_permitted(config)
-    check_processes(config)
+    check_processes(config, processes())
     check_servable(config)
     _execute(directory, config, callbacks, shown, resumed=True)
     return directory

@@ -126,5 +126,6 @@ class RunsCommands(Protocol):
 
     def run_command(self, arguments: Sequence[str], processes: int) -> int:
         """Run `gymposium ARGUMENTS` in several processes, which find each other by the environment variables that
-        torchrun sets, and print what the first one prints. Ctrl-C is passed on. Returns the exit status of the first
-        one. Raises `GymposiumError` if a process is lost."""
+        torchrun sets, with the plugins and permissions of this process, and print what the first one prints. Ctrl-C is
+        passed on. If a process fails, the others are ended. Returns the exit status of the first process that fails,
+        otherwise that of the first process. Raises `GymposiumError` if a process is lost."""

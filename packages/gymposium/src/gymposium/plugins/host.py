@@ -439,8 +439,13 @@ def is_loaded() -> bool:
     return host.cache_info().currsize > 0
 
 
+def remake_host() -> Host:
+    """Make the host of this process again, by the switches as they are now."""
+    host.cache_clear()
+    return host()
+
+
 def without_plugins() -> Host:
     """Make the host of this process again with the built-in plugin alone. Worker processes do the same."""
     os.environ[ONLY] = ""
-    host.cache_clear()
-    return host()
+    return remake_host()

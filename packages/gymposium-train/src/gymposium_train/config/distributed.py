@@ -1,0 +1,38 @@
+"""The check of runs on several processes."""
+
+from __future__ import annotations
+
+from gymposium.plugins.host import host
+from gymposium_train.config.checks import Rule
+from gymposium_train.config.problems import BadConfig
+from gymposium_train.config.root import TrainConfig
+
+
+def check_processes(config: TrainConfig, processes: int) -> None:
+    """Raise `BadConfig` if the run cannot be distributed over this number of processes."""
+    if processes == 1:
+        return
+    rules = (
+        Rule(
+            config.backend.kind != "local",
+            f"backend.kind = {config.backend.kind}: the model does not learn here, so there is nothing to distribute. "
+            f"Start the run in one process.",
+        ),
+        Rule(
+            host().engines[config.engine.kind].shares_learner,
+            f"engine.kind = {config.engine.kind}: on several processes the model that learns is in parts, so it cannot "
+            "play. Set engine.kind=own, for a whole one in the first process, or vllm.",
+        ),
+        Rule(
+            config.optimizer.layout == "shared",
+            "optimizer.layout = shared: all processes must run the model equally often, and with this layout that "
+            "depends on the common prefixes in a process's rows. Set layout=packed, or leave it out.",
+        ),
+        Rule(
+            config.model.load == "4bit",
+            "model.load = 4bit: quantized weights cannot be shared out over processes. Leave load out, or train in one "
+            "process.",
+        ),
+    )
+    if problems := [rule.sentence for rule in rules if rule.broken]:
+        raise BadConfig(problems)

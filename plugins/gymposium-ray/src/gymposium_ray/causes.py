@@ -1,0 +1,28 @@
+"""Errors of Ray as one line that keeps the whole cause."""
+
+from __future__ import annotations
+
+import re
+
+_STYLE = re.compile(r"\x1b\[[0-9;]*m")
+_FRAME = re.compile(r'^ +File "[^\n]*", line \d+[^\n]*\n(?: {4}[^\n]*(?:\n|\Z))*', re.MULTILINE)
+"""A frame of a traceback, with its line of code."""
+_MARK = re.compile(r"^ *[~^]+ *$", re.MULTILINE)
+_DETAIL = re.compile(r"^\t[^\n]*$", re.MULTILINE)
+"""A line of the table of an actor's ids."""
+
+
+def cause(error: BaseException) -> str:
+    """Return the cause of an error of Ray as one line: the exception that a task raised, or Ray's own text without
+    tracebacks and ids."""
+    raised = getattr(error, "cause", None)  # of a task
+    if isinstance(raised, BaseException):
+        return f"{type(raised).__name__}: {_line(str(raised))}"
+    text = _STYLE.sub("", str(error)) + "\n"
+    for left_out in (_FRAME, _MARK, _DETAIL):
+        text = left_out.sub("", text)
+    return _line(text) or type(error).__name__
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())

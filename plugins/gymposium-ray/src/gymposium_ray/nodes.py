@@ -1,0 +1,125 @@
+"""The nodes of a cluster: which of them can be used, and which were lost."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable
+from importlib.metadata import version
+from typing import Any
+
+import ray
+from ray.exceptions import RayError
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+from gymposium.errors import GymposiumError
+from gymposium_ray.causes import cause
+from gymposium_ray.surroundings import Setup, difference, surroundings
+
+DISTRIBUTIONS = ("gymposium", "gymposium-ray")
+"""What a node must have in the version of this process before it can be asked anything else."""
+PATIENCE = 60.0
+"""Number of seconds in which a node must answer."""
+LABEL = "ray.io/node-id"
+"""Ray's label of each node with its id."""
+
+
+class Nodes:
+    """The nodes of the cluster, each compared once with this process. A node that differs is not used."""
+
+    def __init__(self, setup: Setup, note: Callable[[str], object]) -> None:
+        """`note` is called with remarks for the user, such as why a node is not used."""
+        self._setup, self._note = pickle.dumps(setup), note
+        self._installed = {name: version(name) for name in DISTRIBUTIONS}
+        self._here = surroundings()
+        self._addresses: dict[str, str] = {}
+        """The addresses of the nodes that were alive when they were last looked for, by id."""
+        self._refused: dict[str, str] = {}
+        """Why nodes are not used, by id."""
+
+    @property
+    def selector(self) -> dict[str, str]:
+        """Ray's label selector of the nodes that can be used."""
+        return {LABEL: f"!in({','.join(sorted(self._refused))})"} if self._refused else {}
+
+    def can_use(self, node: str) -> bool:
+        """Return whether the node of this id can be used."""
+        return node not in self._refused
+
+    def total(self, resource: str) -> float:
+        """The amount of a resource on the nodes that can be used."""
+        usable = (node for node in _alive() if self.can_use(node["NodeID"]))
+        return sum(float(node["Resources"].get(resource, 0)) for node in usable)
+
+    def look(self) -> bool:
+        """Compare the nodes that have joined since the last call with this process, and tell of those that were lost.
+        Returns whether a node is refused that was not before.
+
+        Raises `GymposiumError` if no node can be used, with the reason for each."""
+        alive = {node["NodeID"]: str(node["NodeManagerAddress"]) for node in _alive()}
+        for node, address in self._addresses.items():
+            if node not in alive:
+                self._note(f"The node {address} is lost.")
+        joined = [node for node in alive if node not in self._addresses and node not in self._refused]
+        refused = self._compare(joined)
+        for node, why in refused.items():
+            self._note(f"The node {alive[node]} is not used: {why}.")
+        self._refused |= refused
+        self._addresses = {node: address for node, address in alive.items() if node not in self._refused}
+        if not self._addresses:
+            reasons = (f"{alive[node]}: {self._refused[node]}" for node in alive)
+            raise GymposiumError(
+                f"No node of the Ray cluster can be used. Install on each what is installed here. {'; '.join(reasons)}."
+            )
+        return bool(refused)
+
+    def _compare(self, nodes: Iterable[str]) -> dict[str, str]:
+        """Ask nodes for their surroundings. Returns why nodes cannot be used, by id."""
+        task = ray.remote(num_cpus=0, max_retries=0)(_question())
+        asked = {
+            task.options(scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False)).remote(
+                self._installed, self._setup
+            ): node
+            for node in nodes
+        }
+        if not asked:
+            return {}
+        answered, silent = ray.wait([*asked], num_returns=len(asked), timeout=PATIENCE)
+        refused = {asked[reference]: f"it does not answer within {PATIENCE:g} s" for reference in silent}
+        for reference in answered:
+            try:
+                installed, there = ray.get(reference)
+            except RayError as error:
+                refused[asked[reference]] = f"it cannot be set up: {cause(error)}"
+                continue
+            how = difference(self._installed, installed) or difference(self._here, there)
+            if how is not None:
+                refused[asked[reference]] = f"it has {how}"
+        return refused
+
+
+def _alive() -> list[dict[str, Any]]:
+    return [node for node in ray.nodes() if node["Alive"]]
+
+
+def _question() -> Callable[[dict[str, str], bytes], tuple[dict[str, str], dict[str, str]]]:
+    """Return the function that a node is asked. It is defined here so that its code travels: a node without
+    gymposium-ray could not import it by name."""
+
+    def answer(installed: dict[str, str], setup: bytes) -> tuple[dict[str, str], dict[str, str]]:
+        import pickle
+        from importlib.metadata import PackageNotFoundError, version
+
+        found = {}
+        for name in installed:
+            try:
+                found[name] = version(name)
+            except PackageNotFoundError:
+                continue
+        if found != installed:
+            return found, {}
+        pickle.loads(setup).apply()  # noqa: S301 (from the process that started this task)
+        from gymposium_ray.surroundings import surroundings
+
+        return found, surroundings()
+
+    return answer

@@ -1,0 +1,95 @@
+"""One rank of a command that runs in several processes: its process, its output and its end. Independent of Ray."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from threading import Event, Lock
+from typing import IO
+
+from gymposium.child_process import python_command, python_environment
+from gymposium_ray.surroundings import Setup
+
+CHUNK = 65_536
+"""Number of bytes of the output that are passed on at a time, at most."""
+GRACE = 10.0
+"""Number of seconds that the processes of a rank may take to end before they are killed."""
+
+
+class Rank:
+    """The process of one rank. Each stream of its output, and its end, may be waited for in a thread of its own."""
+
+    def __init__(self, setup: Setup) -> None:
+        """Sets this process up, which the rank's process inherits."""
+        setup.apply()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._reaping, self._gone = Lock(), Event()
+
+    def free_port(self) -> int:
+        """Return a port of this node that is free."""
+        with socket.socket() as probe:
+            probe.bind(("", 0))
+            return int(probe.getsockname()[1])
+
+    def start(self, arguments: Sequence[str], directory: str, variables: dict[str, str]) -> None:
+        """Start `gymposium ARGUMENTS` in a directory, if this node has it, with these environment variables beside
+        those of this process. The rank ends when this process ends."""
+        self._process = subprocess.Popen(
+            python_command("-m", "gymposium_ray.rank_process", *arguments),
+            cwd=directory if Path(directory).is_dir() else None,
+            env=python_environment({**os.environ, **variables}),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+
+    def output(self) -> bytes:
+        """Return what the command printed since the last call; waits for more. Empty at its end."""
+        return _read(self._started().stdout)
+
+    def errors(self) -> bytes:
+        """Return what the command printed on stderr since the last call; waits for more. Empty at its end."""
+        return _read(self._started().stderr)
+
+    def ended(self) -> int:
+        """Wait for the end of the command, kill what it left running, and return its exit status: 128 plus the number
+        of a signal, as in shells."""
+        process = self._started()
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        self._signal_all(signal.SIGKILL)
+        with self._reaping:
+            status = process.wait()
+            self._gone.set()
+        return 128 - status if status < 0 else status
+
+    def interrupt(self) -> None:
+        """Interrupt the command as Ctrl-C does."""
+        self._started().send_signal(signal.SIGINT)
+
+    def stop(self) -> None:
+        """End the command and all processes that it started. `ended` waits for its end in another thread."""
+        if self._process is not None:
+            self._signal_all(signal.SIGTERM)
+            self._gone.wait(GRACE)
+            self._signal_all(signal.SIGKILL)
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        assert self._process is not None, "the rank has been started"
+        return self._process
+
+    def _signal_all(self, number: signal.Signals) -> None:
+        """Send a signal to the rank's process group, which its process leads. Its number may mean another one once the
+        process is reaped."""
+        with self._reaping:
+            if not self._gone.is_set():
+                os.killpg(self._started().pid, number)
+
+
+def _read(stream: IO[bytes] | None) -> bytes:
+    assert stream is not None, "the streams are pipes"
+    return os.read(stream.fileno(), CHUNK)
