@@ -1,6 +1,6 @@
 """Othello against rust-reversi: legal moves, passes, discs and results of random games.
 
-`GYMPOSIUM_SEEDS` is the number of random games, 15 by default."""
+`GYMPOSIUM_SEEDS` is the number of random games, 10 by default."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gymposium.games.protocol import Match
 
 rust_reversi = pytest.importorskip("rust_reversi", reason="needs the dependency group rules")
 
-SEEDS = int(os.environ.get("GYMPOSIUM_SEEDS", "15"))
+SEEDS = int(os.environ.get("GYMPOSIUM_SEEDS", "10"))
 
 
 def name(place: int) -> str:

@@ -1,6 +1,6 @@
 """Kuhn poker, Leduc poker and Texas hold'em against PokerKit: who acts, what is legal, what it costs, who wins.
 
-`GYMPOSIUM_SEEDS` is the number of random hands at each table, 15 by default."""
+`GYMPOSIUM_SEEDS` is the number of random hands at each table, 5 by default."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import pytest
 from pokerkit import Automation
 
 from gymposium import load_game
-from gymposium.games.protocol import CHANCE, Match
+from gymposium.games.protocol import CHANCE, Event, Match
 
-SEEDS = int(os.environ.get("GYMPOSIUM_SEEDS", "15"))
+SEEDS = int(os.environ.get("GYMPOSIUM_SEEDS", "5"))
 AUTOMATIONS = (
     Automation.ANTE_POSTING,
     Automation.BET_COLLECTION,
@@ -63,7 +63,7 @@ def check_end(match: Match, oracle: pokerkit.State) -> bool:
 
 def test_kuhn_poker() -> None:
     game, rng, ended = load_game("kuhn_poker"), random.Random(0), Counter[tuple[float, ...]]()
-    for seed in range(10 * SEEDS):
+    for seed in range(20 * SEEDS):
         match, oracle = game.new(seed), pokerkit.KuhnPoker.create_state(AUTOMATIONS, divmod=shared)
         for card in dealt(match, KUHN):
             oracle.deal_hole(card)
@@ -85,7 +85,7 @@ def test_kuhn_poker() -> None:
 
 def test_leduc_poker() -> None:
     game, rng, ended = load_game("leduc_poker"), random.Random(0), set[float]()
-    for seed in range(10 * SEEDS):
+    for seed in range(20 * SEEDS):
         match, oracle = game.new(seed), pokerkit.LeducHoldem.create_state(AUTOMATIONS, divmod=shared)
         for card in dealt(match, LEDUC):
             oracle.deal_hole(card)
@@ -104,6 +104,41 @@ def test_leduc_poker() -> None:
             deal(oracle, dealt(match, LEDUC)[2:])
         ended.add(abs(match.returns()[0]))
     assert {0, 1, 3, 5, 13} <= ended
+
+
+SHOWDOWNS = {
+    "the table is best for all": ("2c 3d 2d 3c 2h 3h", "As Ks Qs Js Ts"),
+    "two share, in fractions": ("Ac 9d Ad 9c Kh 7h", "Ah Qs Jd 6c 2s"),
+    "an ace below the two": ("Ac 9d Kd Kc 6h 7h", "2h 3s 4d 5c Ks"),
+    "no straight round the ace": ("Kc Ad 9d 9c Qh 7h", "2h 3s 4d Kd 9s"),
+    "the kicker": ("Ac Kd Ad Qc As Jh", "Ah 2s 7d 9c 4s"),
+    "the kicker does not play": ("Ac 3d Ad 2c 9s 8h", "Ah Ks Qd Jc 4s"),
+    "two pairs, then the kicker": ("Ac 9d Kd 9c 2h 2d", "Qh Qs 9h 3c 4s"),
+    "three pairs": ("2c 2d 3d 3c Ah Qh", "Kh Ks Jd Jc 4s"),
+    "the higher full house": ("2c 2d Kd Qc 3h 3s", "Kh Ks 2h 3c Qs"),
+    "the highest card of a flush": ("Ac 2c Kc Qc 9c 8c", "3c 5c 7c Td Jd"),
+    "a straight flush over four of a kind": ("5c 6c Kd Kc Ad As", "7c 8c 9c Kh Ks"),
+}
+"""Two cards for each of three seats, and the cards on the table."""
+
+
+@pytest.mark.parametrize(("cards", "board"), SHOWDOWNS.values(), ids=SHOWDOWNS)
+def test_showdown(cards: str, board: str) -> None:
+    game = load_game("universal_poker", players=3)
+    deals = [Event(CHANCE, f"player=-1 move=Deal {card}") for card in [*cards.split(), *board.split()]]
+    rounds = [[deals[:6], "call call check"], [deals[6:9], "check check check"]]
+    rounds += [[[deal], "check check check"] for deal in deals[9:]]
+    events: list[Event] = []
+    for number, (dealt_now, moves) in enumerate(rounds):
+        events += dealt_now
+        seats = (0, 1, 2) if number else (2, 0, 1)
+        events += [Event(seat, move) for seat, move in zip(seats, moves.split())]
+    match = game.load(events)
+    oracle = begun(match)
+    while oracle.actor_index is not None:
+        oracle.check_or_call()
+        deal(oracle, board.split())
+    assert check_end(match, oracle)
 
 
 TABLES = {

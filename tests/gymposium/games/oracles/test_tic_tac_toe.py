@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import random
 
 from pettingzoo.classic.tictactoe.board import TTT_GAME_NOT_OVER, TTT_TIE, Board
@@ -18,27 +17,28 @@ def name(place: int) -> str:
 
 def check(match: Match, board: Board, seen: set[tuple[int, ...]]) -> None:
     """Compare this position and all that follow from it."""
-    position = tuple(board.squares)
-    if position in seen:
-        return
-    seen.add(position)
     status = board.game_status()
     if status != TTT_GAME_NOT_OVER:
         assert match.to_move() == ()
         assert match.returns() == {0: (1.0, -1.0), 1: (-1.0, 1.0), TTT_TIE: (0.0, 0.0)}[status]
         return
-    seat = 9 - position.count(0)
-    assert match.to_move() == (seat % 2,)
+    seat = (9 - board.squares.count(0)) % 2
+    assert match.to_move() == (seat,)
     places = board.legal_moves()
-    assert set(match.legal_moves(seat % 2) or []) == set(map(name, places))
+    assert set(match.legal_moves(seat) or []) == set(map(name, places))
     for place in places:
-        child, after = match.fork(random.Random(0)), copy.deepcopy(board)
-        child.apply({seat % 2: name(place)})
-        after.play_turn(seat % 2, place)
+        after = Board()
+        after.squares = board.squares.copy()
+        after.play_turn(seat, place)
+        if (position := tuple(after.squares)) in seen:
+            continue
+        seen.add(position)
+        child = match.fork(random.Random(0))
+        child.apply({seat: name(place)})
         check(child, after, seen)
 
 
 def test_every_position() -> None:
-    seen = set[tuple[int, ...]]()
+    seen = {(0,) * 9}
     check(load_game("tic_tac_toe").new(0), Board(), seen)
     assert len(seen) == 5478
