@@ -22,6 +22,7 @@ from gymposium.allowed import allow, allow_variables
 from gymposium.child_process import guard_children
 from gymposium.cli.defaults import defaults_of
 from gymposium.cli.descriptors import check_working_directory, reserve_descriptors
+from gymposium.cli.output import output_errors
 from gymposium.cli.text import complain, note
 from gymposium.cli.usage import usage_errors
 from gymposium.errors import BadOption, GymposiumError
@@ -57,7 +58,7 @@ class Verbs(TyperGroup):
             made = _command(host().implementation(spec), verb)
             ctx.default_map = {verb: defaults_of(verb, made, user_file(), host().commands)}
             return verb, made, rest
-        raise unknown_name("command", verb, host().commands)
+        raise unknown_name("command", verb, host().commands, host().plugins)
 
     def make_context(self, *args: Any, **options: Any) -> Any:
         with usage_errors():
@@ -75,7 +76,8 @@ class Verbs(TyperGroup):
 
     def main(self, *args: Any, **options: Any) -> Any:
         try:
-            return super().main(*args, **options)
+            with output_errors():
+                return super().main(*args, **options)
         except GymposiumError as error:
             complain(str(error))
             sys.exit(2)

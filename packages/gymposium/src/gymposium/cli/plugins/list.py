@@ -11,8 +11,9 @@ from rich.table import Column, Table
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.text import note, out
 from gymposium.plugins.crashes import Crashes
-from gymposium.plugins.host import Host, Plugin, host, is_switched_off
+from gymposium.plugins.host import Host, host, is_switched_off
 from gymposium.plugins.offers import offers
+from gymposium.plugins.plugin import Plugin
 from gymposium.plugins.trial import Trial, try_apart
 from gymposium.visible import visible
 

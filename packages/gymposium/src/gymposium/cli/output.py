@@ -1,0 +1,49 @@
+"""Errors of a full disk or a place that cannot be written, in the words of gymposium's own errors."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from gymposium.errors import GymposiumError
+
+_REMEDIES = {
+    **dict.fromkeys(
+        (errno.ENOSPC, errno.EDQUOT, errno.EFBIG), "Free space there, raise the limit, or write to another place."
+    ),
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "Write to a place for which you have permission."),
+    errno.EIO: "Check the device, or write to another place.",
+}
+
+
+@contextmanager
+def output_errors() -> Iterator[None]:
+    """Context that ends by flushing stdout, and raises `GymposiumError` if stdout, a file or a folder cannot be
+    written. A pipe that the reader closed ends the process with status 1, without a word."""
+    try:
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        _abandon_stdout()
+        sys.exit(1)
+    except OSError as error:
+        if error.errno not in _REMEDIES:
+            raise
+        what = "The output" if error.filename is None else os.fsdecode(error.filename)
+        _abandon_stdout()
+        raise GymposiumError(f"{what} cannot be written ({error.strerror}). {_REMEDIES[error.errno]}") from error
+
+
+def _abandon_stdout() -> None:
+    """Drop what stdout holds if it cannot be written, so that Python does not try again when the process ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, sys.stdout.fileno())
+        os.close(null)
