@@ -13,7 +13,8 @@ from gymposium.child_process import python_command, python_environment
 from gymposium.errors import PluginError
 from gymposium.plugins import hookspecs
 from gymposium.plugins.hookspecs import API_VERSION, HOOKS
-from gymposium.plugins.host import Host, Plugin
+from gymposium.plugins.host import Host
+from gymposium.plugins.plugin import Plugin
 
 Install = Callable[..., None]
 HEAD = "from gymposium import CommandSpec, GameSpec, OpponentSpec, hookimpl\n"

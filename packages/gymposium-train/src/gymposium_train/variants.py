@@ -53,7 +53,7 @@ class Variants:
             raise _error("dict_type", (), data)
         kinds, kind = self.kinds(), data.get("kind", self.default)
         if not (isinstance(kind, str) and kind in kinds):
-            check_first_party(self.what, str(kind), kinds)
+            check_first_party(self.what, str(kind), kinds, host().plugins)
             raise _error("literal_error", ("kind",), kind, expected=", ".join(kinds))
         return kinds[kind].model_validate_json(json.dumps(data), strict=True)
 
@@ -73,7 +73,7 @@ def make_variant(what: str, specs: Mapping[str, ConfiguredSpec], kind: str, sett
 
     Raises `UnknownName` if the plugin with the spec is not loaded."""
     if kind not in specs:
-        raise unknown_name(what, kind, specs)
+        raise unknown_name(what, kind, specs, host().plugins)
     return host().implementation(specs[kind])(settings)
 
 

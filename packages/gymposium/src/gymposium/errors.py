@@ -17,8 +17,8 @@ class GymposiumError(Exception):
 class UnknownName(GymposiumError, LookupError):
     """No plugin registers a game, player, command or the like with this name; the message lists similar names."""
 
-    def __init__(self, kind: str, name: str, known: Iterable[str], hint: str | None = None) -> None:
-        """`hint` says what to write instead; by default, similar names."""
+    def __init__(self, kind: str, name: str, known: Iterable[str], hint: str | None = None, remark: str = "") -> None:
+        """`hint` says what to write instead; by default, similar names. `remark` follows it."""
         import difflib  # for the error alone: this module is part of every `import gymposium`
 
         known = sorted(known)
@@ -27,7 +27,7 @@ class UnknownName(GymposiumError, LookupError):
             hint = f"Did you mean {' or '.join(repr(n) for n in near)}?"
         elif hint is None:
             hint = f"Known: {', '.join(known)}." if known else "Nothing of that kind is registered."
-        super().__init__(f"There is no {kind} called {name!r}. {hint}")
+        super().__init__(f"There is no {kind} called {name!r}. {hint} {remark}".rstrip())
         self.kind, self.name, self.near = kind, name, tuple(near)
 
 

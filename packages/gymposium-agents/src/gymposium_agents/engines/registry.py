@@ -16,7 +16,7 @@ def engine_spec(name: str) -> EngineSpec:
     """Return the spec of an engine. Raises `UnknownName` with the nearest names."""
     engines = host().engines
     if name not in engines:
-        raise unknown_name("engine", name, engines)
+        raise unknown_name("engine", name, engines, host().plugins)
     return engines[name]
 
 

@@ -76,7 +76,7 @@ def engine_table(kind: str, **values: Any) -> Engine:
     """The table of an engine with these settings. Raises `UnknownName` if no plugin has the engine."""
     tables = _kinds()
     if kind not in tables:
-        raise unknown_name("engine", kind, tables)
+        raise unknown_name("engine", kind, tables, host().plugins)
     table: Engine = tables[kind](**values)
     return table
 

@@ -118,7 +118,7 @@ def make_source(start: SourceStart) -> RolloutSource:
     """The source of a run's config. Raises `UnknownName` if its plugin is not loaded."""
     settings, sources = start.config.source, host().sources
     if settings.kind not in sources:
-        raise unknown_name("source", settings.kind, sources)
+        raise unknown_name("source", settings.kind, sources, host().plugins)
     source: RolloutSource = host().implementation(sources[settings.kind])(settings, start)
     return source
 

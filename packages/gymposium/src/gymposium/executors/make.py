@@ -18,7 +18,7 @@ def running_executor(name: str, start: ExecutorStart) -> Iterator[Executor]:
     there are, `MissingExtra` for one that is not installed, and what the executor raises if it cannot start."""
     known = host().executors
     if name not in known:
-        raise unknown_name("executor", name, known)
+        raise unknown_name("executor", name, known, host().plugins)
     executor: Executor = host().implementation(known[name])(start)
     try:
         yield executor

@@ -74,7 +74,7 @@ def check_loggers(options: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 def _check(name: str, given: Mapping[str, Any]) -> Any:
     known = host().loggers
     if name not in known:
-        raise unknown_name("logger", name, known)
+        raise unknown_name("logger", name, known, host().plugins)
     return read_settings(f"[loggers.{name}]", host().settings(known[name]), given)
 
 

@@ -8,7 +8,7 @@ from typing import cast
 from gymposium.allowed import check_allowed
 from gymposium.errors import BadOption, UnknownName, WrongType
 from gymposium.players.protocol import Player
-from gymposium.plugins.first_party import check_first_party, written
+from gymposium.plugins.first_party import check_first_party, remark_on_missing, written
 from gymposium.plugins.host import host
 from gymposium.plugins.specs import OpponentSpec
 
@@ -56,10 +56,10 @@ def check_player(text: str) -> tuple[OpponentSpec, dict[str, str | None]]:
         groups = spec.parse(text)
         if groups is not None:
             return spec, groups
-    check_first_party("player", text, map(written, known))
+    check_first_party("player", text, map(written, known), host().plugins)
     meant = (s for s in known if s.fixed_part and (text.startswith(s.fixed_part) or text == s.fixed_part.rstrip("-:")))
     hint = next(map(_how_to_write, meant), None)
-    raise UnknownName("player", text, (spec.form for spec in known), hint)
+    raise UnknownName("player", text, (spec.form for spec in known), hint, remark_on_missing(host().plugins))
 
 
 def _how_to_write(spec: OpponentSpec) -> str:

@@ -10,7 +10,9 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
 
-from gymposium.errors import MissingExtra, UnknownName
+from gymposium.errors import MissingExtra, PluginError, UnknownName
+from gymposium.plugins.offers import canonical
+from gymposium.plugins.plugin import Plugin
 from gymposium.plugins.specs import OpponentSpec, Spec
 
 FILE = "first_party.json"
@@ -28,20 +30,44 @@ def written(spec: Spec) -> str:
     return (spec.fixed_part or spec.form) if isinstance(spec, OpponentSpec) else spec.name
 
 
-def check_first_party(kind: str, name: str, known: Iterable[str]) -> None:
-    """Raise `MissingExtra` for a name that another distribution of gymposium would add. `known` are the names that
-    plugins add here, as `written`."""
-    known = {*known}
-    missing = {text: install for text, install in first_party().get(kind, {}).items() if text not in known}
+def check_first_party(kind: str, name: str, known: Iterable[str], plugins: Iterable[Plugin]) -> None:
+    """Raise an error that says what to do for a name that another distribution of gymposium adds: `PluginError` if its
+    plugin is among `plugins` and switched off or broken, else `MissingExtra`. `known` are the names that plugins add
+    here, as `written`."""
+    missing = {text: install for text, install in first_party().get(kind, {}).items() if text not in {*known}}
     for text, install in missing.items():
         begins = kind == "player" and text.endswith((":", "-")) and name.startswith(text)
         if begins or name == text:
+            distribution = canonical(install.strip('"').partition("[")[0])
+            found = next((one for one in plugins if canonical(one.distribution) == distribution), None)
+            if found is not None and found.status != "active":
+                raise PluginError(f"The {kind} {text!r} comes from {distribution}, {_why_missing(found)}")
             raise MissingExtra(f"The {kind} {text!r}", install)
 
 
-def unknown_name(kind: str, name: str, known: Iterable[str]) -> UnknownName:
+def unknown_name(kind: str, name: str, known: Iterable[str], plugins: Iterable[Plugin]) -> UnknownName:
     """Return the error for a name that no plugin adds here; similar names include those of distributions that are not
-    installed. Raises `MissingExtra` as `check_first_party` does."""
-    known = {*known}
-    check_first_party(kind, name, known)
-    return UnknownName(kind, name, known.union(first_party().get(kind, {})))
+    installed. The error lists the plugins of others that are switched off or broken, which may add the name. Raises as
+    `check_first_party` does."""
+    known, plugins = {*known}, list(plugins)
+    check_first_party(kind, name, known, plugins)
+    return UnknownName(kind, name, known.union(first_party().get(kind, {})), remark=remark_on_missing(plugins))
+
+
+def remark_on_missing(plugins: Iterable[Plugin]) -> str:
+    """Return a sentence for each plugin of others that is switched off or broken, since it may add any name."""
+    ours = {
+        canonical(install.strip('"').partition("[")[0]) for kind in first_party().values() for install in kind.values()
+    }
+    others = [one for one in plugins if one.status != "active" and canonical(one.distribution) not in ours]
+    return " ".join(f"A plugin that may add it is missing: {one.name}, {_why_missing(one)}" for one in others)
+
+
+def _why_missing(plugin: Plugin) -> str:
+    """Return why a plugin adds nothing, and what to do, as the end of a sentence."""
+    if plugin.status == "disabled":
+        return (
+            "which is switched off. Switch it on: leave out --no-plugins, and change or unset the environment "
+            "variables GYMPOSIUM_PLUGINS and GYMPOSIUM_DISABLE_PLUGINS."
+        )
+    return f"whose plugin is broken: {plugin.error.rstrip('.')}. Correct it, or install a version that works."

@@ -18,11 +18,10 @@ import importlib.util
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Set
-from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Literal
+from typing import Any
 
 import pluggy
 
@@ -34,6 +33,7 @@ from gymposium.plugins.crashes import Crashes
 from gymposium.plugins.first_party import unknown_name
 from gymposium.plugins.hookspecs import API_VERSION, HOOKS, PROJECT
 from gymposium.plugins.offers import Offer, canonical, offers
+from gymposium.plugins.plugin import Plugin
 from gymposium.plugins.specs import (
     BackendSpec,
     CommandSpec,
@@ -41,7 +41,6 @@ from gymposium.plugins.specs import (
     CreditSpec,
     EngineSpec,
     ExecutorSpec,
-    FormSpec,
     GameSpec,
     LoggerSpec,
     ObjectiveSpec,
@@ -62,30 +61,6 @@ BUILTIN = "gymposium.builtin"
 
 class PluginWarning(UserWarning):
     """A plugin is broken and was left out, or a switch names a plugin that is not installed."""
-
-
-@dataclass(eq=False)
-class Plugin:
-    """A plugin that was found, with its status and its specs."""
-
-    name: str
-    source: str
-    """The entry point or the file of the plugin."""
-    distribution: str = ""
-    version: str = ""
-    status: Literal["active", "disabled", "broken"] = "active"
-    error: str = ""
-    """Why the plugin is broken; empty if it is not."""
-    specs: list[Spec] = field(default_factory=list)
-
-    def adds(self) -> dict[str, list[str]]:
-        """The names that the plugin adds, by kind; players and rewards by the form in which they are written."""
-        return {
-            f"{kind.kind}s": [
-                spec.form if isinstance(spec, FormSpec) else spec.name for spec in self.specs if isinstance(spec, kind)
-            ]
-            for kind in HOOKS.values()
-        }
 
 
 class Host:
@@ -158,10 +133,10 @@ class Host:
         return plugin
 
     def game(self, name: str) -> GameSpec:
-        """The spec of a game. Raises `UnknownName` with the nearest names, and `MissingExtra` for a game of another
-        distribution of gymposium."""
+        """The spec of a game. Raises `UnknownName` with the nearest names, `MissingExtra` for a game of another
+        distribution of gymposium, and `PluginError` if that distribution's plugin is switched off or broken."""
         if name not in self.games:
-            raise unknown_name("game", name, self.games)
+            raise unknown_name("game", name, self.games, self.plugins)
         return self.games[name]
 
     def make_game(self, name: str, params: Mapping[str, Any]) -> Any:

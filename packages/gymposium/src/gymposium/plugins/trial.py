@@ -31,7 +31,7 @@ class Trial:
     error: str = ""
     """Why the plugin is broken; empty if it is not."""
     adds: dict[str, list[str]] = field(default_factory=dict)
-    """The names that the plugin adds, as in `gymposium.plugins.host.Plugin.adds`."""
+    """The names that the plugin adds, as in `gymposium.plugins.plugin.Plugin.adds`."""
 
 
 def try_apart(offer: Offer) -> Trial:

@@ -26,7 +26,7 @@ def make_reward(text: str) -> CheckedReward:
     name = text.partition("(")[0].strip()
     if name in rewards:
         raise BadOption(f"reward={text!r}: write {rewards[name].form}.")
-    raise unknown_name("reward", name, rewards)
+    raise unknown_name("reward", name, rewards, host().plugins)
 
 
 def find_reward(text: str) -> RewardSpec | None:

@@ -13,8 +13,9 @@ from gymposium.errors import BadOption, PluginError, UnknownName
 from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
 from gymposium.plugins.first_party import check_first_party, written
-from gymposium.plugins.host import Plugin, host
+from gymposium.plugins.host import host
 from gymposium.plugins.names import parse_name
+from gymposium.plugins.plugin import Plugin
 from gymposium.plugins.specs import ExecutorSpec, GameSpec, LoggerSpec, OpponentSpec, RewardSpec, Spec
 from gymposium.testing.parts import PartSpec, PluginPart, parts_of
 from gymposium.testing.registry import Kind, Subject
@@ -71,7 +72,7 @@ def named_subjects(name: str) -> list[Subject]:
     # loading a name of OpenSpiel's without its prefix fails with an error that says so
     if not params and not base.startswith("openspiel:") and base not in pyspiel.registered_names():
         for kind in ("game", "player", "reward", "logger", "executor"):
-            check_first_party(kind, base, map(written, [*plugins.games.values(), *others.values()]))
+            check_first_party(kind, base, map(written, [*plugins.games.values(), *others.values()]), plugins.plugins)
         known = {*plugins.games, *others, *(p.name for p in plugins.plugins)}
         raise UnknownName("game, player, reward, logger, executor or plugin", name, known)
     return [Subject(name, "game", partial(load_game, load_game(name).name))]

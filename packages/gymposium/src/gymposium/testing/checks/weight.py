@@ -8,7 +8,8 @@ from functools import cache, partial
 from pathlib import Path
 
 from gymposium.child_process import python_command, python_environment
-from gymposium.plugins.host import Plugin, host
+from gymposium.plugins.host import host
+from gymposium.plugins.plugin import Plugin
 from gymposium.plugins.specs import GameSpec
 from gymposium.testing.contract import NORMAL, Effort, NotApplicable, require, short
 

@@ -1,0 +1,47 @@
+"""Errors for names of plugins that are not installed, switched off, or broken."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import pytest
+
+from gymposium.errors import MissingExtra, PluginError
+from gymposium.plugins.first_party import first_party, unknown_name
+from gymposium.plugins.host import Host
+from gymposium.plugins.plugin import Plugin
+
+NAMES = [(kind, name, install) for kind, names in first_party().items() for name, install in names.items()]
+
+
+@pytest.mark.parametrize(("kind", "name", "install"), NAMES, ids=lambda text: text)
+def test_a_missing_name_says_why_it_is_missing(kind: str, name: str, install: str) -> None:
+    distribution = install.strip('"').partition("[")[0]
+    with pytest.raises(MissingExtra, match="not installed"):
+        unknown_name(kind, name, [], [])
+    for status, error, words in TROUBLES:
+        plugin = Plugin("one", "one", distribution.replace("-", "_"), status=status, error=error)
+        with pytest.raises(PluginError, match=f"comes from {distribution}, {words}"):
+            unknown_name(kind, name, [], [plugin])
+
+
+TROUBLES: list[tuple[Literal["disabled", "broken"], str, str]] = [
+    ("disabled", "", "which is switched off. Switch it on: leave out --no-plugins"),
+    ("broken", "ImportError: no libx", "whose plugin is broken: ImportError: no libx"),
+]
+
+
+@pytest.mark.parametrize(("status", "error", "words"), TROUBLES)
+def test_an_unknown_name_lists_the_plugins_of_others_that_are_missing(
+    status: Literal["disabled", "broken"], error: str, words: str
+) -> None:
+    plugin = Plugin("theirs", "theirs", "their-games", status=status, error=error)
+    assert f"A plugin that may add it is missing: theirs, {words}" in str(unknown_name("game", "blotto", [], [plugin]))
+
+
+def test_the_host_knows_what_its_switches_leave_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GYMPOSIUM_PLUGINS", "")
+    host = Host()
+    [name] = [name for name, install in first_party()["game"].items() if install == "gymposium-2048"]
+    with pytest.raises(PluginError, match="switched off"):
+        host.game(name)
