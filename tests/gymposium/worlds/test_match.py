@@ -213,12 +213,12 @@ def test_prompts_list_the_tools_unless_the_chat_template_does() -> None:
     game = guessing()
     observation = game.new(4).observe(0)
     full = prompt_for(game, "full", reader("tags"))(observation)
-    assert '- guess: Guess the number.\n  Arguments: {"number": {"type": "integer"}}\n  Required: number\n' in full
+    assert '- guess: Guess the number.\n  Arguments: {"number": {"type": "integer"}}\n' in full
     assert "answer with one call inside <move></move>" in full
     as_json = prompt_for(game, "full", reader("json"))(observation)
     assert r'{"move": "{\"name\": \"...\", \"arguments\": {...}}"}' in as_json
     assert prompt_for(game, "compact", reader("move"))(game.new(4).observe(0, "compact")) == (
-        "Find the number.\nguess(number)\nmisbehave(how?)\n0-9\ncall:"
+        "Find the number.\nguess(number)\nmisbehave(how)\n0-9\ncall:"
     )
     assert prompt_for(game, "full", reader("tools-hermes"))(observation) == (
         "Find the number.\n\nGuess a number from 0 to 9.\n"

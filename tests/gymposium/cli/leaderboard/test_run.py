@@ -208,20 +208,18 @@ def test_who_is_added_meets_all_that_were_there_under_a_seed_of_its_own(gymposiu
     assert seeds.isdisjoint(others)
 
 
-@pytest.mark.parametrize("other", [("--label", "X"), ("--by", "Eve"), ("--seed", "2"), ("--game", "kuhn_poker")])
-def test_a_player_that_is_on_the_board_is_not_entered_otherwise(
-    other: tuple[str, str], gymposium: Any, tmp_path: Path
-) -> None:
+def test_a_player_that_is_on_the_board_is_not_entered_otherwise(gymposium: Any, tmp_path: Path) -> None:
     suite = write_suite(tmp_path, "random", groups=1)
     command = ("leaderboard", "run", "--out", "board", "-j", "1", "--add", "greedy")
     first = (*command, "--seed", "1", "--game", "tic_tac_toe", "--label", "Greedy")
     assert gymposium(*first, suite).returncode == 0
     assert gymposium(*command).returncode == 0, "the same command goes on"
     before = files(tmp_path / "board")
-    refused = gymposium(*command, *other)
-    assert refused.returncode == 2
-    assert f"{other[0]}: greedy is on the board already" in refused.stderr
-    assert files(tmp_path / "board") == before
+    for other in (("--label", "X"), ("--by", "Eve"), ("--seed", "2"), ("--game", "kuhn_poker")):
+        refused = gymposium(*command, *other)
+        assert refused.returncode == 2
+        assert f"{other[0]}: greedy is on the board already" in refused.stderr
+        assert files(tmp_path / "board") == before
 
 
 def test_a_board_without_a_match_to_play_is_an_error(gymposium: Any, tmp_path: Path) -> None:
