@@ -7,6 +7,8 @@ Parts:
   plugins      plugins that raise, print, close stdout or end the process, and damaged distributions
   chat-faults  chat servers that lie, hang, or send garbage
   tampering    a published board, changed by hand
+  files        damaged and hostile files of every kind, each given to the command that reads it
+  requests     damaged and hostile requests to every server
 
 A part's results are written as soon as the part is done, and replace those of an earlier run of the same part. The exit
 status is 1 if anything failed.
@@ -33,6 +35,8 @@ PARTS = {
     "plugins": "benchmarks.robustness.broken_plugins",
     "chat-faults": "benchmarks.robustness.chat_faults",
     "tampering": "benchmarks.robustness.tampering",
+    "files": "benchmarks.robustness.hostile_files",
+    "requests": "benchmarks.robustness.hostile_requests",
 }
 """The module of each part. A part's libraries are imported only when it runs."""
 

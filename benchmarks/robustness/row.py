@@ -10,7 +10,7 @@ class Row:
     """A kind of attack or accident, how often it was tried and what failed."""
 
     part: str
-    """The part of the benchmark: `replies`, `kills`, `plugins`, `chat-faults` or `tampering`."""
+    """The part of the benchmark, as its table names it."""
     what: str
     """The attack or accident."""
     tries: int
