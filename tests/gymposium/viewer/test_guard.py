@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+import httpx
 import pytest
 
 from gymposium.errors import BadOption
@@ -83,13 +84,31 @@ def test_with_a_token_nothing_is_shown_without_it(serve, tmp_path: Path) -> None
     assert ask(address, Authorization="Bearer wrong").status == 401
     assert ask(address, Authorization="Bearer s3cret").status == 200
     let_in = ask(address, "/matches.html?game=x&token=s3cret")
-    assert (let_in.status, let_in.headers["Location"]) == (303, "?game=x")
+    assert (let_in.status, let_in.headers["Location"]) == (303, "/matches.html?game=x")
     cookie = let_in.headers["Set-Cookie"]
     assert "HttpOnly" in cookie
     assert "SameSite=strict" in cookie
     assert ask(address, Cookie=cookie.split(";")[0]).status == 200
     assert ask(address, Cookie=cookie.split("=")[0] + "=wrong").status == 401
     assert ask(address, Cookie=cookie.split(";")[0], Host="evil.example").status == 421
+
+
+@pytest.mark.parametrize("path", ["/index.html?token=s3cret", "/matches.html?token=s3cret&game=x", "/?token=s3cret"])
+def test_clients_that_follow_redirects_come_in_with_the_token(serve, tmp_path: Path, path: str) -> None:
+    with httpx.Client(base_url=serve(tmp_path, token="s3cret"), follow_redirects=True) as client:
+        answer = client.get(path)
+    assert answer.status_code == 200
+    assert "token" not in str(answer.url)
+
+
+@pytest.mark.parametrize(
+    "path", ["//evil.example/", "/\\evil.example", "///evil.example", "/%5cevil.example", "/%2fevil"]
+)
+def test_no_path_leads_to_another_site_with_the_token(serve, tmp_path: Path, path: str) -> None:
+    answer = ask(serve(tmp_path, token="s3cret"), f"{path}?token=s3cret")
+    target = answer.headers["Location"]
+    assert answer.status == 303
+    assert (target[0], target[1] in "/\\") == ("/", False)
 
 
 def test_other_machines_come_in_with_a_token_only(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from http.cookies import CookieError, SimpleCookie
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl, quote, urlencode
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
@@ -78,8 +78,10 @@ class RequestGuard:
             if not self._is_token(tokens[-1]):
                 return _no(401, "This is not the token of this server.")
             rest = urlencode([(name, value) for name, value in query if name != "token"])
-            # relative, so that no path can lead to another site
-            onward = RedirectResponse(f"?{rest}", status_code=303)
+            # one slash and no backslash at the beginning, so that no path can lead to another site; a query alone would
+            # keep the token in clients that leave out an empty one
+            path = "/" + quote(scope["path"].lstrip("/"))
+            onward = RedirectResponse(f"{path}?{rest}" if rest else path, status_code=303)
             onward.set_cookie(cookie, tokens[-1], httponly=True, samesite="strict", path="/")
             return onward
         if self._is_token(bearer(headers)):
