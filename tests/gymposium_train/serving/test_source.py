@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from openai import OpenAI
 
-from gymposium.client import Server, ServerError, Session
+from gymposium.client import NothingLearned, Server, ServerError, Session
 from gymposium.errors import GymposiumError
 from gymposium.runs.sessions import SessionsFile
 from gymposium_agents.loading import LoadedModel, load_model
@@ -81,6 +81,31 @@ def agent(session: Session[Server]) -> dict[str, Any]:
         messages.append(answer.choices[0].message.model_dump(exclude_none=True))
         length += answer.usage.completion_tokens if answer.usage else 0
     return {"reward": -float(length) - session.member, "parts": {"length": float(length)}}
+
+
+def test_a_group_that_cannot_be_learned_from_is_dropped(model_directory: Path, tmp_path: Path) -> None:
+    port, out = free_port(), tmp_path / "run"
+    with served(config_of(model_directory, port), out) as failed, Server(f"http://127.0.0.1:{port}") as server:
+        server.play(agent, groups=2, size=3)
+        file = SessionsFile(out / "sessions.sqlite")
+        bad, good = (group.key for group in file.groups(state="complete"))
+        for row, reward in zip(file.sessions(bad), (1e308, 1.7e308, -1e308), strict=True):  # as in files of old runs
+            file.set_session(row.id, "ended", ending={**(row.ending or {}), "reward": reward})
+        assert server.train()["rollout/groups"] == 1
+        why = "its sessions cannot be learned from: reward: give a number from -1e+09 to 1e+09."
+        assert [(group.key, group.state, group.why) for group in file.groups(job=1)] == [
+            (bad, "dropped", why),
+            (good, "learned", ""),
+        ]
+        server.play(agent, groups=1, size=3)
+        [only] = (group.key for group in file.groups(state="complete"))
+        for row in file.sessions(only):
+            file.set_session(row.id, "ended", ending={**(row.ending or {}), "reward": "much"})
+        with pytest.raises(NothingLearned, match=r"cannot be learned from"):
+            server.train()
+        file.close()
+    assert not failed
+    assert RunDirectory(out).results()["steps"] == 2
 
 
 @pytest.mark.parametrize("tune", ["full", "lora"])

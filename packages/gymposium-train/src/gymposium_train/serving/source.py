@@ -13,12 +13,13 @@ from gymposium.runs.sessions import SessionsFile
 from gymposium.serving.listening import TOKEN, check_address
 from gymposium_agents.player import LanguageModelPlayer
 from gymposium_train.credit.make import make_credit
+from gymposium_train.progress import say
 from gymposium_train.rollout import SourceStart, StepRollout
 from gymposium_train.serving.commands import Commands
 from gymposium_train.serving.server import serve
 from gymposium_train.serving.service import Policies, Service
 from gymposium_train.serving.settings import SessionSettings
-from gymposium_train.serving.trajectories import SessionGroup, group_of
+from gymposium_train.serving.trajectories import BadGroup, SessionGroup, group_of
 
 FILE = "sessions.sqlite"
 """Name of the file of sessions in the directory of a run."""
@@ -44,9 +45,8 @@ class SessionSource:
             self.check()
 
         service, job = self.service, self.service.take(step, each)
-        taken = [group.key for group in service.file.groups(job=job.id) if group.state != "dropped"]
-        groups = [group_of(service.file, key) for key in taken]
-        rows = [row for key in taken for row in service.file.sessions(key)]
+        groups = self._groups(job.id)
+        rows = [row for group in groups for row in service.file.sessions(group.key)]
         states = Counter(row.state for row in rows)
         lengths = [len(one.turns) for group in groups for one in group.trajectories]
         metrics = {
@@ -62,6 +62,18 @@ class SessionSource:
             metrics=metrics,
             state=self.state(),
         )
+
+    def _groups(self, job: int) -> list[SessionGroup]:
+        """The groups of a job. One that cannot be learned from is dropped, and a note says so."""
+        file, groups = self.service.file, []
+        for row in file.groups(job=job):
+            if row.state != "dropped":
+                try:
+                    groups.append(group_of(file, row.key))
+                except BadGroup as error:
+                    file.set_group(row.key, "dropped", why=str(error), job=job)
+                    say(f"The group {row.key!r} is dropped: {error}", style="yellow")
+        return groups
 
     def learned(self, step: int, metrics: Mapping[str, Any]) -> None:
         self.service.learned(step, metrics)

@@ -6,15 +6,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gymposium.errors import GymposiumError, describe
 from gymposium.rewards.protocol import Reward
 from gymposium.runs.sessions import SessionRow, SessionsFile, TurnRow
 from gymposium.tools import Tool
 from gymposium_agents.serving.replies import ParsedReply
 from gymposium_agents.serving.turns import ServedTurn, as_data, from_data, in_rows
 from gymposium_agents.tokens import Completion, Policy, TurnTokens
+from gymposium_train.serving.bodies import End
+from gymposium_train.serving.errors import ServiceError
 
 ROLE = "session"
 """The role of all sessions. A credit that keeps a mean for each role has one."""
+
+
+class BadGroup(GymposiumError):
+    """The sessions of a group cannot be learned from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +85,15 @@ def posted_reward() -> Callable[[Sequence[SessionTrajectory]], list[Reward]]:
 
 
 def group_of(file: SessionsFile, key: str) -> SessionGroup:
-    """The ended sessions of a group, by member."""
+    """The ended sessions of a group, by member. Raises `BadGroup` if what the file holds of them cannot be learned
+    from, such as a reward that an earlier release accepted."""
     ended = file.sessions(key, state="ended")
-    return SessionGroup(key, [found for row in ended if (found := _trajectory(file, row)) is not None])
+    try:
+        for row in ended:
+            End.read(row.ending)
+        return SessionGroup(key, [found for row in ended if (found := _trajectory(file, row)) is not None])
+    except (ServiceError, LookupError, TypeError, ValueError) as error:
+        raise BadGroup(f"its sessions cannot be learned from: {describe(error)}") from error
 
 
 def _trajectory(file: SessionsFile, row: SessionRow) -> SessionTrajectory | None:
