@@ -8,6 +8,7 @@ import string
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -31,6 +32,26 @@ def test_any_text_survives(tiny: LoadedModel, text: str) -> None:
 def test_moves_and_cells_are_single_tokens(tiny: LoadedModel) -> None:
     assert len(tiny.chat.plain("b2")) == 1
     assert len(tiny.chat.plain("x . o")) == 3
+
+
+@pytest.mark.parametrize("begins", [[], [{"role": "system", "content": "be\n"}]])
+@pytest.mark.parametrize("opened", [True, False])
+def test_a_chat_without_tools_is_roles_and_texts_alone(begins: list[Any], opened: bool, tiny: LoadedModel) -> None:
+    messages = [
+        *begins,
+        {"role": "user", "content": "\n tools"},
+        {"role": "assistant", "content": ""},
+        {"role": "user", "content": " b2\n"},
+    ]
+    expected = "".join(f"<|{message['role']}|>{message['content']}<|end|>" for message in messages)
+    for tools in (None, []):
+        assert tiny.chat.tokenizer.apply_chat_template(
+            messages, tools=tools, tokenize=False, add_generation_prompt=opened
+        ) == expected + ("<|assistant|>" if opened else "")
+
+
+def test_its_template_takes_tools(tiny: LoadedModel) -> None:
+    assert tiny.chat.verdict.startswith("Chat template: calls of tools as in hermes; history before a result is kept")
 
 
 BOARDS = [f"rules of the game\n1{row}\nlegal a1 b1 c10" for row in ("x..x", "..ox", "xx.o", "....")]

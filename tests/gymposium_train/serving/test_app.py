@@ -134,6 +134,37 @@ def test_errors_have_openais_form_and_say_what_to_do(ask: Ask) -> None:
 
 
 @pytest.mark.parametrize(
+    ("path", "body", "param"),
+    [
+        ("sessions", {"grup": "a"}, "grup"),
+        ("sessions", {"group": ""}, "group"),
+        ("sessions", {"group": "a", "member": -1}, "member"),
+        ("sessions", {"group": "a", "seed": "x"}, "seed"),
+        ("sessions", {"group": "a", "split": 1}, "split"),
+        ("sessions", {"group": "a", "metadata": []}, "metadata"),
+        ("sessions/ID/end", {}, "reward"),
+        ("sessions/ID/end", {"reward": "x"}, "reward"),
+        ("sessions/ID/end", {"reward": 1, "parts": {"x": "y"}}, "parts.x"),
+        ("sessions/ID/end", {"reward": 1, "truncated": 1}, "truncated"),
+        ("sessions/ID/end", {"reward": 1, "turn_rewards": [1, "x"]}, "turn_rewards[1]"),
+        ("sessions/ID/end", {"reward": 1, "turn_rewards": [1, 2]}, "turn_rewards"),
+        ("sessions/ID/end", {"reward": 1, "turn_rewards": [1]}, "turn_rewards"),
+        ("groups", {"size": 0}, "size"),
+        ("groups", {"key": 3}, "key"),
+        ("train", {"groups": []}, "groups"),
+        ("train", {"groups": ["b"]}, "groups"),
+        ("train", {"groups": ["a", 3]}, "groups[1]"),
+        ("train", {"group": "a"}, "group"),
+    ],
+)
+def test_an_error_names_the_field_at_fault(path: str, body: Any, param: str, ask: Ask) -> None:
+    session = begun(ask)
+    response = ask("POST", f"/v1/{path.replace('ID', session['id'])}", body, headers={KEY: session["key"]})
+    assert response.status_code in (400, 404, 409)
+    assert response.json()["error"]["param"] == param
+
+
+@pytest.mark.parametrize(
     ("path", "advice"),
     [
         ("/v1/nothing", "Completions are at the base_url"),

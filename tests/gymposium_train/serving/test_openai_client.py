@@ -15,6 +15,7 @@ from transformers import PreTrainedTokenizerFast
 
 from gymposium.tools import Call
 from gymposium_agents.chat import Chat
+from gymposium_agents.small import make_prose_tokenizer
 
 from ...gymposium_agents.conftest import family_tokenizer  # noqa: F401
 from ...gymposium_agents.serving.scripted import Break
@@ -37,8 +38,9 @@ Serve = Callable[..., AbstractContextManager[Served]]
 
 
 @pytest.fixture
-def chat(family_tokenizer: Callable[[str], PreTrainedTokenizerFast]) -> Chat:  # noqa: F811
-    return Chat(family_tokenizer("qwen2.5"))
+def chat(request: pytest.FixtureRequest, family_tokenizer: Callable[[str], PreTrainedTokenizerFast]) -> Chat:  # noqa: F811
+    family = getattr(request, "param", "qwen2.5")
+    return Chat(make_prose_tokenizer(["the sum of words"], 600) if family == "small" else family_tokenizer(family))
 
 
 @pytest.fixture
@@ -60,6 +62,7 @@ def results(reply: Any) -> list[Any]:
     return [{"role": "tool", "tool_call_id": call.id, "content": "3"} for call in reply.tool_calls]
 
 
+@pytest.mark.parametrize("chat", ["qwen2.5", "small"], indirect=True)
 def test_four_turns_with_tools_are_one_row(serve: Serve) -> None:
     with serve(*CALLS, "The sum is 6.") as session, client_of(session) as client:
         messages = user("What do they add up to?")

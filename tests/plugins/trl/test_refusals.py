@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -125,7 +126,10 @@ def test_tools_of_trl(model_directory: Path, tmp_path: Path) -> None:
 
 
 def test_a_template_without_tools_in_a_game_with_tools(guess: str, model_directory: Path, tmp_path: Path) -> None:
-    trainer = trainer_for(Rollout(guess, max_tokens=4), model_directory, tmp_path)
+    toolless = shutil.copytree(model_directory, tmp_path / "toolless")
+    template = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}<|assistant|>"
+    (toolless / "chat_template.jinja").write_text(template, encoding="utf-8")
+    trainer = trainer_for(Rollout(guess, max_tokens=4), toolless, tmp_path)
     with pytest.raises(BadOption, match=r"reply=tools: the chat template .* knows no tools"):
         trainer.train()
     assert trainer.state.global_step == 0

@@ -23,7 +23,7 @@ from gymposium_agents.serving.requests import BadRequest, CompletionRequest
 from gymposium_agents.serving.session import NOT_ENFORCED, Session
 from gymposium_train.serving.bodies import Begin, End, read_group, read_train
 from gymposium_train.serving.checkpoints import ServedCheckpoints
-from gymposium_train.serving.errors import NotReady, ServiceError
+from gymposium_train.serving.errors import NotReady, WrongField
 from gymposium_train.serving.service import Service
 
 SESSION = re.compile(r"/s/[\w-]+/v1/")
@@ -137,7 +137,7 @@ class Api:
         number = request.path_params["number"]
         wait = request.query_params.get("wait", "0")
         if not re.fullmatch(r"\d{1,4}", wait):
-            raise ServiceError(f"wait: give a number of seconds from 0 to {LONGEST_WAIT:.0f}.")
+            raise WrongField("wait", f"give a number of seconds from 0 to {LONGEST_WAIT:.0f}.")
         with _Changes(self._service) as changes:
             try:
                 async with asyncio.timeout(min(float(wait), LONGEST_WAIT)):

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gymposium_train.serving.errors import ServiceError
+from gymposium_train.serving.errors import ServiceError, WrongField
 
 LONGEST = 200
 """Maximum length of a name that a client gives, in characters."""
@@ -30,11 +30,11 @@ class Begin:
 
     @classmethod
     def read(cls, body: Any) -> Begin:
-        """Raises `ServiceError` for a field of another form."""
+        """Raises `WrongField` for a field of another form."""
         fields = _fields(body, "group", "member", "seed", "split", "metadata")
         metadata = fields.get("metadata", {})
         if not isinstance(metadata, Mapping):
-            raise ServiceError("metadata: give an object.")
+            raise WrongField("metadata", "give an object.")
         return cls(
             None if "group" not in fields else name("group", fields["group"]),
             None if "member" not in fields else whole("member", fields["member"], 0, 2**31),
@@ -55,23 +55,23 @@ class End:
 
     @classmethod
     def read(cls, body: Any) -> End:
-        """Raises `ServiceError` for a field that is missing or of another form."""
+        """Raises `WrongField` for a field that is missing or of another form."""
         fields = _fields(body, "reward", "parts", "truncated", "turn_rewards")
         if "reward" not in fields:
-            raise ServiceError("reward: give the reward of the session, a number.")
+            raise WrongField("reward", "give the reward of the session, a number.")
         parts, truncated = fields.get("parts", {}), fields.get("truncated", False)
         if not isinstance(parts, Mapping):
-            raise ServiceError("parts: give an object of numbers.")
+            raise WrongField("parts", "give an object of numbers.")
         if not isinstance(truncated, bool):
-            raise ServiceError("truncated: give true or false.")
+            raise WrongField("truncated", "give true or false.")
         turns, reward = fields.get("turn_rewards"), _number("reward", fields["reward"])
         if turns is not None:
             if not isinstance(turns, list):
-                raise ServiceError("turn_rewards: give a list of numbers, one for each reply.")
+                raise WrongField("turn_rewards", "give a list of numbers, one for each reply.")
             turns = tuple(_number(f"turn_rewards[{n}]", value) for n, value in enumerate(turns))
             total = math.fsum(turns)
             if not math.isclose(total, reward, abs_tol=_ROUNDING * max([1.0, *map(abs, turns)])):
-                raise ServiceError(f"turn_rewards: they add up to {total}, and reward is {reward}. Let both be equal.")
+                raise WrongField("turn_rewards", f"they add up to {total}, and reward is {reward}. Let both be equal.")
         return cls(
             reward,
             {name("parts", key): _number(f"parts.{key}", value) for key, value in parts.items()},
@@ -91,40 +91,40 @@ class End:
 
 
 def read_group(body: Any, default: int, least: int) -> tuple[str | None, int]:
-    """The key and the size of a group, which is at least `least`. Raises `ServiceError` for a field of another form."""
+    """The key and the size of a group, which is at least `least`. Raises `WrongField` for a field of another form."""
     fields = _fields(body, "key", "size")
     key = None if "key" not in fields else name("key", fields["key"])
     return key, whole("size", fields.get("size", default), least, 10_000)
 
 
 def read_train(body: Any) -> tuple[str, ...] | None:
-    """The keys of the groups to learn from; None for all that are complete. Raises `ServiceError`."""
+    """The keys of the groups to learn from; None for all that are complete. Raises `WrongField`."""
     fields = _fields(body, "groups")
     if "groups" not in fields:
         return None
     keys = fields["groups"]
     if not isinstance(keys, list) or not keys:
-        raise ServiceError("groups: give a list of the keys of groups, or leave it out for all that are complete.")
+        raise WrongField("groups", "give a list of the keys of groups, or leave it out for all that are complete.")
     return tuple(dict.fromkeys(name(f"groups[{n}]", key) for n, key in enumerate(keys)))
 
 
 def name(field: str, value: Any) -> str:
-    """A name that a client gave. Raises `ServiceError` for one that is empty, too long or not printable."""
+    """A name that a client gave. Raises `WrongField` for one that is empty, too long or not printable."""
     if not isinstance(value, str) or not 0 < len(value) <= LONGEST or not value.isprintable():
-        raise ServiceError(f"{field}: give a text of 1 to {LONGEST} printable characters.")
+        raise WrongField(field, f"give a text of 1 to {LONGEST} printable characters.")
     return value
 
 
 def whole(field: str, value: Any, low: int, end: int) -> int:
-    """A whole number from `low` up to but not including `end`. Raises `ServiceError` for another value."""
+    """A whole number from `low` up to but not including `end`. Raises `WrongField` for another value."""
     if type(value) is not int or not low <= value < end:
-        raise ServiceError(f"{field}: give a whole number from {low} to {end - 1}.")
+        raise WrongField(field, f"give a whole number from {low} to {end - 1}.")
     return value
 
 
 def _number(field: str, value: Any) -> float:
     if type(value) not in (int, float) or not -LARGEST_REWARD <= value <= LARGEST_REWARD:
-        raise ServiceError(f"{field}: give a number from -{LARGEST_REWARD:.0e} to {LARGEST_REWARD:.0e}.")
+        raise WrongField(field, f"give a number from -{LARGEST_REWARD:.0e} to {LARGEST_REWARD:.0e}.")
     return float(value)
 
 
@@ -133,5 +133,5 @@ def _fields(body: Any, *known: str) -> dict[str, Any]:
     if not isinstance(body, Mapping):
         raise ServiceError("body: give a JSON object.")
     if unknown := [key for key in body if key not in known]:
-        raise ServiceError(f"{unknown[0][:80]}: there is no such field. Known: {', '.join(known)}.")
+        raise WrongField(unknown[0][:80], f"there is no such field. Known: {', '.join(known)}.")
     return {key: value for key, value in body.items() if value is not None}

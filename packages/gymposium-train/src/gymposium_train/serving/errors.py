@@ -13,8 +13,16 @@ class ServiceError(Refused):
     says: ClassVar[tuple[int, str]] = (400, "invalid_field")
     """The status of the response, and the name of the reason for programs."""
 
-    def __init__(self, why: str) -> None:
-        super().__init__(*self.says, why)
+    def __init__(self, why: str, param: str | None = None) -> None:
+        """`why` is a sentence for people, and `param` the field of the request that is at fault, if it is one."""
+        super().__init__(*self.says, why, param)
+
+
+class WrongField(ServiceError):
+    """A field of a request has a wrong value, is missing or is not known."""
+
+    def __init__(self, field: str, why: str) -> None:
+        super().__init__(f"{field}: {why}", field)
 
 
 class NotFound(ServiceError):

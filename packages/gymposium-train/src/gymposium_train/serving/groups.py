@@ -42,10 +42,10 @@ def settle(file: SessionsFile, key: str) -> None:
 def check_can_be_learned(file: SessionsFile, group: GroupRow) -> None:
     """Raise `Conflict` for a group that a job cannot take as it is, without members that are still to end."""
     if group.state not in ("open", "complete") or group.split != TRAIN:
-        raise Conflict(f"The group {group.key!r} is {group.state}, so it cannot be learned from.")
+        raise Conflict(f"The group {group.key!r} is {group.state}, so it cannot be learned from.", "groups")
     ended = len(file.sessions(group.key, state="ended"))
     if ended < min(2, group.size):
-        raise Conflict(f"Of the group {group.key!r} {ended} sessions have ended: at least 2 are needed.")
+        raise Conflict(f"Of the group {group.key!r} {ended} sessions have ended: at least 2 are needed.", "groups")
 
 
 def add_job(file: SessionsFile, groups: Sequence[GroupRow]) -> int:

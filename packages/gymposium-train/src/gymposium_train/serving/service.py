@@ -26,7 +26,7 @@ from gymposium_agents.serving.session import Session
 from gymposium_agents.serving.turns import ServedTurn
 from gymposium_agents.tokens import Policy
 from gymposium_train.serving.bodies import TRAIN, Begin, End
-from gymposium_train.serving.errors import Busy, Conflict, Gone, NotFound, NotReady, RunOver, ServiceError, WrongKey
+from gymposium_train.serving.errors import Busy, Conflict, Gone, NotFound, NotReady, RunOver, WrongField, WrongKey
 from gymposium_train.serving.groups import (
     TOO_OLD,
     add_job,
@@ -137,9 +137,9 @@ class Service:
     def begin(self, asked: Begin, client: str) -> Begun:
         """Begin a session. Raises `ServiceError`."""
         if asked.group is None and asked.split == TRAIN and self.needs_groups:
-            raise ServiceError(
-                "group: this run compares sessions of the same task. Name a group that they share; POST /v1/groups "
-                "makes one."
+            raise WrongField(
+                "group",
+                "this run compares sessions of the same task. Name a group that they share; POST /v1/groups makes one.",
             )
         with self._changed:
             self._check_goes_on()
@@ -189,17 +189,21 @@ class Service:
             size, taken = self.group_size, dict[int, SessionRow]()
         else:
             if group.state != "open":
-                raise Conflict(f"The group {key!r} is {group.state}, so no session can be added. Name another group.")
+                raise Conflict(
+                    f"The group {key!r} is {group.state}, so no session can be added. Name another group.", "group"
+                )
             if group.split != asked.split:
-                raise Conflict(f"The group {key!r} is of the split {group.split!r}, not {asked.split!r}.")
+                raise Conflict(f"The group {key!r} is of the split {group.split!r}, not {asked.split!r}.", "split")
             rows = self.file.sessions(key)
             size, taken = group.size, {row.member: row for row in rows if row.state in ("open", "ended")}
         member = next(n for n in range(size + 1) if n not in taken) if asked.member is None else asked.member
         if member >= size:
-            raise Conflict(f"The group {key!r} has {size} members, and all have begun. Name another group.")
+            raise Conflict(f"The group {key!r} has {size} members, and all have begun. Name another group.", "group")
         if (row := taken.get(member)) is not None:
             if row.state == "ended" or self.file.count_turns(row.id):
-                raise Conflict(f"Member {member} of the group {key!r} is the session {row.id}, which is {row.state}.")
+                raise Conflict(
+                    f"Member {member} of the group {key!r} is the session {row.id}, which is {row.state}.", "member"
+                )
             self.file.set_session(row.id, "dropped", why="it was begun again")  # its client did not get the answer
             self._open.pop(row.secret, None)
         return member
@@ -262,11 +266,14 @@ class Service:
                 raise Conflict("A reply of this session is being sampled. Wait for it, then end the session.")
             turns = self.file.count_turns(name)
             if asked.turn_rewards is not None and len(asked.turn_rewards) != turns:
-                raise Conflict(f"turn_rewards: give {turns} numbers, one for each reply, in the order of the replies.")
+                raise Conflict(
+                    f"turn_rewards: give {turns} numbers, one for each reply, in the order of the replies.",
+                    "turn_rewards",
+                )
             others = (other.ending for other in self.file.sessions(row.group) if other.ending is not None)
             if (first := next(others, None)) is not None and first["parts"].keys() != asked.parts.keys():
                 names = ", ".join(sorted(first["parts"])) or "none"
-                raise Conflict(f"parts: all sessions of a group have the same names; here they are: {names}.")
+                raise Conflict(f"parts: all sessions of a group have the same names; here they are: {names}.", "parts")
             with self.file.change():
                 self.file.set_session(name, "ended", ending=data)
                 settle(self.file, row.group)
@@ -358,7 +365,7 @@ class Service:
             if found is None:
                 self.file.add_group(key, size, TRAIN)
             elif found.size != size:
-                raise Conflict(f"The group {key!r} has the size {found.size} already.")
+                raise Conflict(f"The group {key!r} has the size {found.size} already.", "size")
         self.tell()
         return self.group(key)
 
@@ -366,7 +373,7 @@ class Service:
         """The group with this key. Raises `NotFound`."""
         found = self.file.group(key)
         if found is None:
-            raise NotFound("There is no such group.")
+            raise NotFound("There is no such group.", "groups")
         return found
 
     def train(self, keys: Sequence[str] | None) -> JobRow:
