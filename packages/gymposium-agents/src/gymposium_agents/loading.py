@@ -137,6 +137,13 @@ def stop_tokens(name: str | Path, chat: Chat, trust: Trust = NO_TRUST) -> frozen
             return _stops(chat, AutoConfig.from_pretrained(name, **reading(name, trust)))
 
 
+def own_context(name: str | Path, trust: Trust = NO_TRUST) -> int:
+    """The largest number of tokens that a model reads, by its own config."""
+    with readable(name):
+        config = AutoConfig.from_pretrained(name, **reading(name, trust))
+    return int(config.get_text_config(decoder=True).max_position_embeddings)
+
+
 def _stops(chat: Chat, config: Any) -> frozenset[int]:
     ids = config.eos_token_id  # None, an id, or a list of ids
     return chat.stops.union(ids if isinstance(ids, list) else [] if ids is None else [int(ids)])

@@ -8,6 +8,7 @@ import torch
 from tinker.types import Datum, ForwardBackwardOutput, ModelInput, TensorData
 from torch import Tensor
 
+from gymposium.errors import GymposiumError
 from gymposium_train.learner.protocol import Demonstration, Pair, conversations
 from gymposium_train.learner.token_batch import TokenBatch, token_batch
 from gymposium_train.rows import Row, Span, Tokens
@@ -52,9 +53,21 @@ def imitated(demonstrations: Sequence[Demonstration | Pair], weight: float) -> l
     return data
 
 
-def logprobs(output: ForwardBackwardOutput) -> list[Tensor]:
-    """The log-probability of each target of each datum."""
-    return [torch.tensor(one["logprobs"].data, dtype=torch.float32) for one in output.loss_fn_outputs]
+def logprobs(output: ForwardBackwardOutput, data: Sequence[Datum]) -> list[Tensor]:
+    """The log-probability of each target of each datum. Raises `GymposiumError` if the service returned another
+    number of them."""
+    found = [torch.tensor(one["logprobs"].data, dtype=torch.float32) for one in output.loss_fn_outputs]
+    targets, returned = [len(one.loss_fn_inputs["target_tokens"].data) for one in data], [len(row) for row in found]
+    if returned != targets:
+        raise GymposiumError(
+            f"The Tinker service returned log-probabilities for {_counts(returned)}, and was asked for "
+            f"{_counts(targets)}."
+        )
+    return found
+
+
+def _counts(rows: Sequence[int]) -> str:
+    return f"{len(rows)} rows of {sum(rows)} tokens"
 
 
 def of_sampled(rows: Sequence[Row], scores: Sequence[Tensor]) -> Tensor:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from typing import NoReturn
 
-from tinker import SamplingClient
+from tinker import APIFuture, SamplingClient
 from tinker.types import ModelInput, SampleResponse, SamplingParams
 
 from gymposium.errors import BadOption, GymposiumError
@@ -54,7 +54,8 @@ class TinkerEngine:
             stop=self._stops,
         )
         sampled = self._client(policy).sample(ModelInput.from_ints([*request.prompt]), 1, params)
-        return then(sampled.future(), lambda done: _completion(done, request, policy))
+        future = sampled.future() if isinstance(sampled, APIFuture) else sampled  # as SDKs before 0.38 return it
+        return then(future, lambda done: _completion(done, request, policy))
 
     def score(
         self, pairs: Sequence[tuple[Tokens, Tokens]], *, temperature: float = 1.0, policy: Policy | None = None
@@ -65,10 +66,7 @@ class TinkerEngine:
         asked = [client.compute_logprobs(ModelInput.from_ints([*prompt, *reply])) for prompt, reply in pairs]
         with explained():
             scores = [future.result() for future in asked]
-        return [
-            tuple(float(score) for score in row[len(prompt) :] if score is not None)
-            for row, (prompt, _) in zip(scores, pairs, strict=True)
-        ]
+        return [_of_reply(row, prompt, reply) for row, (prompt, reply) in zip(scores, pairs, strict=True)]
 
     def _client(self, policy: Policy) -> SamplingClient:
         if policy not in self._clients:
@@ -80,11 +78,27 @@ def _completion(done: Future[SampleResponse], request: TokenRequest, policy: Pol
     with explained():
         [sequence] = done.result().sequences
     ids, logprobs, finish = tuple(sequence.tokens), sequence.logprobs, sequence.stop_reason
-    if logprobs is None:
-        raise GymposiumError("The Tinker service returned tokens without their log-probabilities.")
+    if logprobs is None or len(logprobs) != len(ids):
+        found = "none" if logprobs is None else len(logprobs)
+        raise GymposiumError(
+            f"The Tinker service returned {len(ids)} tokens with log-probabilities for {found} of them."
+        )
     if request.watch is not None and (ended := next((n for n, one in enumerate(ids, 1) if request.watch(one)), None)):
         ids, logprobs, finish = ids[:ended], logprobs[:ended], "stop"
     return Completion(ids, tuple(logprobs), finish, policy)
+
+
+def _of_reply(scores: Sequence[float | None], prompt: Tokens, reply: Tokens) -> tuple[float, ...]:
+    """The log-probabilities of a reply's tokens among those of prompt and reply. The first token of all has none: some
+    servers write None for it, others leave it out."""
+    missing = len(prompt) + len(reply) - len(scores)
+    found = scores[len(prompt) - missing :]
+    if missing not in (0, 1) or None in found:
+        raise GymposiumError(
+            f"The Tinker service returned {sum(score is not None for score in scores)} log-probabilities of "
+            f"{len(prompt) + len(reply)} tokens."
+        )
+    return tuple(float(score) for score in found if score is not None)
 
 
 def no_engine(start: EngineStart, settings: NoSettings) -> NoReturn:

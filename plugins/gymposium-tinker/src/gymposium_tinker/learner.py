@@ -26,7 +26,7 @@ from gymposium_agents.engines.canary import tolerance_for
 from gymposium_tinker.data import flat, imitated, logprobs, of_sampled, scored
 from gymposium_tinker.losses import ServiceLoss, weighted
 from gymposium_tinker.publisher import DAY
-from gymposium_tinker.service import explained
+from gymposium_tinker.service import explained, settled
 from gymposium_train.config import Optimizer
 from gymposium_train.learner import Loss
 from gymposium_train.learner.metrics import Metrics
@@ -75,7 +75,7 @@ class TinkerLearner:
         if rows and self._reference_path is not None:
             if self._reference is None:
                 with explained():
-                    self._reference = self._service.create_training_client_from_state(self._reference_path).result()
+                    self._reference = settled(self._service.create_training_client_from_state(self._reference_path))
             for span, scores in self._of_spans(self._reference, rows):
                 span.reference = scores
 
@@ -140,7 +140,7 @@ class TinkerLearner:
                 "settings that the run began with."
             )
         with explained():
-            self.client = self._service.create_training_client_from_state_with_optimizer(state["path"]).result()
+            self.client = settled(self._service.create_training_client_from_state_with_optimizer(state["path"]))
         self._reference_path, self._reference = state["reference"], None
         self.policy_version = state["policy_version"]
 
@@ -158,13 +158,14 @@ class TinkerLearner:
         waited for."""
         batch, lessons, demonstrations = flat(rows), None, []
         with explained():
-            policy = self._policy(rows, batch, batches, kl_weight, metrics)
+            data = [scored(row.ids) for row in rows]
+            policy = self._policy(rows, data, batch, batches, kl_weight, metrics)
             if auxiliary_sft is not None:
                 weight, found_lessons = next(auxiliary_sft)
                 demonstrations = [*found_lessons]
                 lessons = self._imitation(demonstrations, weight)
             step = self._optimizer_step(learning_rate)
-            found = of_sampled(rows, logprobs(policy.result()))
+            found = of_sampled(rows, logprobs(policy.result(), data))
             if lessons is not None:
                 _note_imitation(lessons.result(), demonstrations, metrics)
             step.result()
@@ -181,17 +182,17 @@ class TinkerLearner:
                 self._loss.policy(batch, found, kl_weight, metrics)
 
     def _policy(
-        self, rows: list[Row], batch: TokenBatch, batches: int, kl_weight: float, metrics: Metrics
+        self, rows: list[Row], data: list[Datum], batch: TokenBatch, batches: int, kl_weight: float, metrics: Metrics
     ) -> APIFuture[ForwardBackwardOutput]:
-        """Send the policy's loss of a minibatch, times the number of minibatches."""
+        """Send the policy's loss of a minibatch, times the number of minibatches. `data` are the rows to score."""
         if self._on_service is not None:
-            data = weighted(rows, batch, self._loss, float(batches))
-            return self.client.forward_backward(data, self._on_service.name, self._on_service.settings)
+            wanted = weighted(rows, batch, self._loss, float(batches))
+            return self.client.forward_backward(wanted, self._on_service.name, self._on_service.settings)
 
         def loss(data: list[Datum], scores: list[Tensor]) -> tuple[Tensor, dict[str, float]]:
             return batches * self._loss.policy(batch, of_sampled(rows, scores), kl_weight, metrics), {}
 
-        return self.client.forward_backward_custom([scored(row.ids) for row in rows], loss)
+        return self.client.forward_backward_custom(data, loss)
 
     def _imitation(
         self, demonstrations: Sequence[Demonstration | Pair], weight: float
@@ -227,13 +228,14 @@ class TinkerLearner:
 
     def _forward(self, client: TrainingClient, data: list[Datum]) -> list[Tensor]:
         with explained():
-            return logprobs(client.forward(data, "cross_entropy").result())
+            return logprobs(client.forward(data, "cross_entropy").result(), data)
 
 
 def _note_imitation(
     output: ForwardBackwardOutput, demonstrations: Sequence[Demonstration | Pair], metrics: Metrics
 ) -> None:
     """Record the mean negative log-probability of the completions' tokens."""
-    masks = [torch.tensor(one.loss_fn_inputs["weights"].data) for one in imitated(demonstrations, 1.0)]
-    total = sum(float((mask * row).sum()) for mask, row in zip(masks, logprobs(output), strict=True))
+    data = imitated(demonstrations, 1.0)
+    masks = [torch.tensor(one.loss_fn_inputs["weights"].data) for one in data]
+    total = sum(float((mask * row).sum()) for mask, row in zip(masks, logprobs(output, data), strict=True))
     metrics.add("train/sft_loss", -total)

@@ -16,14 +16,14 @@ from gymposium.plain_file import read_plain_text
 from gymposium.streams import stream
 from gymposium.strict_json import strict_json
 from gymposium_agents.chat import Chat
-from gymposium_agents.loading import load_chat, stop_tokens
+from gymposium_agents.loading import load_chat, own_context, stop_tokens
 from gymposium_agents.player import LanguageModelPlayer, over
 from gymposium_agents.tokens import BASE, Policy
 from gymposium_tinker.engine import TinkerEngine
 from gymposium_tinker.learner import STATE, TinkerLearner
 from gymposium_tinker.losses import service_loss
 from gymposium_tinker.publisher import Snapshots
-from gymposium_tinker.service import base_model, connected, explained, offered
+from gymposium_tinker.service import base_model, close_service, connected, explained, offered, open_service, settled
 from gymposium_tinker.settings import TinkerSettings
 from gymposium_train.backends.protocol import BackendStart, Learned
 from gymposium_train.config import TrainConfig
@@ -46,7 +46,7 @@ class TinkerModel:
 
     def engine(self) -> TinkerEngine:
         with explained():
-            client = self.learner.client.save_weights_and_get_sampling_client().result()
+            client = settled(self.learner.client.save_weights_and_get_sampling_client())
         return TinkerEngine(self.context, self.stops, Policy("learner", self.learner.policy_version), client)
 
     def publisher(self, name: str, directory: Path, resources: ExitStack) -> Snapshots:
@@ -80,7 +80,7 @@ def reinforcing(start: BackendStart, settings: TinkerSettings) -> Iterator[Tinke
         if config.cold_start.steps:
             with explained():
                 path = _read(start.directory.cold_start)["path"]
-                client = service.create_training_client_from_state(path).result()
+                client = settled(service.create_training_client_from_state(path))
         else:
             client = _new(config, settings, service)
         yield _model(start, settings, service, client, Loss.of(config))
@@ -91,15 +91,15 @@ def player(start: BackendStart, settings: TinkerSettings, learned: Learned) -> L
     config, directory = start.config, start.directory
     saved = directory.adapter if learned == "trained" else directory.cold_start if config.cold_start.steps else None
     model = base_model(config, settings)
-    service = connected(settings)
+    service = open_service(settings)
     with explained():
         if saved is None:
-            client = service.create_sampling_client(base_model=model).result()
+            client = settled(service.create_sampling_client(base_model=model))
         else:
-            client = service.create_sampling_client(model_path=_read(saved)["sampler"]).result()
+            client = settled(service.create_sampling_client(model_path=_read(saved)["sampler"]))
     chat, stops = _format(config)
     engine = TinkerEngine(_context(config, settings), stops, BASE, client)
-    weakref.finalize(engine, service.close, "success")
+    weakref.finalize(engine, close_service, service, "success")
     return over(f"lm:{saved or model}", engine, chat, config.prompting.player_settings())
 
 
@@ -107,7 +107,7 @@ def export(start: BackendStart, settings: TinkerSettings, checkpoint: Path, targ
     """Save the weights of a checkpoint for sampling."""
     with connected(settings) as service:
         with explained():
-            client = service.create_training_client_from_state(_read(checkpoint)["path"]).result()
+            client = settled(service.create_training_client_from_state(_read(checkpoint)["path"]))
         save(start.config, client, target)
 
 
@@ -141,18 +141,23 @@ def _model(
 def _new(config: TrainConfig, settings: TinkerSettings, service: ServiceClient) -> TrainingClient:
     """The client of a new LoRA, whose weights follow from the run's seed."""
     with explained():
-        return service.create_lora_training_client(
-            base_model(config, settings),
-            rank=config.model.lora.rank,
-            seed=stream(config.seed, "lora").getrandbits(31),
-            train_mlp=settings.train_mlp,
-            train_attn=settings.train_attention,
-            train_unembed=settings.train_output,
-        ).result()
+        return settled(
+            service.create_lora_training_client(
+                base_model(config, settings),
+                rank=config.model.lora.rank,
+                seed=stream(config.seed, "lora").getrandbits(31),
+                train_mlp=settings.train_mlp,
+                train_attn=settings.train_attention,
+                train_unembed=settings.train_output,
+            )
+        )
 
 
 def _context(config: TrainConfig, settings: TinkerSettings) -> int:
-    return offered(settings, base_model(config, settings))
+    """The context of the model as the service tells it, otherwise as the model's own files do."""
+    told = offered(settings, base_model(config, settings))
+    assert config.model.name is not None, "a config without it is refused"
+    return own_context(config.model.name, config.model.trust) if told is None else told
 
 
 def _format(config: TrainConfig) -> tuple[Chat, frozenset[int]]:

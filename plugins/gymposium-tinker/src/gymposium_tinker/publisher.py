@@ -15,7 +15,7 @@ from gymposium.plain_file import read_plain_text
 from gymposium.strict_json import strict_json
 from gymposium_agents.tokens import Policy
 from gymposium_tinker.engine import TinkerEngine
-from gymposium_tinker.service import explained
+from gymposium_tinker.service import explained, settled
 
 DAY = 86_400
 """Seconds."""
@@ -59,9 +59,9 @@ class Snapshots:
             if self._keeps:
                 saved = self._training().save_weights_for_sampler(str(policy), ttl_seconds=self._seconds).result()
                 self._paths[policy] = saved.path
-                client = self._service.create_sampling_client(model_path=saved.path).result()
+                client = settled(self._service.create_sampling_client(model_path=saved.path))
             else:
-                client = self._training().save_weights_and_get_sampling_client().result()
+                client = settled(self._training().save_weights_and_get_sampling_client())
         if self._engine is None:
             self._engine = TinkerEngine(self.context, self._stops, policy, client)
         self._engine.add(policy, client)
@@ -84,7 +84,7 @@ class Snapshots:
                 raise GymposiumError(f"{self._directory} holds no {policy}: only versions that were kept play again.")
             path = strict_json(read_plain_text(self._file(policy)))["path"]
             with explained():
-                self._engine.add(policy, self._service.create_sampling_client(model_path=path).result())
+                self._engine.add(policy, settled(self._service.create_sampling_client(model_path=path)))
         self._past.add(policy)
         return self._engine
 

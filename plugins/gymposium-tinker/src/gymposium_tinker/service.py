@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from traceback import walk_tb
+from typing import Any, Literal
 
+import httpx
 import tinker
+from tinker import APIFuture
 
 from gymposium.errors import BadOption, GymposiumError
 from gymposium_agents.chat import Chat
@@ -15,6 +20,13 @@ from gymposium_train.config import TrainConfig
 
 KEY = "TINKER_API_KEY"
 """The environment variable with the key of the service. It is neither stored nor logged."""
+BASE_URL = "TINKER_BASE_URL"
+"""The environment variable with the address of the service."""
+PRODUCTION = "https://tinker.thinkingmachines.dev/services/tinker-prod"
+"""The address of the service by default."""
+SECONDS = 10.0
+"""Time limit for the first answer of the service, in seconds."""
+LOGGER = logging.getLogger(__name__)
 PROBES = ("The quick brown fox.", " 12 a1\n\tb2 {}<>", "Grüße, 你好 🙂")
 """Texts that equal tokenizers turn into equal tokens."""
 
@@ -28,9 +40,55 @@ def key() -> str:
     return os.environ[KEY]
 
 
-def connected(settings: TinkerSettings) -> tinker.ServiceClient:
-    """A new session with the service."""
-    return tinker.ServiceClient(base_url=settings.base_url, api_key=key())
+def settled(found: Any) -> Any:
+    """Return what the SDK returned or, of a future, its result. Clients come as futures since SDK 0.38, and at once
+    before."""
+    return found.result() if isinstance(found, APIFuture) else found
+
+
+@contextmanager
+def connected(settings: TinkerSettings) -> Iterator[tinker.ServiceClient]:
+    """Context with a new session with the service."""
+    service = open_service(settings)
+    try:
+        yield service
+    except BaseException:
+        close_service(service, "errored")
+        raise
+    close_service(service, "success")
+
+
+def open_service(settings: TinkerSettings) -> tinker.ServiceClient:
+    """Return a new session with the service. Raises `GymposiumError` if the service does not answer."""
+    api_key = key()
+    check_answers(settings)
+    with explained():
+        return tinker.ServiceClient(base_url=settings.base_url, api_key=api_key)
+
+
+def close_service(service: tinker.ServiceClient, status: Literal["success", "errored"]) -> None:
+    """End a session. The service ends sessions by itself as well, and older SDKs and some servers have no request for
+    that, so a failure is only noted."""
+    if not hasattr(service, "close"):
+        return
+    try:
+        with explained():
+            settled(service.close(status))
+    except GymposiumError as error:
+        LOGGER.warning("The session was not closed: %s", error)
+
+
+def check_answers(settings: TinkerSettings) -> None:
+    """Raise `GymposiumError` unless something answers at the address of the service, for which the SDK itself waits for
+    minutes."""
+    address = (settings.base_url or os.environ.get(BASE_URL) or PRODUCTION).rstrip("/")
+    try:
+        httpx.get(f"{address}/api/v1/healthz", timeout=SECONDS)
+    except httpx.HTTPError as error:
+        raise GymposiumError(
+            f"No Tinker service answers at {address} ({type(error).__name__}: {error}). Start it, or correct "
+            f"backend.base_url or the environment variable {BASE_URL}."
+        ) from error
 
 
 def base_model(config: TrainConfig, settings: TinkerSettings) -> str:
@@ -44,26 +102,45 @@ def explained() -> Iterator[None]:
     """Raise errors of the SDK as `GymposiumError`. The SDK has tried again by then, if that could help."""
     try:
         yield
-    # ValueError is what the SDK raises for a status of a result that cannot be tried again
-    except (tinker.TinkerError, ValueError) as error:
+    except GymposiumError:
+        raise
+    except Exception as error:
+        if not isinstance(error, tinker.TinkerError) and not _is_of_sdk(error):
+            raise
         raise GymposiumError(
             f"The Tinker service did not do what it was asked to: {type(error).__name__}: {error}. The run goes on "
             f"from its last checkpoint with --resume."
         ) from error
 
 
-def offered(settings: TinkerSettings, model: str) -> int:
-    """The context in tokens of a model that the service trains. Raises `BadOption` if it does not train it."""
+def _is_of_sdk(error: Exception) -> bool:
+    """Return whether an exception comes from the SDK or a library below it, and not from a function that the SDK
+    called. The SDK asserts what it expects of answers, and reports some statuses as ValueError."""
+    modules = [frame.f_globals.get("__name__", "").partition(".")[0] for frame, _ in walk_tb(error.__traceback__)]
+    callers = [name for name in modules if name == "tinker" or name.startswith("gymposium")]
+    return callers[-1:] == ["tinker"]
+
+
+def offered(settings: TinkerSettings, model: str) -> int | None:
+    """The context in tokens of a model that the service trains; None if the service does not say. Raises `BadOption`
+    if it does not train the model."""
+    api_key = key()
+    check_answers(settings)
+    sessionless = getattr(tinker, "RestClient", tinker.ServiceClient)  # older SDKs ask without a session here
     with explained():
-        client = tinker.RestClient(base_url=settings.base_url, api_key=key())
-        models = client.get_server_capabilities().result().supported_models
+        client = sessionless(base_url=settings.base_url, api_key=api_key)
+        models = settled(client.get_server_capabilities()).supported_models
     found = next((one for one in models if one.model_name == model), None)
-    if found is None or found.trainable is False:
-        names = sorted(one.model_name for one in models if one.model_name and one.trainable is not False)
+    if found is None or not _is_trainable(found):
+        names = sorted(one.model_name for one in models if one.model_name and _is_trainable(one))
         raise BadOption(f"The Tinker service does not train {model}. It trains {', '.join(names)}.")
-    if found.max_context_length is None:
-        raise GymposiumError(f"The Tinker service does not say how many tokens {model} reads.")
-    return int(found.max_context_length)
+    told = getattr(found, "max_context_length", None)
+    return None if told is None else int(told)
+
+
+def _is_trainable(model: Any) -> bool:
+    """Return whether the service trains a model. Older SDKs and some servers do not say, since they train all."""
+    return getattr(model, "trainable", None) is not False
 
 
 def check_tokenizers(settings: TinkerSettings, model: str, chat: Chat) -> None:
@@ -71,7 +148,7 @@ def check_tokenizers(settings: TinkerSettings, model: str, chat: Chat) -> None:
     if model == chat.tokenizer.name_or_path:
         return
     with explained(), connected(settings) as client:
-        theirs = client.create_sampling_client(base_model=model).result().get_tokenizer()
+        theirs = settled(client.create_sampling_client(base_model=model)).get_tokenizer()
     ours = chat.tokenizer
     if ours.get_vocab() != theirs.get_vocab() or any(ours.encode(text) != theirs.encode(text) for text in PROBES):
         raise BadOption(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -12,6 +14,8 @@ from gymposium_train.config.backend import BackendSettings
 class TinkerSettings(BackendSettings):
     """The model learns and samples on the Tinker service, as a LoRA of rank `model.lora.rank`. The tokenizer and the
     chat template are those of `model.name`."""
+
+    other_defaults: ClassVar[Mapping[str, Any]] = MappingProxyType({"optimizer.target_kl": 0.0, "legality.weight": 0.0})
 
     kind: Literal["tinker"] = "tinker"
     """Where the model learns."""

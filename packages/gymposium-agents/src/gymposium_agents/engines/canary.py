@@ -137,6 +137,8 @@ class Canary:
         """Compare the log-probabilities of the engine, or of one server of it, with the learner's: of the tokens that
         it sampled, and of the fixed ones."""
         who = _named(name)
+        _compare_numbers(who, policy, [done.logprobs for done in answer.completions], sampled)
+        _compare_numbers(who, policy, answer.scores, fixed)
         differences = [
             abs(by_engine - by_learner)
             for done, scores in zip(answer.completions, sampled, strict=True)
@@ -177,6 +179,19 @@ def _compare_names(who: str, policy: Policy, answer: _Answers) -> None:
         raise EngineDisagrees(
             f"{policy} was published, but {who} answered as {', '.join(others)}. Its replies must not be learned from. "
             f"The engine's log may say why it did not load the adapter. Then resume from the last checkpoint."
+        )
+
+
+def _compare_numbers(
+    who: str, policy: Policy, by_engine: Sequence[Sequence[float]], by_learner: Sequence[Sequence[float]]
+) -> None:
+    """Raises `EngineDisagrees` if the engine and the learner scored different numbers of tokens."""
+    engine, learner = [*map(len, by_engine)], [*map(len, by_learner)]
+    if engine != learner:
+        raise EngineDisagrees(
+            f"{policy} was published, but {who} returned {sum(engine)} log-probabilities for {sum(learner)} tokens, so "
+            f"it cannot be compared with the learner. It leaves out tokens or adds some: report this to the engine's "
+            f"authors."
         )
 
 

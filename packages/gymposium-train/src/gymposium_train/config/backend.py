@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal
 
 from gymposium.plugins.host import host
 from gymposium_train.settings import Settings
@@ -11,6 +13,9 @@ from gymposium_train.variants import Variants, from_plugins
 
 class BackendSettings(Settings):
     """Base class of the settings of a backend."""
+
+    other_defaults: ClassVar[Mapping[str, Any]] = MappingProxyType({})
+    """Defaults of settings of other tables with this backend, by dotted names."""
 
     kind: str
     """Where the model learns."""

@@ -1,4 +1,4 @@
-"""Defaults that depend on the model that learns.
+"""Defaults that depend on the model that learns, and on the backend that holds it.
 
 The defaults in the settings classes suit the small model that a run makes. A config that names a model has those in
 `PRETRAINED` instead. A directory with a `player.json`, which training writes beside a model, is an exception: its model
@@ -119,12 +119,13 @@ def _is_left_out(table: object, names: list[str]) -> bool:
     return names[0] not in table.model_fields_set
 
 
-def completed(config: Settings, model: Model) -> dict[str, Any]:
+def completed(config: Settings, model: Model, of_backend: Mapping[str, Any]) -> dict[str, Any]:
     """The tables and settings of a config of this model, in which settings that were left out have the defaults of the
-    model. Tables are copied where they change, since a caller may use one in several configs. Raises as `defaults`
-    does."""
+    backend, otherwise those of the model. Tables are copied where they change, since a caller may use one in several
+    configs. Raises as `defaults` does."""
     names = left_out(config)
-    values = defaults(model) if names else {}
+    values = {**(defaults(model) if names else {}), **of_backend}
+    names += [name for name in of_backend if name not in PRETRAINED and _is_left_out(config, name.split("."))]
     whole = _all_weights(getattr(config, "cold_start", model)) or values.get("cold_start.tune") == "full"
     if whole and "cold_start.learning_rate" in values:
         values["cold_start.learning_rate"] = ALL_WEIGHTS

@@ -83,7 +83,7 @@ class TrainConfig(Settings):
 
     @model_validator(mode="after")
     def _complete(self) -> TrainConfig:
-        for name, table in completed(self, self.model).items():
+        for name, table in completed(self, self.model, self.backend.other_defaults).items():
             object.__setattr__(self, name, table)  # it is frozen for others
         if self.backend.kind != "local" and "engine" not in self.model_fields_set:
             object.__setattr__(self, "engine", engine_table(engine_of(self.backend.kind)))

@@ -72,15 +72,16 @@ USES = (
 
 
 def unused(config: TrainConfig, uses: Sequence[Use] = USES) -> Iterator[str]:
-    """A sentence for each setting that would have no effect and differs from its defaults, those of the small model and
-    of a pretrained one."""
-    data = as_data(config)
+    """A sentence for each setting that would have no effect and differs from its defaults, those of the small model, of
+    a pretrained one and of the backend."""
+    data, of_backend = as_data(config), config.backend.other_defaults
     idle = [use for use in uses if not use.used(config)]
     for path, value in _leaves(data):
         name = dotted(path)
         for use in idle:
             about = any(name == setting or name.startswith(f"{setting}.") for setting in use.settings)
-            if about and value not in ((at(path, data) or {}).get("default"), PRETRAINED.get(name)):
+            by_default = ((at(path, data) or {}).get("default"), PRETRAINED.get(name), of_backend.get(name))
+            if about and value not in by_default:
                 why = f"it has an effect only {use.where}"
                 yield f"{name} = {shown(value)}: {why}. Leave it out ({name}=), or set that."
 

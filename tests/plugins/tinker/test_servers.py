@@ -1,0 +1,173 @@
+"""Servers that answer in other ways than the service: each fault is told in words, and a harmless one is none."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from gymposium.errors import GymposiumError
+from gymposium_agents.tokens import Policy
+from gymposium_tinker.data import logprobs, scored
+from gymposium_tinker.engine import TinkerEngine
+from gymposium_tinker.model import _context
+from gymposium_tinker.service import check_answers, connected, explained, offered
+from gymposium_tinker.settings import TinkerSettings
+from gymposium_train.config.checks import check
+from gymposium_train.config.reading import config_from
+
+from .runs import config_of
+
+
+class Sparse(BaseHTTPRequestHandler):
+    """A server that knows its model, and nothing else: neither its context nor the ends of sessions."""
+
+    model = ""
+
+    def do_GET(self) -> None:
+        if self.path == "/api/v1/get_server_capabilities":
+            self.answer(200, {"supported_models": [{"model_name": self.model}]})
+        else:
+            self.answer(404, {"detail": "Not Found"})
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        known: dict[str, Any] = {
+            "/api/v1/client/config": {"use_pyqwest_transport": False},
+            "/api/v1/create_session": {"type": "create_session", "session_id": "s1"},
+            "/api/v1/session_heartbeat": {"type": "session_heartbeat"},
+        }
+        if self.path in known:
+            self.answer(200, known[self.path])
+        else:
+            self.answer(404, {"detail": "Not Found"})
+
+    def answer(self, status: int, data: Any) -> None:
+        body = json.dumps(data).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *arguments: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def sparse(model_directory: Path) -> Iterator[TinkerSettings]:
+    handler = type("Handler", (Sparse,), {"model": str(model_directory)})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield TinkerSettings(base_url=f"http://127.0.0.1:{server.server_port}")
+        server.shutdown()
+        thread.join()
+
+
+def test_the_documented_command_is_accepted_with_its_defaults(model_directory: Path) -> None:
+    table = {
+        "games": ["tic_tac_toe"],
+        "steps": 3,
+        "model": {"name": str(model_directory), "tune": "lora"},
+        "credit": {"kind": "grpo"},
+    }
+    config = config_from({**table, "backend": {"kind": "tinker"}})
+    check(config, at_hand=False)
+    assert config.optimizer.epochs * config.optimizer.minibatches > 1
+    assert config.optimizer.target_kl == 0.0
+    assert config_from(table).optimizer.target_kl > 0.0
+    given = config_from({**table, "backend": {"kind": "tinker"}, "optimizer": {"target_kl": 0.1}})
+    with pytest.raises(GymposiumError, match=r"optimizer.target_kl = 0\.1: an optimizer step is sent together"):
+        check(given, at_hand=False)
+
+
+def test_a_server_that_does_not_tell_the_context_is_no_error(sparse: TinkerSettings, model_directory: Path) -> None:
+    assert offered(sparse, str(model_directory)) is None
+    config = config_of(model_directory, str(sparse.base_url))
+    own = json.loads((model_directory / "config.json").read_text())["max_position_embeddings"]
+    assert _context(config, sparse) == own
+
+
+def test_a_404_at_the_end_does_not_hide_the_error(sparse: TinkerSettings) -> None:
+    with pytest.raises(RuntimeError, match="the real one"), connected(sparse):
+        raise RuntimeError("the real one")
+    with connected(sparse):
+        pass
+
+
+def test_an_address_without_a_server_is_told_at_once(model_directory: Path) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        settings = TinkerSettings(base_url=f"http://127.0.0.1:{unused.getsockname()[1]}")
+        with pytest.raises(
+            GymposiumError, match=r"No Tinker service answers at http://127\.0\.0\.1:\d+ \(ConnectError"
+        ):
+            check_answers(settings)
+        with pytest.raises(GymposiumError, match="No Tinker service answers"):
+            check(config_of(model_directory, str(settings.base_url)))
+
+
+def test_errors_of_the_sdk_are_told_and_those_of_functions_that_it_calls_are_not_hidden() -> None:
+    """The SDK asserts what it expects, and calls functions of ours, whose faults are no faults of the service."""
+    calls: dict[str, Any] = {"__name__": "tinker.lib.somewhere"}
+    code = "def fail():\n    assert False, 'promises always carry ids'\ndef call(function):\n    function()\n"
+    exec(compile(code, "somewhere.py", "exec"), calls)
+    with pytest.raises(GymposiumError, match=r"did not do .*: AssertionError: promises always carry ids"), explained():
+        calls["fail"]()
+
+    def ours() -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError), explained():
+        calls["call"](_as_of_gymposium(ours))
+    with pytest.raises(ZeroDivisionError), explained():
+        ours()
+
+
+def _as_of_gymposium(function: Any) -> Any:
+    """The function, called from a module of gymposium."""
+    scope: dict[str, Any] = {"__name__": "gymposium_train.somewhere", "function": function}
+    exec(compile("def inner():\n    function()\n", "inner.py", "exec"), scope)
+    return scope["inner"]
+
+
+PROMPT, REPLY = (1, 2, 3), (4, 5)
+
+
+class Scores:
+    """A client whose server tells these log-probabilities of any tokens."""
+
+    def __init__(self, scores: list[float | None]) -> None:
+        self._scores = scores
+
+    def compute_logprobs(self, prompt: Any) -> Any:
+        return SimpleNamespace(result=lambda: self._scores)
+
+
+def engine(scores: list[float | None]) -> TinkerEngine:
+    return TinkerEngine(64, frozenset(), Policy("learner", 0), Scores(scores))  # type: ignore[arg-type] # its methods
+
+
+@pytest.mark.parametrize("scores", [[None, -1.0, -2.0, -3.0, -4.0], [-1.0, -2.0, -3.0, -4.0]])
+def test_the_first_token_may_have_no_log_probability_or_none_is_written(scores: list[float | None]) -> None:
+    assert engine(scores).score([(PROMPT, REPLY)]) == [(-3.0, -4.0)]
+
+
+@pytest.mark.parametrize("scores", [[-1.0, -2.0, -3.0], [None, -1.0, -2.0, -3.0, None], [-1.0] * 6])
+def test_another_number_of_log_probabilities_is_told(scores: list[float | None]) -> None:
+    with pytest.raises(GymposiumError, match=r"returned \d log-probabilities of 5 tokens"):
+        engine(scores).score([(PROMPT, REPLY)])
+
+
+def test_rows_with_another_number_of_log_probabilities_are_told() -> None:
+    output: Any = SimpleNamespace(loss_fn_outputs=[{"logprobs": SimpleNamespace(data=[-1.0, -2.0])}])
+    with pytest.raises(GymposiumError, match="for 1 rows of 2 tokens, and was asked for 1 rows of 3 tokens"):
+        logprobs(output, [scored((1, 2, 3, 4))])
