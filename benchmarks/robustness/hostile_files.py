@@ -83,7 +83,7 @@ KINDS = (
     Kind("a TextArena log", "logs/textarena.jsonl", "audit logs/textarena.jsonl --out out", LINES),
     Kind("a Kaggle log", "logs/kaggle.jsonl", "audit logs/kaggle.jsonl --out out", LINES),
     Kind("an OpenSpiel log", "logs/openspiel.jsonl", "audit logs/openspiel.jsonl --out out", LINES),
-    Kind("an Inspect log", "logs/inspect.eval", "audit logs/inspect.eval --out out", ZIP),
+    Kind("an Inspect log", "logs/inspect.eval", "audit logs/inspect.eval --out out"),
     Kind("player.json", "train/model/player.json", LM.format("train/model"), JSON),
     Kind("config.json of a model", "train/model/config.json", LM.format("train/model"), JSON),
     Kind("weights of a model", "train/model/model.safetensors", LM.format("train/model")),
