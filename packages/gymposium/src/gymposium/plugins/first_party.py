@@ -34,7 +34,8 @@ def check_first_party(kind: str, name: str, known: Iterable[str], plugins: Itera
     """Raise an error that says what to do for a name that another distribution of gymposium adds: `PluginError` if its
     plugin is among `plugins` and switched off or broken, else `MissingExtra`. `known` are the names that plugins add
     here, as `written`."""
-    missing = {text: install for text, install in first_party().get(kind, {}).items() if text not in {*known}}
+    known = {*known}
+    missing = {text: install for text, install in first_party().get(kind, {}).items() if text not in known}
     for text, install in missing.items():
         begins = kind == "player" and text.endswith((":", "-")) and name.startswith(text)
         if begins or name == text:
