@@ -12,7 +12,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 
 from gymposium_agents.loading import LoadedModel, load_model
-from gymposium_agents.small import CHAT_TEMPLATE
+from gymposium_agents.small_size import CHAT_TEMPLATE
 
 SPECIAL = ["<|endoftext|>", "<|system|>", "<|user|>", "<|assistant|>", "<|end|>"]
 ONE_MILLION: dict[str, Any] = {

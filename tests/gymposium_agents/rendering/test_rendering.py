@@ -13,7 +13,7 @@ from gymposium.errors import GymposiumError
 from gymposium_agents.chat import Chat
 from gymposium_agents.rendering import RenderingCost, RenderingRefusal, render_chat
 from gymposium_agents.rendering.plain import is_plain
-from gymposium_agents.small import CHAT_TEMPLATE
+from gymposium_agents.small_size import CHAT_TEMPLATE
 
 CHATML = (
     "{% for message in messages %}{{'<|im_start|>' + message['role'] + '\n' + message['content'] | trim }}"

@@ -71,7 +71,7 @@ def test_the_printed_address_opens_the_sessions(run: Path) -> None:
     address = sessions_address("http://a.example:8750", run, "s3cret")
     assert address == "http://a.example:8750/runs/a%20run/sessions.html?token=s3cret"
     status, _, headers = ask(run, "/runs/a run/sessions.html", "token=s3cret")
-    assert (status, headers["location"]) == (303, "?")
+    assert (status, headers["location"]) == (303, "/runs/a%20run/sessions.html")
     cookie = headers["set-cookie"].partition(";")[0]
     status, text, _ = ask(run, "/runs/a run/sessions.html", cookie=cookie)
     assert status == 200

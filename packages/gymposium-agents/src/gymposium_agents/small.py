@@ -17,25 +17,7 @@ from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, train
 from transformers import AutoModelForCausalLM, LlamaConfig, OPTConfig, PreTrainedTokenizerFast
 
 from gymposium_agents.settings import PlayerSettings
-from gymposium_agents.small_size import SmallModel
-
-CHAT_TEMPLATE = (
-    "{% if tools %}<|system|>"
-    "{% if messages and messages[0].role == 'system' %}{{ messages[0].content + '\n\n' }}{% endif %}"
-    "{% for tool in tools %}{{ (tool | tojson) + '\n' }}{% endfor %}"
-    '{{ \'Write <tool_call>\n{"name": ..., "arguments": ...}\n</tool_call>\' }}<|end|>{% endif %}'
-    "{% for message in messages %}{% if message.role == 'tool' %}"
-    "{{ '<|user|><tool_response>\n' + message.content + '\n</tool_response><|end|>' }}"
-    "{% elif not (tools and loop.first and message.role == 'system') %}"
-    "<|{{ message.role }}|>{{ message.content }}"
-    "{% for call in message.tool_calls or () %}"
-    "{{ ('\n' if message.content or not loop.first else '') + '<tool_call>\n{\"name\": \"' + call.function.name }}"
-    "{{ '\", \"arguments\": ' + (call.function.arguments | tojson) + '}\n</tool_call>' }}"
-    "{% endfor %}<|end|>{% endif %}{% endfor %}"
-    "{% if add_generation_prompt %}<|assistant|>{% endif %}"
-)
-"""The chat template. A role is one token, because with Qwen's longer frame around a short prompt a small model would
-spend half of its time on the frame. Tools, calls and results are as in Qwen 2.5, and results are of the role user."""
+from gymposium_agents.small_size import CHAT_TEMPLATE, SmallModel
 
 _SPECIAL = ["<|endoftext|>", "<|system|>", "<|user|>", "<|assistant|>", "<|end|>"]
 
