@@ -12,6 +12,7 @@ from gymposium import GameSpec
 from gymposium.errors import BadRecord
 from gymposium.games.protocol import Event, Style
 from gymposium.strict_json import strict_json
+from gymposium.worlds.one_seat import first_event
 from gymposium_openenv.actions import Actions
 from gymposium_openenv.connection import Address
 from gymposium_openenv.example import example_url
@@ -49,9 +50,7 @@ class OpenEnvGame:
     def about(self) -> Mapping[str, Any]:
         """What the server says of itself, or what the record holds: `schema` of an action, and `description`."""
         if self.record is not None:
-            if not self.record:
-                raise BadRecord("The match broke off before its first event.")
-            return about_in(self.record[0])
+            return about_in(first_event(self.record))
         schema = self.address.read("/schema").get("action")
         described = str(self.address.read("/metadata").get("description", ""))
         return {"schema": schema, "description": " ".join(described.split())}

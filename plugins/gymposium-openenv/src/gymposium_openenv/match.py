@@ -14,7 +14,7 @@ from gymposium.errors import BadRecord, CannotPlayOn, NoSampler, WorldBroke, Wro
 from gymposium.games.protocol import CHANCE, Event, Observation, Style
 from gymposium.strict_json import strict_json
 from gymposium.visible import is_encodable
-from gymposium.worlds.one_seat import OneSeatMatch
+from gymposium.worlds.one_seat import OneSeatMatch, first_event
 from gymposium.worlds.running import start
 from gymposium_openenv.actions import Actions, BadAction
 from gymposium_openenv.connection import Address, Connection
@@ -59,9 +59,7 @@ class OpenEnvMatch(OneSeatMatch):
         if events:
             self._load(events)
         elif game.record is not None:
-            if not game.record:
-                raise BadRecord("The match broke off before its first event.")
-            self._note(game.record[0])
+            self._note(first_event(game.record))
         else:
             assert seed is not None, "a new match has a seed"
             about = dict(game.about)  # read here, not in the loop of all worlds, where it would block other matches

@@ -39,7 +39,7 @@ def check_first_party(kind: str, name: str, known: Iterable[str], plugins: Itera
     for text, install in missing.items():
         begins = kind == "player" and text.endswith((":", "-")) and name.startswith(text)
         if begins or name == text:
-            distribution = canonical(install.strip('"').partition("[")[0])
+            distribution = _distribution(install)
             found = next((one for one in plugins if canonical(one.distribution) == distribution), None)
             if found is not None and found.status != "active":
                 raise PluginError(f"The {kind} {text!r} comes from {distribution}, {_why_missing(found)}")
@@ -57,11 +57,14 @@ def unknown_name(kind: str, name: str, known: Iterable[str], plugins: Iterable[P
 
 def remark_on_missing(plugins: Iterable[Plugin]) -> str:
     """Return a sentence for each plugin of others that is switched off or broken, since it may add any name."""
-    ours = {
-        canonical(install.strip('"').partition("[")[0]) for kind in first_party().values() for install in kind.values()
-    }
+    ours = {_distribution(install) for kind in first_party().values() for install in kind.values()}
     others = [one for one in plugins if one.status != "active" and canonical(one.distribution) not in ours]
     return " ".join(f"A plugin that may add it is missing: {one.name}, {_why_missing(one)}" for one in others)
+
+
+def _distribution(install: str) -> str:
+    """Return the distribution that an argument of `pip install` names."""
+    return canonical(install.strip('"').partition("[")[0])
 
 
 def _why_missing(plugin: Plugin) -> str:

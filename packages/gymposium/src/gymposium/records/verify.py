@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from gymposium.errors import BadOption, BadRecord, GymposiumError, describe
 from gymposium.games.registry import chance_is_recorded, needs_isolation
@@ -46,15 +47,15 @@ def verify_file(path: str | Path) -> FileVerification:
             verification.problems.append(record)
             continue
         records.append((number, record))
-        played, difference = _replayed(record)
-        verification.matches += played
-        verification.not_played += not played
-        if played and chance_is_recorded(record.game):
+        replayed = _replayed(record)
+        verification.matches += replayed.played
+        verification.not_played += not replayed.played
+        if replayed.played and chance_is_recorded(record.game):
             verification.recorded_chance += 1
-        elif played and not needs_isolation(record.game):  # no game that needs it has tools
-            verification.unchecked += not results_are_checked(recorded_game(record))
-        if difference is not None:
-            verification.problems.append(Problem(f"{path}:{number} (match {record.id})", difference))
+        else:
+            verification.unchecked += replayed.unchecked
+        if replayed.difference is not None:
+            verification.problems.append(Problem(f"{path}:{number} (match {record.id})", replayed.difference))
     if records:
         _check_manifest(Path(path), records, verification)
     else:
@@ -105,28 +106,38 @@ def match_files(path: Path) -> list[Path]:
 
 def first_difference(record: Record) -> str | None:
     """The first difference between a record and its replay (`gymposium.records.replay.replay_difference`), or None."""
-    return _replayed(record)[1]
+    return _replayed(record).difference
 
 
-def _replayed(record: Record) -> tuple[bool, str | None]:
-    """True if the record could be played again, and its first difference. A game whose engine may end its process is
-    played in another process."""
+class _Replayed(NamedTuple):
+    """What became of a record that was played again."""
+
+    played: bool
+    difference: str | None
+    """The first difference, or why it could not be played."""
+    unchecked: bool = False
+    """True if results of tools were taken from the record."""
+
+
+def _replayed(record: Record) -> _Replayed:
+    """Play a record again; in another process if the game's engine may end its process."""
     if not needs_isolation(record.game):
         return _play_again(record)
     try:
         return isolated(_play_again, record)
     except CallFailed as error:
-        return False, str(error)
+        return _Replayed(False, str(error))
 
 
-def _play_again(record: Record) -> tuple[bool, str | None]:
+def _play_again(record: Record) -> _Replayed:
     try:
         game = recorded_game(record)
     except GymposiumError as error:
-        return False, str(error)
+        return _Replayed(False, str(error))
     if (version := game.spec.version) != record.game_version:
-        return False, f"made with version {record.game_version} of the game; this is version {version}"
+        return _Replayed(False, f"made with version {record.game_version} of the game; this is version {version}")
+    unchecked = not results_are_checked(game)
     try:
-        return True, replay_difference(game, record)
+        return _Replayed(True, replay_difference(game, record), unchecked)
     except Exception as error:  # noqa: BLE001 - an engine may raise anything for an untrusted record
-        return True, describe(error)
+        return _Replayed(True, describe(error), unchecked)

@@ -8,11 +8,11 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
-from gymposium.errors import BadRecord
 from gymposium.games.protocol import Event, Style
 from gymposium.plugins.specs import GameSpec
 from gymposium.tools import Tool
 from gymposium.worlds.match import ToolMatch
+from gymposium.worlds.one_seat import first_event
 from gymposium.worlds.protocol import Tasks
 from gymposium.worlds.recorded import RecordedTasks, tools_in
 
@@ -41,9 +41,7 @@ class ToolGame:
     def tools(self) -> tuple[Tool, ...]:
         """The tools: those that the record names, if there is a record of a world that is not pure. They are looked up
         when they are first needed, because a world may have to ask a server for them."""
-        if self.record is not None and not self.record:
-            raise BadRecord("The match broke off before its first event.")
-        recorded = tools_in(self.record[0]) if self.record else ()
+        recorded = () if self.record is None else tools_in(first_event(self.record))
         tools = recorded or tuple(self.tasks.tools)
         if len({tool.name for tool in tools}) != len(tools) or not tools:
             raise ValueError(f"{self.name}: a world has one tool or more, each with a name of its own")

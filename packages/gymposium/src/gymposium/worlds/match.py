@@ -16,7 +16,7 @@ from gymposium.games.pictures import Picture, code, note, table
 from gymposium.games.protocol import CHANCE, Event, Observation, Style, ToolText
 from gymposium.tools import Call, Tool, calls_of
 from gymposium.visible import is_encodable
-from gymposium.worlds.one_seat import OneSeatMatch
+from gymposium.worlds.one_seat import OneSeatMatch, first_event
 from gymposium.worlds.protocol import Result, Tasks, World
 from gymposium.worlds.recorded import STYLES, described
 from gymposium.worlds.running import limited, start
@@ -63,9 +63,7 @@ class ToolMatch(OneSeatMatch):
         if events:
             self._load(events)
         elif game.record is not None:
-            if not game.record:
-                raise BadRecord("The match broke off before its first event.")
-            self._begin(game.record[0])
+            self._begin(first_event(game.record))
         else:
             assert seed is not None, "a new match has a seed"
             first: dict[str, Any] = {} if game.pure else described(game.tools, game.tasks)

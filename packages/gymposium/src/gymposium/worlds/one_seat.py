@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Protocol, cast
 
+from gymposium.errors import BadRecord
 from gymposium.games.protocol import Event, Game
 
 if TYPE_CHECKING:
     import numpy as np
+
+
+def first_event(record: Sequence[Event]) -> Event:
+    """Return the first event of a record, which holds what the match asked. Raises `BadRecord` if there is none."""
+    if not record:
+        raise BadRecord("The match broke off before its first event.")
+    return record[0]
 
 
 class Named(Protocol):
