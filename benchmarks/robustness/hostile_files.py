@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -38,7 +38,7 @@ SECONDS, MEMORY = 60, 2_500_000_000
 _WALL = 300.0
 _RC = {0, 1, 2, 3}
 
-JSON, LINES, TOML, ZIP = (json_value, json_value, json_value), (json_line,) * 4, (toml_value,) * 4, (zip_member,) * 3
+JSON, LINES, TOML, ZIP = (json_value,) * 6, (json_line,) * 8, (toml_value,) * 8, (zip_member,) * 6
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,9 @@ class Kind:
     file: str
     command: str
     ways: Sequence[Way] = ()
-    """Ways to damage its format, besides those for every file."""
+    """Ways to damage its format, besides those for every file. Each stands for one try."""
+    beside: Sequence[str] = ()
+    """What the command reads besides the file, or the folder that holds it."""
 
 
 LM = "run kuhn_poker --players lm:{},random -n 2 --out out"
@@ -72,7 +74,7 @@ KINDS = (
     ),
     Kind("exact figures", "board/entries/random/exact.json", "leaderboard rate board", JSON),
     Kind("results, published", "board/results.json", "leaderboard build board --out out", JSON),
-    Kind("earlier results", "old.json", "leaderboard build board --out out --earlier old.json", JSON),
+    Kind("earlier results", "old.json", "leaderboard build board --out out --earlier old.json", JSON, ["board"]),
     Kind("a config of training", "config.toml", "train config.toml --dry-run", TOML),
     Kind("the config of a run of training", "train/config.json", "train --resume train", JSON),
     Kind("the state of a checkpoint", "train/checkpoints/{step}/state.json", "train --resume train", JSON),
@@ -90,8 +92,8 @@ KINDS = (
     Kind("tokenizer.json", "train/model/tokenizer.json", LM.format("train/model"), JSON),
     Kind("tokenizer_config.json", "train/model/tokenizer_config.json", LM.format("train/model"), JSON),
     Kind("a chat template", "train/model/chat_template.jinja", LM.format("train/model")),
-    Kind("adapter_config.json", "adapter/adapter_config.json", LM.format("adapter"), JSON),
-    Kind("weights of an adapter", "adapter/adapter_model.safetensors", LM.format("adapter")),
+    Kind("adapter_config.json", "adapter/adapter_config.json", LM.format("adapter"), JSON, ["train"]),
+    Kind("weights of an adapter", "adapter/adapter_model.safetensors", LM.format("adapter"), beside=["train"]),
     Kind(
         "a policy of stable-baselines3", "ppo.zip", "run tic_tac_toe --players sb3:ppo.zip,random -n 2 --out out", ZIP
     ),
@@ -107,9 +109,16 @@ KINDS = (
         "mails.jsonl",
         "run mail inbox=mails.jsonl questions=asked.jsonl --players random -n 2 --out out",
         LINES,
+        ["asked.jsonl"],
     ),
     Kind("programs to trace", "programs.jsonl", "trace check programs.jsonl", LINES),
-    Kind("a world of an MCP server", "world.toml", "run mcp file=world.toml --players random -n 1 --out out", TOML),
+    Kind(
+        "a world of an MCP server",
+        "world.toml",
+        "run mcp file=world.toml --players random -n 1 --out out",
+        TOML,
+        ["train.jsonl"],
+    ),
     Kind("a plugin of one file", "one.py", "--plugin one.py list"),
 )
 
@@ -292,11 +301,11 @@ def one_try(kind: Kind, home: Path, number: int, seed: int) -> str:
     name = kind.file.replace("{step}", step)
     with TemporaryDirectory(prefix="hostile-") as place:
         folder = Path(place)
-        for part in _needed(kind):
+        for part in (kind.file.split("/", maxsplit=1)[0], *kind.beside):
             source = home / part
             (shutil.copytree if source.is_dir() else shutil.copy)(source, folder / part)
         file = folder / name
-        ways: Sequence[Way] = (*kind.ways, *kind.ways, *ANY)
+        ways: Sequence[Way] = (*kind.ways, *ANY)
         way = number % (len(ways) + len(IN_PLACE))
         sound = file.read_bytes()
         if way < len(ways):
@@ -310,21 +319,7 @@ def one_try(kind: Kind, home: Path, number: int, seed: int) -> str:
         return f"{kind.what}, try {number} ({how}): {said}" if said else ""
 
 
-def _needed(kind: Kind) -> Iterator[str]:
-    """The files and folders of the specimens that a command reads."""
-    first = kind.file.split("/", maxsplit=1)[0]
-    yield first
-    if first == "adapter":
-        yield "train"
-    if first == "old.json":
-        yield "board"
-    if first == "mails.jsonl":
-        yield "asked.jsonl"
-    if first == "world.toml":
-        yield "train.jsonl"
-
-
-def rows(seed: int, wanted: Callable[[Kind], bool] = lambda kind: True) -> Iterator[Row]:
+def rows(seed: int) -> Iterator[Row]:
     """All kinds of files."""
     os.environ |= {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "COLUMNS": "200"}
     torch.set_num_threads(1)
@@ -336,7 +331,7 @@ def rows(seed: int, wanted: Callable[[Kind], bool] = lambda kind: True) -> Itera
         maker.join()
         if maker.exitcode:
             raise RuntimeError("The sound files could not be made.")
-        for kind in filter(wanted, KINDS):
-            tries = max(TRIES, 2 * len(kind.ways) + len(ANY) + len(IN_PLACE))
+        for kind in KINDS:
+            tries = max(TRIES, len(kind.ways) + len(ANY) + len(IN_PLACE))
             found = [one_try(kind, home, number, seed) for number in range(tries)]
             yield Row("files", kind.what, tries, tuple(filter(None, found)))

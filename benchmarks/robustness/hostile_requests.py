@@ -26,7 +26,8 @@ from websockets.sync.client import connect
 
 from benchmarks.robustness.damage import ODD, odd_json
 from benchmarks.robustness.row import Row
-from benchmarks.serving.running import free_port
+from benchmarks.robustness.served_kills import make_tiny_model
+from benchmarks.serving.running import ENVIRONMENT, free_port
 from gymposium.client import Server
 
 TRIES = 24
@@ -120,12 +121,11 @@ def _peak(process: int) -> int:
 def running(name: str, folder: Path, health: str, *words: str) -> Iterator[Running]:
     """A server in a process of its own, which is ended with the block."""
     port, log = free_port(), folder / f"{name}.log"
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
     with log.open("wb") as file:
         process = subprocess.Popen(
             [sys.executable, "-P", "-m", "gymposium.cli.main", *words, "--port", str(port)],
             cwd=folder,
-            env=environment,
+            env={**os.environ, **ENVIRONMENT},
             stdin=subprocess.DEVNULL,
             stdout=file,
             stderr=file,
@@ -328,15 +328,9 @@ def attacks(served: Running, lent: Running, asked: Running, viewed: Running) -> 
 
 def rows(seed: int) -> Iterator[Row]:
     """All kinds of requests."""
-    from gymposium_agents.settings import PlayerSettings
-    from gymposium_agents.small import make_small_model
-    from gymposium_agents.small_size import SmallModel
-
     with TemporaryDirectory() as place, ExitStack() as opened:
         home = Path(place)
-        size = SmallModel(hidden=32, layers=1, heads=2)
-        make_small_model(home / "tiny", ["hello 1 2"], seed=1, size=size, moves=["a1", "b2", "pass"])
-        PlayerSettings(max_tokens=8).save(home / "tiny")
+        make_tiny_model(home / "tiny", ["hello 1 2"])
         (home / "runs").mkdir()
         begin = opened.enter_context
         served = begin(running("serve", home, "/health", "serve", "--model", "tiny", "--steps", "9", "--out", "served"))

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,7 +25,7 @@ from tempfile import TemporaryDirectory
 from openai import OpenAI
 
 from benchmarks.robustness.row import Row
-from benchmarks.serving.running import free_port
+from benchmarks.serving.running import ENVIRONMENT, free_port
 from gymposium.client import Server
 from gymposium.errors import BadRecord
 from gymposium.runs.sessions import SessionsFile
@@ -53,7 +53,7 @@ class Served:
         again = (self.folder / "config.json").exists()
         self.process = subprocess.Popen(
             [sys.executable, "-m", "gymposium.cli.main", *(resume if again else (*begin, "--out", str(self.folder)))],
-            env={**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"},
+            env={**os.environ, **ENVIRONMENT},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
@@ -145,20 +145,23 @@ def digest(folder: Path) -> str:
     return hashlib.sha256((folder / "model" / "model.safetensors").read_bytes()).hexdigest()
 
 
-def rows(seed: int, tries: int = 20) -> Iterator[Row]:
-    """Twenty runs, each killed once."""
+def make_tiny_model(folder: Path, texts: Sequence[str]) -> None:
+    """Write a model of one layer that knows the words of these texts, which replies in 8 tokens at most."""
     from gymposium_agents.settings import PlayerSettings
     from gymposium_agents.small import make_small_model
     from gymposium_agents.small_size import SmallModel
 
+    size = SmallModel(hidden=32, layers=1, heads=2)
+    make_small_model(folder, texts, seed=1, size=size, moves=["a1", "b2", "pass"])
+    PlayerSettings(max_tokens=8).save(folder)
+
+
+def rows(seed: int, tries: int = 20) -> Iterator[Row]:
+    """Twenty runs, each killed once."""
     rng, failures = random.Random(seed), []
     with TemporaryDirectory() as home:
         model = Path(home, "tiny")
-        texts = [f"step-{n} group-{n} {n}" for n in range(9)]
-        make_small_model(
-            model, texts, seed=1, size=SmallModel(hidden=32, layers=1, heads=2), moves=["a1", "b2", "pass"]
-        )
-        PlayerSettings(max_tokens=8).save(model)
+        make_tiny_model(model, [f"step-{n} group-{n} {n}" for n in range(9)])
         served = Served(model, Path(home, "whole"), free_port())
         served.start()
         play(served.port)
