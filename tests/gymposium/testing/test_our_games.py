@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from gymposium.plugins.host import Host, host
 from gymposium.plugins.specs import GameSpec
 from gymposium.testing import QUICK, Check
@@ -24,10 +26,18 @@ def first_party() -> list[GameSpec]:
 
 
 def pytest_generate_tests(metafunc: Any) -> None:
-    parametrize(metafunc, [subject for spec in first_party() for subject in subjects_of(spec)])
+    """The usual run checks each spec and its first example; the slow tests check the other examples."""
+    subjects = [subjects_of(spec) for spec in first_party()]
+    every = metafunc.function is test_conforms_with_other_parameters
+    parametrize(metafunc, [one for of_game in subjects for one in (of_game[2:] if every else of_game[:2])])
 
 
 def test_conforms(check: Check, subject: Subject) -> None:
     """Every check, quickly. `gymposium plugins check` tries more moves, and `python -m
     benchmarks.games` plays 1,000 random matches of each game."""
+    run_as_test(check, subject, 0, QUICK)
+
+
+@pytest.mark.slow
+def test_conforms_with_other_parameters(check: Check, subject: Subject) -> None:
     run_as_test(check, subject, 0, QUICK)
