@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import random
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from gymposium.child_process import PLUGIN_FILES
 from gymposium.games.registry import load_game
 from gymposium.prompt import prompt_for
 from gymposium.reading import reader
@@ -29,9 +29,13 @@ def pytest_configure() -> None:
 
 
 @pytest.fixture(autouse=True)
-def plugin_files_of_the_test(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One-file plugins that a test loads do not reach the hosts and the child processes of later tests."""
-    monkeypatch.setenv(PLUGIN_FILES, os.environ.get(PLUGIN_FILES, ""))
+def global_options_of_the_test() -> Iterator[None]:
+    """Keep the global options of a test (`--plugin`, `--allow`, ...), which child processes inherit, from the next."""
+    before = {name: value for name, value in os.environ.items() if name.startswith("GYMPOSIUM_")}
+    yield
+    for name in {name for name in os.environ if name.startswith("GYMPOSIUM_")} - before.keys():
+        del os.environ[name]
+    os.environ.update(before)
 
 
 @pytest.fixture(scope="session")
