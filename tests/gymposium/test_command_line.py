@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -27,3 +30,22 @@ def test_without_options_only_the_arguments_are_printed(monkeypatch: pytest.Monk
     for name in (ONLY, PLUGIN_FILES, VARIABLE, VARIABLES):
         monkeypatch.delenv(name, raising=False)
     assert command_line("list") == "gymposium list"
+
+
+ROOT = Path(__file__).resolve().parents[2]
+MODULES = sorted({*ROOT.glob("packages/*/src/*/cli/**/*.py"), *ROOT.glob("plugins/*/src/*/cli*/**/*.py")})
+HARD_CODED = re.compile(r"\bgymposium (--\w+ \S+ )*[a-z]+( [^.;()]*)?$")
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_the_commands_of_the_cli_are_made_by_the_helper(module: Path) -> None:
+    """A command with a value in it loses `--plugin` and breaks at a space unless `command_line` makes it."""
+    texts = (node for node in ast.walk(ast.parse(module.read_text())) if isinstance(node, ast.JoinedStr))
+    found = [
+        ast.unparse(text)
+        for text in texts
+        for before, after in pairwise(text.values)
+        if isinstance(before, ast.Constant) and isinstance(after, ast.FormattedValue)
+        if HARD_CODED.search(str(before.value))
+    ]
+    assert not found

@@ -331,3 +331,58 @@ def test_on_text_it_says_what_to_do(algorithm: type[MaskablePPO | PPO | DQN]) ->
     env = gymnasium.make("TextTicTacToe-v0")
     with pytest.raises(BadOption, match="cannot learn from text: make the environment with observation='tensor'"):
         algorithm("MlpPolicy", env)
+
+
+class Evil:
+    """An object whose unpickling would write a file."""
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return os.mkdir, ("evil",)
+
+
+def _weights(**tensors: object) -> bytes:
+    buffer = io.BytesIO()
+    torch.save(tensors, buffer)
+    return buffer.getvalue()
+
+
+_GOOD = {"action_net.weight": torch.zeros(9, 27), "action_net.bias": torch.zeros(9)}
+_HIDDEN = {
+    "mlp_extractor.policy_net.0.weight": torch.zeros(27, 27),
+    "mlp_extractor.policy_net.0.bias": torch.zeros(27),
+}
+ODD: dict[str, dict[str, bytes]] = {
+    "no members": {},
+    "no data": {"policy.pth": _weights(**_GOOD)},
+    "no weights": {"data": b"{}"},
+    "absolute names": {"/policy.pth": _weights(**_GOOD), "/data": b"{}"},
+    "climbing names": {"../policy.pth": _weights(**_GOOD), "../data": b"{}"},
+    "broken json": {"policy.pth": _weights(**_GOOD), "data": b"{"},
+    "deep json": {"policy.pth": _weights(**_GOOD), "data": b"[" * 100_000},
+    "kwargs that are no table": {"policy.pth": _weights(**_GOOD | _HIDDEN), "data": b'{"policy_kwargs": [1]}'},
+    "truncated weights": {"policy.pth": _weights(**_GOOD)[:-200], "data": b"{}"},
+    "another class pickled": {"policy.pth": _weights(**_GOOD, evil=Evil()), "data": b"{}"},
+    "names that are no text": {"policy.pth": _weights(**{"action_net.weight": 3}), "data": b"{}"},
+    "no bias": {"policy.pth": _weights(**{"action_net.weight": torch.zeros(9, 27)}), "data": b"{}"},
+    "a flat weight": {"policy.pth": _weights(**_GOOD | {"action_net.weight": torch.zeros(9)}), "data": b"{}"},
+    "sizes that differ": {"policy.pth": _weights(**_GOOD | {"action_net.bias": torch.zeros(2)}), "data": b"{}"},
+    "a gigantic member": {"policy.pth": b"\0" * 2048, "data": b"{}"},
+}
+
+
+@pytest.mark.parametrize("members", ODD.values(), ids=ODD)
+def test_an_odd_zip_is_an_error_that_names_the_file(
+    members: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gymposium_sb3.policy_file.LIMIT", 200_000)
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "odd.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content * (1000 if content == b"\0" * 2048 else 1))
+    with pytest.raises(BadOption, match=str(path)):
+        read_policy(path)
+    path.write_bytes(path.read_bytes()[:-30])
+    with pytest.raises(BadOption, match=str(path)):
+        read_policy(path)
+    assert not (tmp_path / "evil").exists()

@@ -9,6 +9,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Protocol
 
+from gymposium.command_line import command_line
 from gymposium.driver import SCHEDULES, MatchJob, MatchResult, Schedule, play as play_jobs
 from gymposium.ending import FAILURES
 from gymposium.errors import BadOption, GymposiumError, WrongType
@@ -308,7 +309,9 @@ def make_players(game: Game, given: Sequence[str | Player]) -> list[Player]:
         needed = "1 player" if game.seats == 1 else f"{game.seats} players"
         raise BadOption(f"players {','.join(names)}: {game.name} needs {needed}, not {len(names)}.")
     if "human" in names:
-        raise BadOption(f"players {','.join(names)}: a person plays one match at a time:  gymposium play {game.name}")
+        raise BadOption(
+            f"players {','.join(names)}: a person plays one match at a time:  {command_line('play', game.name)}"
+        )
     made = {player: player_of(player) for player in dict.fromkeys(p for p in given if isinstance(p, str))}
     return [made[player] if isinstance(player, str) else player for player in given]
 

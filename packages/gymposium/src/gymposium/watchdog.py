@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from queue import Empty, SimpleQueue
 
 from gymposium.errors import BadOption
+from gymposium.players.asking import ask_player
 from gymposium.players.protocol import Ask, Player, Reply
 
 
@@ -40,7 +41,7 @@ class Watchdog:
 
         def answer() -> None:
             try:
-                done.put(player.act(asks))
+                done.put(ask_player(player, asks))
             except BaseException as error:  # noqa: BLE001 - raised again in the calling thread
                 done.put(error)
 

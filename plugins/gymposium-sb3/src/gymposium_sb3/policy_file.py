@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import io
 import json
+import lzma
 import pickle
 import re
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,6 +29,23 @@ from gymposium.errors import BadOption
 from gymposium.games.protocol import Game
 
 NOTE = "gymposium.json"
+LIMIT = 512 * 2**20
+"""Largest member of a zip that is read, in bytes."""
+_FAULTS = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    pickle.UnpicklingError,
+    ArithmeticError,
+    AttributeError,
+    EOFError,
+    LookupError,
+    OSError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
+"""What zipfile, torch and json raise for damaged files."""
 _ACTIVATIONS: dict[str, type[nn.Module]] = {
     kind.__name__: kind for kind in (nn.Tanh, nn.ReLU, nn.ELU, nn.GELU, nn.LeakyReLU, nn.SiLU)
 }
@@ -77,15 +96,33 @@ def read_policy(path: str | Path) -> PolicyFile:
         )
     try:
         with zipfile.ZipFile(path) as archive:
-            weights = torch.load(io.BytesIO(archive.read("policy.pth")), map_location="cpu", weights_only=True)
-            about = json.loads(archive.read("data"))
-            note = json.loads(archive.read(NOTE)) if NOTE in archive.namelist() else {}
-    except (zipfile.BadZipFile, KeyError, ValueError, RuntimeError, EOFError, pickle.UnpicklingError) as error:
+            weights = torch.load(io.BytesIO(_member(archive, "policy.pth")), map_location="cpu", weights_only=True)
+            about = json.loads(_member(archive, "data"))
+            note = json.loads(_member(archive, NOTE)) if NOTE in archive.namelist() else {}
+    except _FAULTS as error:
         reason = " ".join(str(error).split())
         raise BadOption(f"{path} is not a file that stable-baselines3 saved: {reason}") from error
     if not (isinstance(weights, dict) and isinstance(about, dict) and isinstance(note, dict)):
         raise BadOption(f"{path} is not a file that stable-baselines3 saved.")
-    return _policy(path, weights, about, note)
+    try:
+        return _policy(path, weights, about, note)
+    except BadOption:
+        raise
+    except _FAULTS as error:
+        raise BadOption(
+            f"{path}: its weights are not those of an MLP policy ({type(error).__name__}: {error})."
+        ) from error
+
+
+def _member(archive: zipfile.ZipFile, name: str) -> bytes:
+    """Return a member of the archive.
+
+    Raises `ValueError` if it is larger than `LIMIT`, whatever size the archive states."""
+    with archive.open(name) as file:
+        content = file.read(LIMIT + 1)
+    if len(content) > LIMIT:
+        raise ValueError(f"its member {name} is larger than {LIMIT // 2**20} MiB")
+    return content
 
 
 def write_note(path: str | Path, game: Game, **facts: Any) -> None:

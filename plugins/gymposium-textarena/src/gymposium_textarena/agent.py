@@ -9,6 +9,7 @@ from gymposium.driver import Turn
 from gymposium.errors import BadOption, NoSampler, WrongType
 from gymposium.games.one_reply import OneReplyGame, OneReplyMatch
 from gymposium.games.protocol import CHANCE, Event, Observation, Style
+from gymposium.players.asking import ask_player
 from gymposium.players.grammar import make_opponents
 from gymposium.players.protocol import MatchContext, Player
 from gymposium.reading import bound, read
@@ -44,7 +45,7 @@ class TextArenaAgent(ta.Agent):  # type: ignore[misc]  # TextArena publishes no 
             raise WrongType("An observation", "text, as of textarena.wrappers.LLMObservationWrapper", observation)
         self._context.match = _GAME.with_task(Event(CHANCE, observation), None)
         try:
-            [reply] = self.player.act([self._context.ask(0)])
+            [reply] = ask_player(self.player, [self._context.ask(0)])
         except (BadOption, NoSampler) as error:
             raise BadOption(
                 f"{self.player.name} does not play TextArena's own games, in which a player gets text and no list of "

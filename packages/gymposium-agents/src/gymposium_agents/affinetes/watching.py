@@ -8,6 +8,7 @@ from concurrent.futures import CancelledError, Future
 
 from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Style
+from gymposium.players.asking import ask_player, blaming
 from gymposium.players.protocol import Ask, Concurrent, Player, Reply
 from gymposium.reading import Reader
 from gymposium_agents.futures import results
@@ -30,7 +31,8 @@ class Watched:
     def act(self, asks: Sequence[Ask]) -> Sequence[Reply]:
         self._check()
         began = time.perf_counter()
-        replies = self._wait(self._player, asks) if isinstance(self._player, Concurrent) else self._player.act(asks)
+        player = self._player
+        replies = self._wait(player, asks) if isinstance(player, Concurrent) else ask_player(player, asks)
         self.seconds += time.perf_counter() - began
         self.calls += len(asks)
         self.replies += replies
@@ -43,11 +45,12 @@ class Watched:
             future.cancel()
 
     def _wait(self, player: Concurrent, asks: Sequence[Ask]) -> list[Reply]:
-        self._waiting = [player.submit(ask) for ask in asks]
-        if self._given_up:  # give_up was called before there was anything to cancel
-            self.give_up()
         try:
-            return results(self._waiting)
+            with blaming(self._player):
+                self._waiting = [player.submit(ask) for ask in asks]
+                if self._given_up:  # give_up was called before there was anything to cancel
+                    self.give_up()
+                return results(self._waiting)
         except CancelledError:
             self._check()
             raise

@@ -9,6 +9,7 @@ import typer
 
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.text import note, out
+from gymposium.command_line import command_line
 
 command = typer.Typer(
     add_completion=False, no_args_is_help=True, rich_markup_mode="rich", help="Directories with pretrained models."
@@ -53,4 +54,4 @@ def fetch_model(
         return
     note(f"{MODELS[name].title}. Its player, and a run that trains it:")
     out().print(f"lm:{directory}", soft_wrap=True)
-    out().print(f"gymposium train --game tic_tac_toe --model {directory}", soft_wrap=True)
+    out().print(command_line("train", "--game", "tic_tac_toe", "--model", str(directory)), soft_wrap=True)

@@ -40,6 +40,7 @@ from gymposium.cli.resume import (
 )
 from gymposium.cli.spending import Spending
 from gymposium.cli.text import note, out
+from gymposium.command_line import command_line
 from gymposium.driver import FORFEIT
 from gymposium.durable import replace_text
 from gymposium.errors import BadOption, GymposiumError
@@ -371,7 +372,7 @@ def check_players(texts: Sequence[str], by: int | None, game: Game) -> None:
     if by is not None and by > len(texts):
         raise BadOption(f"--by {by}: --players names {len(texts)}.")
     if "human" in texts:
-        raise BadOption(f"--players: a person plays one match at a time:  gymposium play {game.name}")
+        raise BadOption(f"--players: a person plays one match at a time:  {command_line('play', game.name)}")
 
 
 def _reasons(counts: Gathered) -> str:

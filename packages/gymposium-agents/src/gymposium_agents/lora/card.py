@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -99,9 +100,10 @@ def _usage(repo: str, adapter: Adapter | None, hub_base: str | None, game: str |
             f'base = AutoModelForCausalLM.from_pretrained("{model}")\n'
             f'model = PeftModel.from_pretrained(base, "{repo}")\n'
         )
+    evaluate = shlex.join(["gymposium", "eval", player, "--game", game or "GAME"])
     note = "\nMODEL is the base model, which is not named here because it is not known to be on the hub.\n"
     return (
-        f"```console\n$ pip install gymposium-agents\n$ gymposium eval {player} --game {game or 'GAME'}\n```\n\n"
+        f"```console\n$ pip install gymposium-agents\n$ {evaluate}\n```\n\n"
         f"```python\n{code}```\n{note if adapter is not None and hub_base is None else ''}"
     )
 

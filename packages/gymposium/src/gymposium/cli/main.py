@@ -25,7 +25,8 @@ from gymposium.cli.descriptors import check_working_directory, reserve_descripto
 from gymposium.cli.output import output_errors
 from gymposium.cli.text import complain, note
 from gymposium.cli.usage import usage_errors
-from gymposium.errors import BadOption, GymposiumError
+from gymposium.errors import BadOption, GymposiumError, describe
+from gymposium.players.asking import blamed_player
 from gymposium.plugins.first_party import unknown_name
 from gymposium.plugins.host import host, is_loaded, without_plugins
 from gymposium.user_file import user_file
@@ -79,8 +80,12 @@ class Verbs(TyperGroup):
             with output_errors():
                 return super().main(*args, **options)
         except GymposiumError as error:
-            complain(str(error))
+            complain(f"{blamed_player(error)} {error}".lstrip())
             sys.exit(2)
+        except Exception as error:
+            if player := blamed_player(error):  # the traceback follows, for the player's author
+                complain(f"{player} {describe(error)}")
+            raise
 
 
 def _command(target: Any, name: str) -> TyperCommand | TyperGroup:

@@ -20,6 +20,7 @@ from rich.progress import (
 from rich.text import Text
 
 from gymposium.cli.text import displaying, err, note
+from gymposium.command_line import command_line
 from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Game
 from gymposium.players.protocol import Player, is_deterministic
@@ -47,7 +48,7 @@ ScheduleOption = Annotated[
 
 def note_record(record: Path) -> None:
     """Prints where a match that broke off is recorded."""
-    note(f"The match so far is recorded in {record}:  gymposium replay {record}")
+    note(f"The match so far is recorded in {record}:  {command_line('replay', str(record))}")
 
 
 class _Rate(ProgressColumn):

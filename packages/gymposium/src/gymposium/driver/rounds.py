@@ -9,6 +9,7 @@ from gymposium.driver.guard import Answer, Guard
 from gymposium.driver.match import RunningMatch
 from gymposium.driver.result import EngineError, MatchJob, MatchResult
 from gymposium.driver.waiting import WaitingJobs
+from gymposium.players.asking import ask_player
 from gymposium.players.protocol import Ask, Player, Reply
 from gymposium.watchdog import Watchdog
 
@@ -80,12 +81,8 @@ def ask_players(matches: Iterable[RunningMatch], watchdog: Watchdog | None = Non
 
 def replies_of(player: Player, asks: Sequence[Ask], watchdog: Watchdog | None = None) -> Sequence[Reply | None]:
     """One player's replies to its asks, in order; None for each of them if the watchdog fired."""
-    replies = player.act(asks) if watchdog is None else watchdog.act(player, asks)
-    if replies is None:
-        return [None] * len(asks)
-    if len(replies) != len(asks):
-        raise ValueError(f"player {player.name} gave {len(replies)} replies to {len(asks)} asks.")
-    return replies
+    replies = ask_player(player, asks) if watchdog is None else watchdog.act(player, asks)
+    return [None] * len(asks) if replies is None else replies
 
 
 def answers_of(

@@ -17,11 +17,12 @@ from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from gymposium.driver.guard import Answer, Guard, PlayerFailure, check_replies
+from gymposium.driver.guard import Answer, Guard, PlayerFailure
 from gymposium.driver.match import RunningMatch
 from gymposium.driver.result import EngineError, MatchJob, MatchResult
 from gymposium.driver.rounds import answers_of, result_or_raise
 from gymposium.driver.waiting import WaitingJobs
+from gymposium.players.asking import blaming, check_replies
 from gymposium.players.protocol import Ask, Concurrent, Player, Reply
 from gymposium.watchdog import Watchdog
 
@@ -225,7 +226,8 @@ class _Asker:
 
     def _submit(self, pending: _Pending, receiver: Concurrent, player: Player) -> None:
         try:
-            pending.future = receiver.submit(pending.ask)
+            with blaming(player):
+                pending.future = receiver.submit(pending.ask)
         except (Exception, SystemExit) as error:  # a third-party player may raise anything
             if self._guard is None:
                 raise
@@ -237,7 +239,8 @@ class _Asker:
         """Called in whichever thread completed the future."""
         answers: Sequence[Answer] | BaseException
         try:
-            answers = [future.result()] if self._guard is None else check_replies(player, [future.result()], 1)
+            with blaming(player):
+                answers = check_replies(player, [future.result()], 1)
         except BaseException as error:  # noqa: BLE001 - raised in the thread that plays the matches
             guarded = self._guard is not None and isinstance(error, Exception | SystemExit)
             answers = [PlayerFailure.of(error, pending.ask, player)] if guarded else error

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from gymposium.errors import GymposiumError
 from gymposium.exact.graph import Graph, Position, graph_of
 from gymposium.games.protocol import Game
+from gymposium.players.asking import blaming
 from gymposium.players.distribution import MoveDistribution
 from gymposium.players.protocol import Ask, Distributes, MatchContext, Player
 from gymposium.streams import stream
@@ -170,7 +171,8 @@ def ask_in(graph: Graph, position: Position, key: str, seed: int, *numbers: int)
 
 
 def _answers(player: Distributes, asks: Sequence[Ask]) -> Sequence[MoveDistribution]:
-    answers = player.distributions(asks) if asks else ()
+    with blaming(player):
+        answers = player.distributions(asks) if asks else ()
     for ask, answer in zip(asks, answers, strict=True):
         if list(answer.moves) != ask.legal_moves:
             raise ValueError(f"A distribution is over {answer.moves}, but the legal moves are {ask.legal_moves}.")

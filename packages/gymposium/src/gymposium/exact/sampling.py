@@ -17,6 +17,7 @@ from gymposium.exact.graph import Graph, graph_of
 from gymposium.exact.policy import Policy, State, ask_in
 from gymposium.exact.response import answer
 from gymposium.games.protocol import Game
+from gymposium.players.asking import ask_player
 from gymposium.players.distribution import MoveDistribution
 from gymposium.players.protocol import Ask, Player, Reply
 from gymposium.reading import read, read_action
@@ -127,7 +128,7 @@ def _next(replies: Sequence[int], more: int) -> range:
 def _outcomes(player: Player, asks: Sequence[Ask]) -> list[int]:
     """Return what each ask is answered, as in `SampledPolicy.replies`."""
     outcomes = []
-    for ask, reply in zip(asks, player.act(asks), strict=True):
+    for ask, reply in zip(asks, ask_player(player, asks), strict=True):
         move, legal = move_of(player, ask, reply), ask.legal_moves or []
         outcomes.append(len(legal) if move is None else legal.index(move))
     return outcomes

@@ -21,6 +21,7 @@ from gymposium.exact.policy import as_played
 from gymposium.exact.sampling import move_of
 from gymposium.failures import forfeit_returns
 from gymposium.games.protocol import Game, Match
+from gymposium.players.asking import ask_player, blaming
 from gymposium.players.protocol import Ask, Distributes, MatchContext, Player
 from gymposium.streams import stream
 
@@ -114,11 +115,12 @@ class _Search:
             if len(self._known) > MOST_KEPT:
                 self._known.clear()
             unknown = {view: one for one in asking if (view := one.match.view(other)) not in self._known}
-            found = self._player.distributions([one.ask(other) for one in unknown.values()]) if unknown else ()
+            with blaming(self._player):
+                found = self._player.distributions([one.ask(other) for one in unknown.values()]) if unknown else ()
             self._known |= dict(zip(unknown, map(as_played, found), strict=True))
         else:
             asks = [one.ask(other) for one in asking]
-            for one, ask, reply in zip(asking, asks, self._player.act(asks) if asks else (), strict=True):
+            for one, ask, reply in zip(asking, asks, ask_player(self._player, asks) if asks else (), strict=True):
                 one.reply = move_of(self._player, ask, reply)
 
     def _move(self, one: _Simulated) -> None:

@@ -15,6 +15,7 @@ from gymposium.executors.make import running_executor
 from gymposium.executors.protocol import Executor, ExecutorStart
 from gymposium.games.protocol import Event
 from gymposium.games.registry import load_game
+from gymposium.players.asking import ask_player
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Ask, MatchContext, Player, Reply, repeats_of
 
@@ -120,7 +121,7 @@ def answer(portion: Portion) -> list[tuple[Reply, tuple[Any, ...]]]:
 
     Raises `GymposiumError` if the player remembers something for its next turn."""
     asks = [snapshot.ask() for snapshot in portion.asks]
-    replies = _player(portion.player).act(asks)
+    replies = ask_player(_player(portion.player), asks)
     if any(ask._context.memory.get(ask.seat) for ask in asks):
         raise GymposiumError(f"{portion.player} remembers its earlier turns, so it cannot be asked elsewhere.")
     return [(reply, ask.rng.getstate()) for reply, ask in zip(replies, asks, strict=True)]

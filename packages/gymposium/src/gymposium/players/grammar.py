@@ -7,6 +7,7 @@ from typing import cast
 
 from gymposium.allowed import check_allowed
 from gymposium.errors import BadOption, UnknownName, WrongType
+from gymposium.players.asking import blame
 from gymposium.players.protocol import Player
 from gymposium.plugins.first_party import check_first_party, remark_on_missing, written
 from gymposium.plugins.host import host
@@ -19,7 +20,12 @@ def make_player(text: str) -> Player:
     Raises `UnknownName` with the nearest forms, `MissingExtra` if the player comes with another distribution of
     gymposium that is not installed, and `WrongType` if `text` is not a `str`."""
     spec, groups = check_player(text)
-    return cast(Player, host().implementation(spec)(**groups))
+    make = host().implementation(spec)
+    try:
+        return cast(Player, make(**groups))
+    except Exception as error:
+        blame(error, text, make)
+        raise
 
 
 def player_of(player: str | Player) -> Player:

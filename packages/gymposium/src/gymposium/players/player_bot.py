@@ -9,6 +9,7 @@ from gymposium.failures import FailurePolicy, Tally
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch
 from gymposium.games.openspiel.lookup import game_of_engine
 from gymposium.games.registry import load_game
+from gymposium.players.asking import ask_player
 from gymposium.players.grammar import make_opponents
 from gymposium.players.protocol import Ask, MatchContext, Player, legal_moves
 from gymposium.reading import Reading, bound, read, read_action
@@ -91,7 +92,7 @@ class PlayerBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel publishes no type
                     raise GymposiumError(f"{self.player.name} gave no legal move of {self.game.name}: {reason}")
 
     def _read(self, ask: Ask, legal: list[str]) -> Reading:
-        (reply,) = self.player.act([ask])
+        (reply,) = ask_player(self.player, [ask])
         if reply.action is not None:
             return read_action(reply.action, ask.legal_actions, legal)
         how = bound(self.player.reader, (), self.game.name)

@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast
 from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
+from gymposium.players.asking import ask_player
 from gymposium.players.protocol import MatchContext, Player
 from gymposium.plugins.host import host
 from gymposium.plugins.specs import ExecutorSpec, GameSpec, LoggerSpec, OpponentSpec, RewardSpec, resolve
@@ -92,7 +93,7 @@ def games_that_it_plays(part: PluginPart) -> Iterator[Game]:
         player: Player = part.make()
         match = game.new(0)
         for seat in match.to_move():
-            player.act([MatchContext(match, "first", 0).ask(seat)])
+            ask_player(player, [MatchContext(match, "first", 0).ask(seat)])
         return game
 
     return islice(accepted((game.name, partial(begin, game)) for game in games_to_try(part)), _MOST_GAMES)

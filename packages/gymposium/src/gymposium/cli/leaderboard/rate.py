@@ -15,6 +15,7 @@ from gymposium.allowed import allow
 from gymposium.arena.results import words
 from gymposium.cli.json_output import JsonOption, print_json_text
 from gymposium.cli.text import note, out
+from gymposium.command_line import command_line
 from gymposium.errors import BadOption
 from gymposium.visible import visible
 
@@ -91,7 +92,7 @@ def rate(
             if results.unreadable == 1
             else f"{results.unreadable} lines that are not records"
         )
-        note(f"warning: left out {lines}. See:  gymposium leaderboard verify {board}")
+        note(f"warning: left out {lines}. See:  {command_line('leaderboard', 'verify', str(board))}")
     note(f"Written: {path}")
 
 

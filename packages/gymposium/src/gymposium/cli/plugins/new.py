@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.util
 import keyword
 import re
+import shlex
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -21,6 +22,7 @@ import typer
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.plugins.list import note_complaints
 from gymposium.cli.text import note, out, show
+from gymposium.command_line import command_line
 from gymposium.errors import BadOption
 from gymposium.plugins.host import host
 from gymposium.plugins.specs import GameSpec
@@ -111,20 +113,22 @@ def new_plugin(
         print_json({"folder": str(folder), "game": game, "player": player, "files": sorted(written)})
         return
     if world:
-        player, use = f"{game}-expert", f"gymposium run {game} --players {game}-expert -n 20"
+        player = f"{game}-expert"
+        use = command_line("run", game, "--players", player, "-n", "20")
         yours = f"Your own tasks and tools go into {source / 'tasks.py'}"
     else:
-        player, use = f"{game}-greedy", f"gymposium play {game} --opponent {game}-greedy"
+        player = f"{game}-greedy"
+        use = command_line("play", game, "--opponent", player)
         yours = f"Your own rules go into {source / 'game.py'}"
     show(
         out(),
         f"{folder} is a plugin with the {words['kind']} {game} and the player {player}. Next:\n\n"
-        f"  cd {folder}\n"
+        f"  {shlex.join(['cd', str(folder)])}\n"
         f"  python -m pip install --group test -e .\n"
         f"  python -m pytest\n"
         f"  {use}\n\n"
         f"{yours}; README.md says where the rest is.\n"
-        f"After each change:  gymposium plugins check {game}",
+        f"After each change:  {command_line('plugins', 'check', game)}",
     )
     note("--group needs pip 25.1 or newer: python -m pip install --upgrade pip")
 

@@ -12,6 +12,7 @@ from gymposium.errors import BadOption, UnknownName
 from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
+from gymposium.players.asking import blaming
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Ask, Concurrent, Player, Reply
 from gymposium.watchdog import Watchdog
@@ -35,9 +36,10 @@ class SharedPlayer:
         """The player's replies. Raises `TimeoutError` if it is too late, and what the player raises."""
         player = self._player
         if isinstance(player, Concurrent):
-            with self._lock:
-                futures = [player.submit(ask) for ask in asks]
-            return [future.result(self._watchdog.seconds) for future in futures]
+            with blaming(player):
+                with self._lock:
+                    futures = [player.submit(ask) for ask in asks]
+                return [future.result(self._watchdog.seconds) for future in futures]
         with self._lock:
             replies = self._watchdog.act(player, asks)
         if replies is None:

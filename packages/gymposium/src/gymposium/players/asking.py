@@ -1,0 +1,101 @@
+"""Calls of players. What a player raises gets a note that names the player and its file."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, get_args
+
+from gymposium.errors import tells_what_to_do
+from gymposium.players.protocol import Ask, Distributes, FinishReason, Player, Reply, Usage
+
+_BEGINNING = "The player "
+
+
+def ask_player(player: Player, asks: Sequence[Ask]) -> list[Reply]:
+    """Return the player's replies to its asks, in order.
+
+    Raises what the player raises, and `TypeError` for replies that cannot be read and recorded."""
+    with blaming(player):
+        return check_replies(player, player.act(asks), len(asks))
+
+
+@contextmanager
+def blaming(player: Player | Distributes) -> Iterator[None]:
+    """Context in which exceptions are the player's fault, as `blame` notes. A player that ends the program raises
+    `RuntimeError`."""
+    try:
+        try:
+            yield
+        except SystemExit as stop:
+            raise RuntimeError(f"it ended the program (SystemExit: {stop})") from stop
+    except Exception as error:
+        blame(error, getattr(player, "name", type(player).__name__), type(player))
+        raise
+
+
+def blame(error: BaseException, name: str, made_by: Any) -> None:
+    """Add a note to an exception that names the player and its file: the file of `made_by`, the player's class or
+    factory. Errors of gymposium that tell the user what to do get no note, nor do exceptions that have one."""
+    if not (blamed_player(error) or tells_what_to_do(error)):
+        error.add_note(f"{_BEGINNING}{name!r} failed in {_place(error, made_by)}.")
+
+
+def blamed_player(error: BaseException) -> str:
+    """Return the note of `blame`; empty if the exception has none."""
+    return next((note for note in getattr(error, "__notes__", ()) if note.startswith(_BEGINNING)), "")
+
+
+def _place(error: BaseException, made_by: Any) -> str:
+    """The last line of the player's own file that ran. If none ran, the file; if it has none, the line that raised."""
+    try:
+        own = inspect.getfile(made_by)
+    except (TypeError, OSError):  # defined in an interactive session, or no class or function
+        own = None
+    frames = traceback.extract_tb(error.__traceback__)
+    for frame in reversed(frames):
+        if frame.filename == own or own is None:
+            return f"{frame.filename}, line {frame.lineno}"
+    return str(own)
+
+
+def check_replies(player: Player, replies: Any, count: int) -> list[Reply]:
+    """Return the replies as a list. Raises `TypeError` unless they are `count` replies that can be read and
+    recorded."""
+    if not isinstance(replies, Sequence) or len(replies) != count:
+        raise TypeError(f"player {player.name} was asked for {count} replies and gave {_kind(replies)}")
+    for reply in replies:
+        if wrong := _wrong(reply):
+            raise TypeError(f"player {player.name} gave {wrong}")
+    return list(replies)
+
+
+def _wrong(reply: Any) -> str | None:
+    if not isinstance(reply, Reply):
+        return f"{_kind(reply)} where a Reply is wanted"
+    text: Any = reply.text
+    if not isinstance(text, str):
+        return f"a Reply whose text is {_kind(text)}"
+    if reply.finish_reason not in get_args(FinishReason):
+        return f"a Reply with finish_reason {str(reply.finish_reason)!r}, which is not one of {get_args(FinishReason)}"
+    if reply.action is not None and type(reply.action) is not int:
+        return f"a Reply whose action is {_kind(reply.action)}, not an int"
+    usage: Any = reply.usage
+    if usage is not None:
+        if not isinstance(usage, Usage):
+            return f"a Reply whose usage is {_kind(usage)}"
+        counts = [count for count in (usage.prompt_tokens, usage.completion_tokens) if count is not None]
+        if any(type(count) is not int or count < 0 for count in counts):
+            return "a Reply whose token counts are not counts"
+        for name, amount in (("seconds", usage.seconds), ("cost", 0 if usage.cost is None else usage.cost)):
+            if type(amount) not in (int, float) or not 0 <= amount < math.inf:
+                return f"a Reply with {name}={amount!r} in its usage, which is not a number of 0 or more"
+    return None
+
+
+def _kind(what: object) -> str:
+    number = f" of {len(what)}" if isinstance(what, Sequence) and not isinstance(what, str) else ""
+    return f"a {type(what).__name__}{number}"

@@ -1,0 +1,151 @@
+"""An exception in a player names the player and its file, however the player is asked."""
+
+from __future__ import annotations
+
+import pickle
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+
+import pytest
+
+from gymposium.driver import MatchJob, Schedule, play
+from gymposium.envs.gym import TextGameEnv
+from gymposium.errors import BadOption, IllegalMove
+from gymposium.games.registry import load_game
+from gymposium.players.asking import ask_player, blame, blamed_player
+from gymposium.players.player_bot import PlayerBot
+from gymposium.players.protocol import Ask, Player, Reply
+from gymposium.reading import READERS
+from gymposium.serving.environments.offer import SharedPlayer
+from gymposium.watchdog import Watchdog
+
+ROOT = Path(__file__).resolve().parents[3]
+TTT = load_game("tic_tac_toe")
+
+
+class Failing:
+    """A player that fails at each ask."""
+
+    name, reader, style = "failing", READERS["move"], "compact"
+
+    def act(self, asks: Sequence[Ask]) -> list[Reply]:
+        raise ZeroDivisionError("division by zero")
+
+
+class Remote(Failing):
+    """A failing player whose replies are futures."""
+
+    def submit(self, ask: Ask) -> Future[Reply]:
+        future: Future[Reply] = Future()
+        future.set_exception(OSError("no such host"))
+        return future
+
+
+def _play(player: Failing, schedule: Schedule = "rounds", watchdog: Watchdog | None = None) -> None:
+    list(play([MatchJob("m", TTT, [player, player], 0)], schedule=schedule, watchdog=watchdog))
+
+
+def _step(player: Player) -> None:
+    TextGameEnv("tic_tac_toe", opponent=player, seat=1).reset(seed=0)
+
+
+def _bot(player: Failing) -> None:
+    PlayerBot(player, "tic_tac_toe", 0, seed=0).step(TTT.new(0).state)
+
+
+WAYS: dict[str, Callable[[], object]] = {
+    "rounds": lambda: _play(Failing()),
+    "streaming": lambda: _play(Failing(), "streaming"),
+    "futures": lambda: _play(Remote(), "streaming"),
+    "watchdog": lambda: _play(Failing(), watchdog=Watchdog(60)),
+    "environment": lambda: _step(Failing()),
+    "bot": lambda: _bot(Failing()),
+    "server": lambda: _step(SharedPlayer(Failing())),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_player_and_its_file_are_named(way: str) -> None:
+    with pytest.raises((ZeroDivisionError, OSError)) as raised:
+        WAYS[way]()
+    note = blamed_player(raised.value)
+    assert re.fullmatch(rf"The player 'failing' failed in {re.escape(__file__)}(, line \d+)?\.", note)
+    assert blamed_player(pickle.loads(pickle.dumps(raised.value))) == note  # as from a child process
+
+
+@pytest.mark.parametrize("replies", [["a1"], [], None, [Reply(3)]])  # type: ignore[arg-type]
+def test_replies_that_are_none_are_blamed_on_the_player_and_not_on_the_game(
+    replies: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Failing, "act", lambda self, asks: replies)
+    with pytest.raises(TypeError, match="player failing") as raised:
+        _play(Failing())
+    assert blamed_player(raised.value) == f"The player 'failing' failed in {__file__}."
+
+
+def test_a_player_cannot_end_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Failing, "act", lambda self, asks: sys.exit(0))
+    with pytest.raises(RuntimeError, match=re.escape("it ended the program (SystemExit: 0)")):
+        ask_player(Failing(), [])
+
+
+def test_only_faults_of_the_player_are_noted_and_once() -> None:
+    error, refusal, mistake = KeyError("x"), BadOption("Write it so."), IllegalMove(0, "x", ["y"])
+    for one in (error, refusal, mistake):
+        blame(one, "first", Failing)
+        blame(one, "second", Failing)
+    assert (len(error.__notes__), blamed_player(refusal)) == (1, "")
+    assert blamed_player(mistake) == blamed_player(error) == f"The player 'first' failed in {__file__}."
+
+
+def test_all_players_are_asked_where_their_exceptions_are_noted() -> None:
+    """Only wrappers ask an inner player by themselves: their own exceptions are noted."""
+    wrapped = {"gymposium_train/run/fitting.py", "gymposium_train/cold_start/random_play.py"}
+    asking = {
+        path.as_posix().partition("/src/")[2]
+        for path in [*ROOT.glob("packages/*/src/**/*.py"), *ROOT.glob("plugins/*/src/**/*.py")]
+        if re.search(r"(?<!watchdog)\.act\(", path.read_text(encoding="utf-8"))
+    }
+    assert asking == {"gymposium/players/asking.py", *wrapped}
+
+
+PLUGIN = """
+from gymposium.plugins.hookspecs import hookimpl
+from gymposium.plugins.specs import OpponentSpec
+from gymposium.reading import READERS
+
+class Boom:
+    name, reader, style = "boom", READERS["move"], "compact"
+
+    def act(self, asks):
+        return [1 / 0 for _ in asks]
+
+class Unmade(Boom):
+    def __init__(self):
+        raise KeyError("x")
+
+@hookimpl
+def gymposium_opponents():
+    yield OpponentSpec(name="boom", form="boom", pattern="boom", entry_point="boom:Boom", summary="Fails.")
+    yield OpponentSpec(name="unmade", form="unmade", pattern="unmade", entry_point="boom:Unmade", summary="Fails.")
+"""
+FAULTS = {
+    "run tic_tac_toe --players boom,random -n 2 --out r": "'boom' failed in {}, line 10. ZeroDivisionError: division",
+    "eval unmade --game tic_tac_toe": "'unmade' failed in {}, line 14. KeyError: 'x'",
+}
+
+
+@pytest.mark.parametrize("arguments", FAULTS)
+def test_a_command_names_the_player_before_the_traceback(arguments: str, tmp_path: Path) -> None:
+    file = tmp_path / "boom.py"
+    file.write_text(PLUGIN)
+    command = [sys.executable, "-m", "gymposium", "--plugin", "boom.py", *arguments.split()]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    told = done.stderr[: done.stderr.index("Traceback")].splitlines()[-1]
+    assert told.startswith(f"error: The player {FAULTS[arguments].format(file)}")
+    assert done.returncode == 1
+    assert all(str(tmp_path) not in path.read_text() for path in tmp_path.glob("r/*"))
