@@ -1,158 +1,206 @@
 """Moves in replies that do not have the form that the prompt asks for.
 
-The *answer* is the reply without its thoughts: without `<think>…</think>`, without all text before a `</think>` that
-nothing opens, and without all text behind a `<think>` that nothing closes.
+The *answer* is the reply without its thoughts (`gymposium.thoughts`). A *mark* is a place in the answer where a move is
+marked, in one of these ways:
 
-The *final moves* are all moves that the answer marks: the text of each complete `<move>…</move>`, and the text under
-`move` of each JSON object that fills a code fence. Blank ones do not count. If the final moves differ in more than the
-white space around them, the reply has no move; otherwise the last one is taken. Prose is never searched.
+- `<move>b2</move>`, in any case, or `<move>b2` with nothing that closes it;
+- `{"move": "b2"}`, in any case and with other keys, in a code fence or in text; the move may also be a call of a tool;
+- an *odd* mark, whose move cannot be read: a broken tag or object, or a mark in an HTML comment.
+
+A mark with no text, or with an ellipsis, is an example of the form and does not count. The last mark holds the move. If
+it is odd, or a complete mark before it holds another move, the reply has no move. Prose is never searched.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 from gymposium.strict_json import strict_json
+from gymposium.thoughts import remove_stray_closing, remove_thoughts
 
 Repair = Literal["thoughts", "text", "fence", "json", "tags"]
 """What was wrong with a reply: `thoughts` before the move, `text` around it, a code `fence` around it, or `json` or
-`tags` that were not asked for."""
+`tags` that were not asked for or are not written as asked."""
 REPAIRS: tuple[Repair, ...] = get_args(Repair)
 
-_OPEN, _CLOSE = "<move>", "</move>"
-_THINK, _THOUGHT = "<think>", "</think>"
-_FENCE = re.compile("`{3,}")
-_INFO = re.compile(r"[^\S\n]*+([\w+.-]*+)[^\S\n]*+\n")
+_TAG = re.compile(r"<(?P<slash>/?)move[ \t]*>", re.IGNORECASE)
+_KEY = r"""(?:["'“”‘’`]move\\?["'“”‘’`]|\{\s*move)\s*[:=]"""
+_ODD = re.compile(rf"(?:<|&lt;|＜)/?move\b|\[/?move\]|{_KEY}", re.IGNORECASE)
+_BEGINNING = re.compile(rf"(?P<tag>{_TAG.pattern})|(?P<comment><!--)|(?P<object>\{{)|{_ODD.pattern}", re.IGNORECASE)
+"""What a mark may begin with."""
+_EXAMPLE = re.compile(r"[\s.…]*")
+_JSON = json.JSONDecoder(parse_int=str, parse_float=str)
+"""A decoder that finds the end of a value."""
+
+_FENCE = re.compile(r"(?:`{3,}|~{3,})[\w.+-]*")
+_INFO = re.compile(r"[^\S\n]*+[\w.+-]*+[^\S\n]*+\n")
 """The rest of the line that opens a fence, such as `json`."""
+
+_LONGEST_DECORATED = 1000
+_INVISIBLE = "\ufeff\u200b\u2060"
+_DECORATION = re.compile(
+    r"""(?P<quote>\*\*|__|["'`*_])(?P<quoted>.+)(?P=quote)|(?P<sentence>.+)\.|[*_]*move[*_]*\s*:[*_]*(?P<named>.+)""",
+    re.IGNORECASE | re.DOTALL,
+)
 
 
 @dataclass(frozen=True, slots=True)
-class _Fence:
-    """The place of a closed code fence, and of its content."""
+class MoveMark:
+    """A mark in an answer."""
 
     start: int
     end: int
-    content: slice
-    innermost: bool
-    """True if it holds no other fence."""
+    form: Literal["tags", "json"]
+    text: str | None
+    """The move, with its white space; None for an odd mark."""
+    is_complete: bool = True
+    is_exact: bool = False
+    """Whether it is written as a prompt asks for it."""
 
 
-@dataclass(frozen=True, slots=True)
-class FoundMove:
-    """A move in an answer."""
-
-    text: str
-    """The move, with its white space."""
-    mark: Literal["tags", "json"]
-    fenced: bool
-    """True if it stands in a code fence."""
-    alone: bool
-    """True if the answer holds nothing else."""
-
-
-def remove_thoughts(reply: str) -> str:
-    """Return the answer of a reply, without white space around it."""
-    parts, at = [], 0
-    while (start := reply.find(_THINK, at)) >= 0:
-        parts.append(reply[at:start])
-        end = reply.find(_THOUGHT, start)
-        at = len(reply) if end < 0 else end + len(_THOUGHT)
-    parts.append(reply[at:])
-    return "\n".join(parts).rpartition(_THOUGHT)[2].strip()  # joined by a line break, so that no new tag forms
-
-
-def find_moves(answer: str) -> list[FoundMove]:
-    """Return the final moves of an answer, in order. The time grows with the length of the answer."""
-    fences, tagged = _fences(answer), [*_tagged(answer)]
-    outer = _outermost(fences)
-    fence_starts, tag_starts = [fence.start for fence in outer], [tag[0] for tag in tagged]
-    found = []
-    for start, end, text in tagged:
-        if text.strip():
-            at = bisect_left(fence_starts, start) - 1
-            around = outer[at] if at >= 0 and end < outer[at].end else None
-            alone = len(tagged) == 1 and _is_alone(answer, start, end, around)
-            found.append((end, FoundMove(text, "tags", fenced=around is not None, alone=alone)))
-    for fence in fences:
-        at = bisect_right(tag_starts, fence.start) - 1
-        if fence.innermost and not (at >= 0 and fence.end <= tagged[at][1]):
-            move = _move_in_json(answer[fence.content])
-            if move is not None and move.strip():
-                alone = _is_whole(answer, fence.start, fence.end)
-                found.append((fence.end, FoundMove(move, "json", fenced=True, alone=alone)))
-    return [move for _, move in sorted(found, key=lambda one: one[0])]
-
-
-def find_final_move(answer: str) -> FoundMove | None:
-    """Return the move of an answer, or None if it has none or several different ones."""
-    moves = find_moves(answer)
-    return moves[-1] if len({move.text.strip() for move in moves}) == 1 else None
-
-
-def unwrap_fence(answer: str) -> str:
-    """Return the content of the code fence that an answer consists of, or the answer if it is none."""
-    whole = next((fence for fence in _fences(answer) if _is_whole(answer, fence.start, fence.end)), None)
-    return answer if whole is None else answer[whole.content].strip()
-
-
-def _tagged(answer: str) -> Iterator[tuple[int, int, str]]:
-    """The place and text of each complete tagged move. The innermost pair of tags counts."""
-    begin = 0
-    while (end := answer.find(_CLOSE, begin)) >= 0:
-        start = answer.rfind(_OPEN, begin, end)
-        begin = end + len(_CLOSE)
-        if start >= 0:
-            yield start, begin, answer[start + len(_OPEN) : end]
-
-
-def _fences(answer: str) -> list[_Fence]:
-    """The closed code fences, each behind those inside it. A mark with a word such as `json` opens a fence, any other
-    one closes the last open fence, if there is one."""
-    closed: list[_Fence] = []
-    opened: list[tuple[int, int]] = []
-    just_opened = False
-    for mark in _FENCE.finditer(answer):
-        info = _INFO.match(answer, mark.end())
-        if opened and (info is None or not info[1]):
-            start, begin = opened.pop()
-            closed.append(_Fence(start, mark.end(), slice(begin, mark.start()), just_opened))
-            just_opened = False
+def find_marks(answer: str) -> Iterator[MoveMark]:
+    """Yield the marks in an answer, in order. The time grows with the length of the answer."""
+    at = 0
+    while beginning := _BEGINNING.search(answer, at):
+        start = beginning.start()
+        if beginning["tag"]:
+            mark = _tagged(answer, beginning, at)
+            at = mark.end if mark.is_complete else beginning.end()
+        elif beginning["comment"]:
+            closed = answer.find("-->", start)
+            at = len(answer) if closed < 0 else closed
+            mark = _odd(answer, start, at)
+        elif beginning["object"]:
+            mark = _object(answer, start)
+            at = mark.end
         else:
-            opened.append((mark.start(), mark.end() if info is None else info.end()))
-            just_opened = True
-    return closed
+            mark = _odd(answer, start, at := beginning.end())
+        if mark.text is None or not _EXAMPLE.fullmatch(mark.text):
+            yield mark
 
 
-def _outermost(fences: list[_Fence]) -> list[_Fence]:
-    """The fences that no other one holds, in order."""
-    outer: list[_Fence] = []
-    for fence in sorted(fences, key=lambda fence: fence.start):
-        if not outer or fence.start >= outer[-1].end:
-            outer.append(fence)
-    return outer
-
-
-def _is_alone(answer: str, start: int, end: int, fence: _Fence | None) -> bool:
-    """Whether an answer is one tagged move, or one code fence around it."""
-    if fence is None:
-        return _is_whole(answer, start, end)
-    return _is_whole(answer, fence.start, fence.end) and answer[fence.content].strip() == answer[start:end]
-
-
-def _is_whole(answer: str, start: int, end: int) -> bool:
-    return start == 0 and end == len(answer)
-
-
-def _move_in_json(text: str) -> str | None:
-    if '"move"' not in text:
+def find_final_mark(answer: str) -> MoveMark | None:
+    """Return the mark that holds the move of an answer, or None if the answer has no move."""
+    marks = [*find_marks(answer)]
+    if not marks or (final := marks[-1].text) is None:
         return None
+    differ = any(mark.text.strip() != final.strip() for mark in marks if mark.is_complete and mark.text is not None)
+    return None if differ else marks[-1]
+
+
+def find_move(reply: str, form: str) -> tuple[str, set[Repair]] | None:
+    """Return the marked move of a reply, with its white space, and what was repaired apart from thoughts; None if the
+    reply has no move. `form` is the form that the prompt asks for."""
+    answer = remove_thoughts(reply)
+    stray = answer == ""
+    if stray:
+        answer = remove_thoughts(remove_stray_closing(reply))
+    mark = find_final_mark(answer)
+    if mark is None or mark.text is None:
+        return None
+    is_fenced, is_alone = _surroundings(answer, mark)
+    if stray and not is_alone:
+        return None
+    needed: dict[Repair, bool] = {
+        "text": not is_alone,
+        "fence": is_fenced,
+        mark.form: mark.form != form or not mark.is_exact,
+    }
+    return mark.text, {name for name, is_needed in needed.items() if is_needed}
+
+
+def unwrap_fence(text: str) -> str:
+    """Return the content of the code fence that a text consists of, or the text if it is none."""
+    fence = re.match("`{3,}|~{3,}", text)
+    inside = text[fence.end() :].removesuffix(fence[0]) if fence else text
+    if fence is None or len(text) - len(inside) < 2 * len(fence[0]) or fence[0][:3] in inside:
+        return text
+    info = _INFO.match(inside)
+    return inside[info.end() if info else 0 :].strip()
+
+
+def undress(text: str) -> tuple[str, set[Repair]]:
+    """Return a move without what models write around it, and what that is: a code fence, line breaks within the JSON
+    of a call, emphasis, quotation marks, a full stop, `Move:`, invisible characters."""
+    bare = unwrap_fence(text.strip())
+    repairs: set[Repair] = {"fence"} if bare != text.strip() else set()
+    joined = _one_line_each(bare)
+    if joined is not None:
+        return joined, {*repairs, "json"}
+    if len(bare) > _LONGEST_DECORATED:
+        return bare, repairs
+    plain = bare.strip(_INVISIBLE).strip()
+    while decoration := _DECORATION.fullmatch(plain):
+        plain = (decoration["quoted"] or decoration["sentence"] or decoration["named"]).strip()
+    return plain, {*repairs, "text"} if plain != bare else repairs
+
+
+def _tagged(answer: str, tag: re.Match[str], after: int) -> MoveMark:
+    """The mark that begins with a tag. `after` is the end of the mark before it."""
+    start = tag.start()
+    if tag["slash"]:  # it closes nothing
+        return MoveMark(start, tag.end(), "tags", None if answer[after:start].strip() else "")
+    following = _TAG.search(answer, tag.end())
+    end = following.start() if following else len(answer)
+    is_complete = following is not None and following["slash"] == "/"
+    is_exact = is_complete and tag[0] == "<move>" and following is not None and following[0] == "</move>"
+    return MoveMark(
+        start, following.end() if following and is_complete else end, "tags", answer[tag.end() : end],
+        is_complete, is_exact,
+    )  # fmt: skip
+
+
+def _object(answer: str, start: int) -> MoveMark:
+    """The mark that begins with a brace; a blank one for an object that is none."""
     try:
-        value = strict_json(text)
+        _, end = _JSON.raw_decode(answer, start)
+    except json.JSONDecodeError as error:
+        return _odd(answer, start, max(error.pos, start + 1))
+    except RecursionError:
+        return _odd(answer, start, len(answer))
+    try:
+        value = strict_json(answer[start:end], any_integer=True)
     except ValueError:
-        return None
-    move = value.get("move") if isinstance(value, dict) else None
-    return move if isinstance(move, str) else None
+        return _odd(answer, start, end)
+    match [move for key, move in value.items() if key.lower() == "move"]:
+        case [str(move)]:
+            return MoveMark(start, end, "json", move, is_exact=len(value) == 1 and "move" in value)
+        case [{"name": str(), "arguments": dict()} as call]:
+            return MoveMark(start, end, "json", json.dumps(call, ensure_ascii=False))
+    return _odd(answer, start, end)
+
+
+def _odd(answer: str, start: int, end: int) -> MoveMark:
+    """The mark in a part of an answer that cannot be read; a blank one if that part marks no move."""
+    is_mark = _ODD.search(answer, start, end) or _ODD.match(answer, start)
+    return MoveMark(start, end, "tags", None if is_mark else "")
+
+
+def _surroundings(answer: str, mark: MoveMark) -> tuple[bool, bool]:
+    """Whether a mark fills a code fence, and whether the answer holds nothing else."""
+    before, after = answer[: mark.start].strip(), answer[mark.end :].strip()
+    head, _, line = before.rpartition("\n")
+    is_fenced = _FENCE.fullmatch(line) is not None and after.startswith(("```", "~~~"))
+    if is_fenced:
+        before, after = head.strip(), after.lstrip("`~").strip()
+    return is_fenced, not before and not after
+
+
+def _one_line_each(text: str) -> str | None:
+    """Objects of JSON in lines of their own; None for other text, and for objects that are written so already."""
+    lines, at = [], 0
+    while text.startswith("{", at):
+        try:
+            _, end = _JSON.raw_decode(text, at)
+        except (json.JSONDecodeError, RecursionError):
+            return None
+        lines.append(text[at:end].replace("\r", "").replace("\n", " "))
+        while text[end : end + 1].isspace():
+            end += 1
+        at = end
+    joined = "\n".join(lines)
+    return joined if at == len(text) and joined != text else None

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from gymposium.errors import BadOption, UnknownName
-from gymposium.lenient import Repair, find_final_move, remove_thoughts, unwrap_fence
+from gymposium.lenient import REPAIRS, Repair, find_move, undress, unwrap_fence
 from gymposium.strict_json import strict_json
+from gymposium.thoughts import remove_thoughts
 from gymposium.tools.calls import calls_of, move_of
 from gymposium.tools.reader import ToolsReader, tools_readers
 from gymposium.tools.tool import Tool
@@ -163,20 +164,18 @@ class LenientReader:
     def answer(self, move: str) -> str:
         return self.strict.answer(move)
 
-    def repair(self, reply: str) -> tuple[str, tuple[Repair, ...]] | None:
-        """Return the text of the move in a reply that does not have the strict form, and what was repaired; None if no
-        move is marked, or several different ones are."""
-        form, answer = self.strict.name, remove_thoughts(reply)
-        repairs: list[Repair] = [] if answer == _strip_allowed_thoughts(reply, self.strict) else ["thoughts"]
-        move = find_final_move(answer)
-        if move is not None:
-            more: dict[Repair, bool] = {"text": not move.alone, "fence": move.fenced, move.mark: move.mark != form}
-            return move.text, (*repairs, *(name for name, needed in more.items() if needed))
-        content = unwrap_fence(answer)
-        submission = self.strict.submission(content)
-        if submission is None or (content == answer and not repairs):
-            return None
-        return submission, (*repairs, *(("fence",) if content != answer else ()))
+    def repair(self, reply: str, *, marks: bool = True) -> tuple[str, set[Repair]] | None:
+        """Return the text of the move in a reply that does not have the strict form, and what was repaired; None if
+        there is nothing to repair, or no move. `marks` says whether marked moves are looked for, as in every game but
+        those whose moves are free text and are asked for without a mark."""
+        answer = remove_thoughts(reply)
+        repairs: set[Repair] = set() if answer == _strip_allowed_thoughts(reply, self.strict) else {"thoughts"}
+        if marks and (found := find_move(reply, self.strict.name)) is not None:
+            return found[0], repairs | found[1]
+        content = self.strict.submission(unwrapped := unwrap_fence(answer))
+        if unwrapped != answer:
+            repairs.add("fence")
+        return (content, repairs) if content is not None and repairs else None
 
 
 def _strip_allowed_thoughts(reply: str, how: Reader) -> str:
@@ -266,15 +265,30 @@ def _read_leniently(
     cut_off: bool,
     calls: bool,
 ) -> Reading:
-    """Reads a reply strictly and, if it is unparsable, by the move that it marks."""
+    """Reads a reply strictly and, if it is no move or may be one with thoughts, by what can be repaired."""
     reading = read(text, legal, how.strict, pattern, cut_off=cut_off, calls=calls)
-    repaired = how.repair(text) if reading.kind == "unparsable" and len(text) <= MAX_REPLY else None
-    if repaired is None:
+    is_anything = legal is None and not calls and isinstance(how.strict, MoveReader)
+    if cut_off or len(text) > MAX_REPLY or (_is_certain(reading, pattern) and not is_anything):
         return reading
-    reading = read(repaired[0], legal, READERS["move"], pattern, calls=calls)
+    found = how.repair(text, marks=not is_anything)
+    submission, repairs = found or (how.strict.submission(text), set())
+    if submission is None:
+        return reading
+    if found is not None:
+        reading = read(submission, legal, READERS["move"], pattern, calls=calls)
+    if not _is_certain(reading, pattern):
+        bare, undressed = undress(submission)
+        again = read(bare, legal, READERS["move"], pattern, calls=calls)
+        if _is_certain(again, pattern):
+            reading, repairs = again, repairs | undressed
     if reading.kind != "unparsable":
-        reading.repaired = repaired[1]
+        reading.repaired = tuple(repair for repair in REPAIRS if repair in repairs)
     return reading
+
+
+def _is_certain(reading: Reading, pattern: re.Pattern[str] | None) -> bool:
+    """Whether a reading is a legal move, or an illegal one with the shape of a move."""
+    return reading.kind == "move" or (reading.kind == "illegal" and pattern is not None)
 
 
 def read_action(action: int, actions: Sequence[int], legal: Sequence[str] | None) -> Reading:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gymposium.driver import Turn
-from gymposium.lenient import find_moves, remove_thoughts
+from gymposium.lenient import find_marks
 from gymposium.reading import MAX_REPLY, LenientReader, Reader
 from gymposium.repetition import ends_in_loop
+from gymposium.thoughts import remove_thoughts
 
 
 def offered(turn: Turn, how: Reader) -> str:
@@ -40,9 +41,12 @@ def why(turn: Turn, legal: Sequence[str] | None, how: Reader) -> str:
     submission, bare = _submission(turn, how), how.name.startswith("move")
     if submission is None:
         if isinstance(how, LenientReader):
-            moves = dict.fromkeys(move.text.strip() for move in find_moves(remove_thoughts(text)))
+            marks = [mark.text for mark in find_marks(remove_thoughts(text))]
+            moves = dict.fromkeys(move.strip() for move in marks if move is not None)
             if len(moves) > 1:
                 return f"It has several final moves: {', '.join(f'“{move}”' for move in moves)}."
+            if marks and marks[-1] is None:
+                return "Its last mark of a move is broken."
         form = how.instructions("compact", wanted="your text" if legal is None else "one legal move")
         return f"It does not have the form that was asked for: {form}" if form else "It is no call of a tool."
     written = submission.strip()
