@@ -20,6 +20,8 @@ from .conftest import FIRST, RANK, SECOND
 from .test_killed import kill
 from .test_training import config_for, served, training
 
+pytestmark = pytest.mark.slow  # it starts two servers
+
 MakeRequest = Callable[..., TokenRequest]
 REQUESTS = range(24)
 POLICIES = (BASE, FIRST, SECOND)

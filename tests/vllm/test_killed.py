@@ -21,6 +21,8 @@ from gymposium_agents.tokens import Completion, Policy, Sampling, TokenRequest, 
 
 from .conftest import SECOND
 
+pytestmark = pytest.mark.slow  # its server is started again
+
 MATCHES = 32
 
 

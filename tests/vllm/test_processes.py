@@ -7,12 +7,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from gymposium_train.directory import RunDirectory
 
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "--no-python"]
 GYMPOSIUM = str(Path(sys.executable).with_name("gymposium"))
 
 
+@pytest.mark.slow
 def test_two_processes_finish_with_a_server_of_their_own(model_directory: Path, tmp_path: Path) -> None:
     """The server must not get torchrun's variables."""
     settings = {

@@ -129,6 +129,7 @@ def policies(rollout: Any) -> set[Policy]:
     }
 
 
+@pytest.mark.slow
 def test_a_run_starts_the_server_that_it_needs_and_ends_it(model_directory: Path, tmp_path: Path) -> None:
     config = config_for(model_directory)
     with training(config, tmp_path) as (run, loaded):

@@ -19,6 +19,7 @@ def failures(scratch: Path, defect: Defect | None) -> dict[str, TrainerOutcome]:
     return {outcome.check: outcome for outcome in found if outcome.result == "failed"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("defect", [*TWELVE, *MORE], ids=lambda defect: defect.name)
 def test_each_defect_is_named_by_its_check(defect: Defect, tmp_path: Path) -> None:
     failed = failures(tmp_path, defect)
