@@ -248,3 +248,20 @@ def test_what_is_saved_goes_on_as_if_it_had_not_stopped(
     resumed.update(rows, learning_rate=RATE, seed=2)
     there, again = (service.models[one.client.model_id].trained.named for one in (straight, resumed))
     assert all(torch.equal(there[name], again[name]) for name in there)
+
+
+def test_a_version_is_saved_once(
+    model_directory: Path, learners: Callable[[TrainConfig], Learners], service: StandIn, tmp_path: Path
+) -> None:
+    """Some servers refuse a name that exists, and the SDK repeats a refused request for minutes."""
+    config = config_of(model_directory, kl={"weight": 0.2})
+    _, there = learners(config)
+    there.refresh_reference()
+    for _ in range(2):
+        there.save_state(tmp_path)
+    assert [kind for kind, _ in service.asked] == ["save", "save"]
+    assert sorted(path.rpartition("/")[2] for path in service.states) == ["reference-0", "state-0"]
+
+    there.load_state(tmp_path)
+    there.save_state(tmp_path)
+    assert len(service.states) == 3  # of another model

@@ -66,6 +66,8 @@ class TinkerLearner:
         self._reference: TrainingClient | None = None
         """The client of the reference, if it has been used."""
         self._reference_path: str | None = None
+        self._paths: dict[str, str] = {}
+        """Where the service keeps what `client` has saved, by name. Some servers refuse a name the second time."""
         self.refresh_reference()
 
     def annotate(self, rows: Sequence[Row]) -> None:
@@ -142,6 +144,7 @@ class TinkerLearner:
         with explained():
             self.client = settled(self._service.create_training_client_from_state_with_optimizer(state["path"]))
         self._reference_path, self._reference = state["reference"], None
+        self._paths.clear()
         self.policy_version = state["policy_version"]
 
     def _step(
@@ -214,11 +217,13 @@ class TinkerLearner:
         )
 
     def _saved(self, what: str) -> str:
-        """Save weights and optimizer on the service; returns their path there."""
+        """Save weights and optimizer on the service, once for each version. Return their path there."""
         name = f"{what}-{self.policy_version}"
-        with explained():
-            path: str = self.client.save_state(name, ttl_seconds=self._seconds, overwrite=True).result().path
-        return path
+        if name not in self._paths:
+            with explained():
+                saved = self.client.save_state(name, ttl_seconds=self._seconds, overwrite=True).result()
+            self._paths[name] = saved.path
+        return self._paths[name]
 
     def _of_spans(self, client: TrainingClient, rows: Sequence[Row]) -> Iterator[tuple[Any, tuple[float, ...]]]:
         """Each span of the rows, with the log-probabilities of its tokens."""
