@@ -9,13 +9,12 @@ import signal
 import subprocess
 import sys
 import sysconfig
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -32,6 +31,7 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))  # for the benchmarks, which play the same boards
 
 from benchmarks.executors import faults  # noqa: E402
+from tests.plugins.ray.child_pipe import ChildPipe  # noqa: E402
 
 if TYPE_CHECKING:
     from gymposium_ray.workers import Job
@@ -234,8 +234,6 @@ def tell_setup() -> Callable[[int], tuple[tuple[str, ...], str, tuple[str, ...]]
 
 
 def test_a_lost_node_is_reported(nodes: faults.Nodes, tmp_path: Path) -> None:
-    import ray
-
     from gymposium_ray.executor import RayExecutor
 
     notes: list[str] = []
@@ -247,8 +245,7 @@ def test_a_lost_node_is_reported(nodes: faults.Nodes, tmp_path: Path) -> None:
         if not removed:
             removed = True
             nodes.remove()
-            while sum(node["Alive"] for node in ray.nodes()) > 1:
-                time.sleep(0.1)  # Ray notices within seconds
+            nodes.cluster.wait_for_nodes(120)  # until Ray counts one node
 
     start = ExecutorStart(plugins=(faults.PLUGIN,), address=nodes.address, note=notes.append)
     with closing(RayExecutor(start)) as executor:
@@ -324,7 +321,7 @@ def test_two_actors_learn_what_two_processes_of_torchrun_learn(nodes: faults.Nod
 
 
 FAILING = """
-import os, subprocess, sys
+import os, sys
 from gymposium import hookimpl
 
 @hookimpl
@@ -332,7 +329,7 @@ def gymposium_games():
     return []
 
 if os.environ.get("RANK") == "1":
-    print("child", subprocess.Popen(["sleep", "1000"]).pid, file=sys.stderr)
+    exec({child!r})
     print("x" * 1_000_000, file=sys.stderr)
     print("this rank has no memory left", file=sys.stderr, flush=True)
     os._exit(7)
@@ -345,7 +342,8 @@ def test_a_process_that_fails_ends_the_others_with_its_status_and_its_error(
     nodes: faults.Nodes, tmp_path: Path
 ) -> None:
     plugin = tmp_path / "failing.py"
-    plugin.write_text(FAILING)
+    child = ChildPipe(tmp_path / "child")
+    plugin.write_text(FAILING.format(child=child.start))
     done = gymposium(
         "--plugin",
         plugin.name,
@@ -361,13 +359,14 @@ def test_a_process_that_fails_ends_the_others_with_its_status_and_its_error(
     assert done.returncode == 7
     assert "Process 1 on" in done.stderr
     assert "this rank has no memory left" in done.stderr
-    assert not any(RANK in process for process in running())
-    assert ["sleep", "1000"] not in running()
+    with closing(child):
+        assert child.child_ends()
+    assert psutil.wait_procs(ranks(), 60)[1] == []
 
 
-def running() -> list[list[str]]:
-    """The command lines of all processes."""
-    return [process.info["cmdline"] or [] for process in psutil.process_iter(["cmdline"])]
+def ranks() -> list[Any]:
+    """The processes of all ranks on this machine."""
+    return [process for process in psutil.process_iter(["cmdline"]) if RANK in (process.info["cmdline"] or [])]
 
 
 @needs_torch
@@ -379,12 +378,11 @@ def test_a_driver_that_is_stopped_stops_all_processes(nodes: faults.Nodes, tmp_p
     ) as driver:
         assert driver.stderr is not None
         assert any(line.startswith("Replies at step 1,") for line in driver.stderr)
-        ranks = [one for one in psutil.process_iter(["cmdline"]) if RANK in (one.info["cmdline"] or [])]
+        started = ranks()
         driver.send_signal(how)
         rest = driver.stderr.read()
-    assert len(ranks) == 2
-    psutil.wait_procs(ranks, 60)
-    assert not any(rank.is_running() for rank in ranks)
+    assert len(started) == 2
+    assert psutil.wait_procs(started, 60)[1] == []
     if how != signal.SIGKILL:
         assert driver.returncode == 130
         assert "Stopped. Go on with:" in rest

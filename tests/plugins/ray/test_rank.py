@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import select
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -16,48 +15,33 @@ from gymposium_ray import rank as rank_module
 from gymposium_ray.rank import Rank
 from gymposium_ray.surroundings import Setup
 
-BEGIN = """
-import os, signal, subprocess, sys, time
-held = os.open({pipe!r}, os.O_WRONLY)
-subprocess.Popen(["sleep", "1000"], pass_fds=[held])
-os.close(held)
-"""
-"""The beginning of a plugin that does not come to an end: a child, which alone holds the write end of a named pipe."""
-PATIENCE = 60.0
-"""Number of seconds after which a child counts as left behind. A killed one needs a moment on a busy machine."""
+from .child_pipe import ChildPipe
 
 
 class Started:
-    """Starts ranks that load a plugin, and tells when the child of the plugin ends."""
+    """Starts ranks that load a plugin with a child that does not end by itself."""
 
     def __init__(self, directory: Path) -> None:
-        self._directory, self._pipe = directory, directory / "child"
-        os.mkfifo(self._pipe)
-        self._end = os.open(self._pipe, os.O_RDONLY | os.O_NONBLOCK)
-        self.ranks: list[Rank] = []
+        self._directory, self._ranks = directory, list[Rank]()
+        self.child = ChildPipe(directory / "child")
 
     def __call__(self, code: str) -> Rank:
         """Start a rank that loads a plugin with this code."""
         plugin = self._directory / "endless.py"
-        plugin.write_text(BEGIN.format(pipe=str(self._pipe)) + code)
-        self.ranks.append(Rank(Setup.here(())))
+        plugin.write_text(f"{self.child.start}\nimport signal, sys, time\n{code}")
+        self._ranks.append(Rank(Setup.here(())))
         source = str(Path(__file__).parents[3] / "plugins/gymposium-ray/src")
-        self.ranks[-1].start(["--plugin", str(plugin), "list"], str(self._directory), {"PYTHONPATH": source})
-        return self.ranks[-1]
-
-    def child_ends(self) -> bool:
-        """Wait for the end of the child, which closes its pipe. Return whether it came in time."""
-        readable, _, _ = select.select([self._end], [], [], PATIENCE)
-        return bool(readable) and os.read(self._end, 1) == b""
+        self._ranks[-1].start(["--plugin", str(plugin), "list"], str(self._directory), {"PYTHONPATH": source})
+        return self._ranks[-1]
 
     def close(self) -> None:
-        for rank in self.ranks:
+        for rank in self._ranks:
             assert rank._process is not None
             with suppress(ProcessLookupError):
                 os.killpg(rank._process.pid, signal.SIGKILL)
             with rank._process:
                 pass
-        os.close(self._end)
+        self.child.close()
 
 
 @pytest.fixture
@@ -81,7 +65,7 @@ def test_a_failure_fills_no_pipe_and_leaves_no_process(started: Started) -> None
     assert statuses == [7]
     assert errors.endswith(b"no memory left\n")
     assert len(errors) > 1_000_000
-    assert started.child_ends()
+    assert started.child.child_ends()
 
 
 def test_stop_ends_a_rank_that_does_not_answer_and_all_that_it_started(
@@ -89,10 +73,10 @@ def test_stop_ends_a_rank_that_does_not_answer_and_all_that_it_started(
 ) -> None:
     monkeypatch.setattr(rank_module, "GRACE", 0.2)
     rank = started("signal.signal(signal.SIGTERM, signal.SIG_IGN); print('ready', flush=True); time.sleep(1000)")
-    assert rank.output() == b"ready\n"
+    assert rank.output().startswith(b"ready")
     rank.stop()
     assert rank.ended() == 128 + signal.SIGKILL
-    assert started.child_ends()
+    assert started.child.child_ends()
     rank.stop()  # again does nothing
 
 
@@ -112,9 +96,9 @@ def test_ctrl_c_reaches_a_rank_that_a_thread_without_signals_started(started: St
 
 def test_a_rank_ends_with_the_process_that_started_it(started: Started) -> None:
     rank = started("print('ready', flush=True); time.sleep(1000)")
-    assert rank.output() == b"ready\n"
+    assert rank.output().startswith(b"ready")
     assert rank._process is not None
     assert rank._process.stdin is not None
     rank._process.stdin.close()  # as the end of this process would
     assert rank.ended() == 128 + signal.SIGKILL
-    assert started.child_ends()
+    assert started.child.child_ends()
