@@ -132,6 +132,31 @@ ODD: dict[str, tuple[dict[str, Any], Any, Any]] = {
         {"a": {"a": {}}},
         {"a": {"b": 1}},
     ),
+    "reference and siblings of draft 7": (
+        {"$schema": draft(7), **argument({"$ref": "#/definitions/n", "minimum": 50},
+            definitions={"n": {"type": "integer", "maximum": 9}})},
+        {"a": 9},
+        {"a": 50},
+    ),
+    "dependentSchemas": (
+        argument(True, dependentSchemas={"a": {"required": ["z"], "properties": {"z": {"type": "null"}}}}),
+        {"a": 1, "z": None},
+        {"a": 1},
+    ),
+    "dependencies of draft 7": (
+        {"$schema": draft(7), **argument(True, dependencies={"a": ["z"],
+            "z": {"required": ["y"], "properties": {"y": {"type": "null"}}}})},
+        {"a": 1, "z": 1, "y": None},
+        {"a": 1, "z": 1},
+    ),
+    "not a type": (argument({"not": {"type": ["string", "number"]}}), {"a": None}, {"a": 1}),
+    "pattern and minLength": (
+        argument({"type": "string", "pattern": "^[a-z]*$", "minLength": 20, "maxLength": 22}),
+        {"a": "a" * 20},
+        {"a": "a" * 19},
+    ),
+    "pattern and maxLength": (argument({"pattern": "^a+b*$", "maxLength": 2, "type": "string"}), {"a": "ab"},
+        {"a": "abb"}),
     "draft 2020-12": ({"$schema": URL, **argument({"type": "null"})}, {"a": None}, {"a": 1}),
 }  # fmt: skip
 

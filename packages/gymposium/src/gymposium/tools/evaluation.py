@@ -35,6 +35,8 @@ _DRAFTS: dict[str, Any] = {
     "draft/2019-09": Draft201909Validator,
     "draft/2020-12": Draft202012Validator,
 }
+_LONE_REFERENCES = (Draft4Validator, Draft6Validator, Draft7Validator)
+"""Drafts in which keywords beside `$ref` say nothing."""
 _DRAFT = re.compile(r"https?://json-schema\.org/(draft[-/][0-9-]+)/schema#?")
 _UNCHECKABLE = (re.error, Unresolvable, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """What `jsonschema` raises for a reference to nowhere or to something else than a schema, for a pattern in another
@@ -75,7 +77,8 @@ def sample(text: str, words: Sequence[str], rng: random.Random) -> dict[str, Any
     """Return a random object, which fits the schema if one that does is found in some tries."""
     document = json.loads(text)
     kind = _draft(document) or Draft202012Validator
-    sampler = ValueSampler(document, Resolve.within(_resource(kind, document)), words, rng)
+    resolve = Resolve.within(_resource(kind, document))
+    sampler = ValueSampler(document, resolve, words, rng, lone_references=kind in _LONE_REFERENCES)
     return sampler.draw(lambda value: objection(text, value) is None)
 
 

@@ -17,8 +17,8 @@ _CATEGORIES = {
     "CATEGORY_WORD": string.ascii_letters + string.digits + "_",
     "CATEGORY_SPACE": " ",
 }
-_REPEATS = 4
-"""Most repetitions beyond the least number, where the pattern allows any number."""
+REPEATS = 4
+"""Most repetitions beyond the least number by default, where the pattern allows any number."""
 _LONGEST = 10_000
 
 
@@ -26,16 +26,17 @@ class NoText(Exception):
     """No text was made for a pattern."""
 
 
-def text_for(pattern: str, rng: random.Random) -> str:
+def text_for(pattern: str, rng: random.Random, repeats: int = REPEATS) -> str:
     """Return a random text that fits a regular expression in most cases: what it asserts of what follows is left out.
+    `repeats` is the most repetitions beyond the least number, where the pattern allows any number.
 
     Raises `NoText` for a pattern whose texts are long, and `re.error` for one that Python cannot read."""
-    return _Writer(rng).write(_parser.parse(pattern))
+    return _Writer(rng, repeats).write(_parser.parse(pattern))
 
 
 class _Writer:
-    def __init__(self, rng: random.Random) -> None:
-        self._rng = rng
+    def __init__(self, rng: random.Random, repeats: int) -> None:
+        self._rng, self._repeats = rng, repeats
         self._groups: dict[int, str] = {}
         self._left = _LONGEST
 
@@ -63,7 +64,7 @@ class _Writer:
                 least, most, repeated = argument
                 if least > self._left:
                     raise NoText
-                count = least + int(self._rng.random() * (min(int(most) - least, _REPEATS) + 1))
+                count = least + int(self._rng.random() * (min(int(most) - least, self._repeats) + 1))
                 return "".join(self.write(repeated) for _ in range(count))
         return ""  # anchors and assertions
 

@@ -15,7 +15,7 @@ from math import ceil, floor
 from typing import Any
 
 from gymposium.tools.merging import merged, types_of
-from gymposium.tools.patterns import NoText, text_for
+from gymposium.tools.patterns import REPEATS, NoText, text_for
 
 _TRIES = 50
 _BARE = 10
@@ -51,6 +51,12 @@ _HINTS = {
 """Keywords by which a schema without a type is known."""
 
 
+_TYPES = ("string", "integer", "number", "boolean", "null", "array", "object")
+_DEPENDENT = ("dependentRequired", "dependentSchemas", "dependencies")
+_PATTERN_TRIES = 20
+"""Number of texts that are made for a pattern in one try."""
+
+
 class _NoValue(Exception):
     """No value was found for a schema."""
 
@@ -64,9 +70,13 @@ class ValueSampler:
         resolve: Callable[[str], Mapping[str, Any] | bool | None],
         words: Sequence[str],
         rng: random.Random,
+        *,
+        lone_references: bool = False,
     ) -> None:
-        """`resolve` returns the schema at a reference."""
+        """`resolve` returns the schema at a reference. With `lone_references`, keywords beside `$ref` say nothing, as
+        in drafts before 2019-09."""
         self._schema, self._resolve, self._words, self._rng = schema, resolve, words, rng
+        self._lone_references = lone_references
         self._steps = 0
         self._tried = 0
 
@@ -91,9 +101,7 @@ class ValueSampler:
             return flat["const"]
         if "enum" in flat:
             return self._one(flat["enum"])
-        types = types_of(flat)
-        if types is None:
-            types = [next((name for name, hints in _HINTS.items() if any(h in flat for h in hints)), "string")]
+        types = types_of(flat) or _likely_types(flat)
         match types[0] if len(types) == 1 else self._one(types):
             case "object":
                 return self._object(flat, depth)
@@ -123,7 +131,8 @@ class ValueSampler:
                 reference = str(flat.pop(keyword))
                 found = None if reference in followed else self._resolve(reference)
                 followed.add(reference)  # one that leads to itself says nothing
-                schema = merged(True if found is None else found, flat)
+                beside = True if self._lone_references and keyword == "$ref" else flat
+                schema = merged(True if found is None else found, beside)
             elif "allOf" in flat:
                 schema = reduce(merged, flat.pop("allOf"), flat)
             elif "const" in flat or "enum" in flat:
@@ -134,6 +143,11 @@ class ValueSampler:
                 condition, then, other = flat.pop("if"), flat.pop("then", True), flat.pop("else", True)
                 chosen = merged(condition, then) if self._rng.random() < 0.5 else other
                 schema = merged(flat, chosen)
+            elif due := _due(flat):
+                keyword, name = due
+                flat[keyword] = {**flat[keyword]}
+                then = flat[keyword].pop(name)
+                schema = merged(flat, {"required": then} if isinstance(then, list) else then)
             else:
                 return flat
 
@@ -262,14 +276,23 @@ class ValueSampler:
         return low, high
 
     def _text(self, schema: Mapping[str, Any]) -> str:
+        least, most = schema.get("minLength", 0), schema.get("maxLength")
         if "pattern" in schema:
             with suppress(re.error):  # in another dialect than Python's
-                return text_for(schema["pattern"], self._rng)
-        least, most = schema.get("minLength", 0), schema.get("maxLength")
+                return self._matching(schema["pattern"], least, _LARGEST if most is None else most)
         made = _FORMATS.get(schema.get("format", "")) or self._one(self._words)
         while len(made) < min(least, _LARGEST):
             made += f" {self._one(self._words)}"
         return str(made[:most])
+
+    def _matching(self, pattern: str, least: int, most: int) -> str:
+        """A text that fits a pattern, of a length between these if one is found."""
+        made = ""
+        for _ in range(_PATTERN_TRIES):
+            made = text_for(pattern, self._rng, max(REPEATS, least))
+            if least <= len(made) <= most:
+                break
+        return made
 
     def _is_bare(self) -> bool:
         """Whether this try leaves out what is optional."""
@@ -284,3 +307,22 @@ class ValueSampler:
         if high < low:
             raise _NoValue
         return low + int(self._rng.random() * (high - low + 1))
+
+
+def _likely_types(schema: Mapping[str, Any]) -> Sequence[str]:
+    """The types that the values of a schema without `type` may have: that of its keywords, or text if they tell
+    nothing."""
+    hinted = next((name for name, hints in _HINTS.items() if any(hint in schema for hint in hints)), None)
+    if hinted is not None:
+        return [hinted]
+    if not isinstance(excluded := schema.get("not"), Mapping):
+        return ["string"]
+    without = types_of(excluded) or () if set(excluded) == {"type"} else ()
+    return [name for name in _TYPES if name not in without and not (name == "integer" and "number" in without)]
+
+
+def _due(schema: Mapping[str, Any]) -> tuple[str, str] | None:
+    """The keyword and the name of a required property on which more depends."""
+    required = schema.get("required", ())
+    pairs = ((keyword, name) for keyword in _DEPENDENT for name in schema.get(keyword, ()))
+    return next((pair for pair in pairs if pair[1] in required), None)
