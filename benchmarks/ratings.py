@@ -9,6 +9,11 @@ of the pay-off matrix, and how often two players are ranked in the wrong order. 
 infinitely many matches. If a deal favours a seat, it favours the seat in all of its matches, as cards do. The exit
 status is 1 if the intervals of some ratings contain the truth too seldom.
 
+`returns` simulates boards of mean returns, of which all players have the same true mean: returns from a normal, a
+skewed or a rare distribution, and a board of six players that differ in it. For each number of deals it counts how
+often the true mean lies in its 95 % interval, and how often any player is placed surely above another one. The exit
+status is 1 if that happens too often.
+
 `flip` compares flip distances with brute force: a fit without every set of up to three deals, on boards of three
 players and 20 to 60 deals, until 100 boards had such a set.
 """
@@ -38,13 +43,17 @@ from gymposium.arena.ratings.flip import EQUAL, flip_of
 from gymposium.arena.ratings.newton import fit_many
 from gymposium.arena.ratings.payoff import payoff_of
 from gymposium.arena.ratings.prior import drawn, expected
-from gymposium.arena.ratings.ranks import places, surely_above
+from gymposium.arena.ratings.ranks import FEWEST, places, surely_above
+from gymposium.arena.ratings.returns import GameReturns, means_of
 from gymposium.arena.ratings.scale import POINTS
 
 _T = TypeVar("_T")
 
 LEAST = 0.92
 """Share of the intervals that must contain the truth; each row counts about a thousand of them."""
+MOST_WRONG = 0.05
+"""Share of the boards of mean returns that may place a player above an equal one."""
+DEALS = (2, 3, 5, 10, FEWEST, 20, 40, 60)
 FLIPS, MOST_REMOVED = 100, 3
 MOST_SECONDS = 10.0
 """CPU time for all ratings of `speed`."""
@@ -145,7 +154,7 @@ def coverage(world: World, repeats: int, seed: int, samples: int = SAMPLES) -> d
     for repeat in range(repeats):
         found, _, pay_low, pay_high = rated(world, seed + repeat, samples)
         low, high = interval(found.samples)
-        above = surely_above(found.samples)
+        above = surely_above(found.samples, np.full(world.players, world.groups))
         for i, place in enumerate(places(found.values.tolist(), above)):
             assert place is not None, "all players met each other"
             # players of equal strength may have any of their ranks
@@ -197,6 +206,47 @@ def run_coverage(given: argparse.Namespace) -> bool:
     text += f"\nShares that hold the truth, of intervals that promise 0.95. {LEAST} or more of ratings: {_yes(held)}.\n"
     data = {"about": about("gymposium", "numpy"), "must_be": LEAST, "worlds": found, "held": held}
     write(given.out, "ratings-coverage", data, text)
+    return held
+
+
+RETURNS: dict[str, Callable[[np.random.Generator, int], Floats]] = {
+    "normal": lambda rng, deals: rng.normal(0.0, 1.0, deals),
+    "skewed up": lambda rng, deals: rng.exponential(1.0, deals) - 1.0,
+    "skewed down": lambda rng, deals: 1.0 - rng.exponential(1.0, deals),
+    "heavy": lambda rng, deals: np.exp(rng.normal(0.0, 1.0, deals)) - np.exp(0.5),
+    "won or lost": lambda rng, deals: (rng.random(deals) < 0.5) - 0.5,
+    "rarely paid": lambda rng, deals: (rng.random(deals) < 0.1) - 0.1,
+}
+"""Distributions of returns, all of mean 0."""
+BOARDS = {**{f"two players, {kind}": (kind, kind) for kind in RETURNS}, "six players, one of each": tuple(RETURNS)}
+
+
+def returns_coverage(board: str, deals: int, repeats: int, seed: int) -> dict[str, Any]:
+    """Count how often intervals of mean returns hold the truth, and how often equal players are told apart."""
+    kinds = BOARDS[board]
+    limit = 1.0 if {"won or lost", "rarely paid"}.issuperset(kinds) else 30.0
+    names, none = tuple(map(str, range(len(kinds)))), np.zeros((len(kinds), len(kinds)))
+    held, wrong = list[bool](), 0
+    for repeat in range(repeats):
+        rng = np.random.default_rng([seed + repeat, deals])
+        paid = np.stack([RETURNS[kind](rng, deals) for kind in kinds], axis=1)
+        returns = GameReturns(names, tuple(map(str, range(deals))), paid, np.ones_like(paid), none, none)
+        weights = deal_weights(generator(seed + repeat, "deals"), SAMPLES, deals)
+        means = means_of(returns, weights, (-limit, limit))
+        held += ((means.low <= 0.0) & (means.high >= 0.0)).tolist()
+        wrong += bool(means.above.any())
+    return {"board": board, "deals": deals, "intervals": float(np.mean(held)), "wrong": wrong / repeats}
+
+
+def run_returns(given: argparse.Namespace) -> bool:
+    """Measure and write the results. Return whether the target is met."""
+    found = [returns_coverage(board, deals, given.repeats, given.seed) for board in BOARDS for deals in DEALS]
+    held = all(one["wrong"] <= MOST_WRONG for one in found)
+    rows = [[one["board"], str(one["deals"]), f"{one['intervals']:.3f}", f"{one['wrong']:.3f}"] for one in found]
+    text = table(["board", "deals", "intervals", "boards with a wrong order"], rows)
+    text += f"\nShares of {given.repeats} boards. A wrong order on {MOST_WRONG} of the boards or fewer: {_yes(held)}.\n"
+    data = {"about": about("gymposium", "numpy"), "at_most": MOST_WRONG, "repeats": given.repeats, "boards": found}
+    write(given.out, "ratings-returns", {**data, "held": held}, text)
     return held
 
 
@@ -304,13 +354,16 @@ def _yes(held: bool) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """The command."""
+    commands = {"speed": run_speed, "coverage": run_coverage, "returns": run_returns, "flip": run_flip}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("speed", "coverage", "flip"))
-    parser.add_argument("--repeats", type=int, default=200, help="boards of each kind, for coverage (default: 200)")
+    parser.add_argument("what", choices=tuple(commands))
+    parser.add_argument(
+        "--repeats", type=int, default=200, help="boards of each kind, for coverage and returns (default: 200)"
+    )
     parser.add_argument("--seed", type=int, default=1, help="seed of the simulated matches (default: 1)")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the results")
     given = parser.parse_args(arguments)
-    held = {"speed": run_speed, "coverage": run_coverage, "flip": run_flip}[given.what](given)
+    held = commands[given.what](given)
     sys.exit(not held)
 
 

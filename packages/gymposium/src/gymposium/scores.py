@@ -58,7 +58,7 @@ def mean(values: Sequence[float], bounds: Bounds | None = None) -> Estimate:
 
     With `bounds` the interval stays within them, and covers 95 % for small samples and rare values too: each end is
     computed as if there were one more value, as far beyond the others as these lie apart. If all values are equal the
-    interval is `constant_interval`."""
+    interval is `_constant_interval`."""
     import numpy as np
 
     if not values:
@@ -70,13 +70,18 @@ def mean(values: Sequence[float], bounds: Bounds | None = None) -> Estimate:
         half = _half(values)
         return Estimate(centre, centre - half, centre + half)
     least, most = bounds
-    low, high = constant_interval(centre, len(values), bounds)
-    lowest, highest = min(values), max(values)
-    if lowest < highest:
+    low, high = _constant_interval(centre, len(values), bounds)
+    if not are_equal(values, bounds):
+        lowest, highest = min(values), max(values)
         below, above = [*values, max(least, 2 * lowest - highest)], [*values, min(most, 2 * highest - lowest)]
         low = max(least, float(np.mean(below)) - _half(below))
         high = min(most, float(np.mean(above)) + _half(above))
     return Estimate(centre, min(low, centre), max(high, centre))
+
+
+def are_equal(values: Sequence[float], bounds: Bounds) -> bool:
+    """Whether values within these bounds are equal, but for rounding."""
+    return math.isclose(min(values), max(values), abs_tol=1e-9 * (bounds[1] - bounds[0]))
 
 
 def mean_gain(
@@ -104,7 +109,7 @@ def _half(values: Sequence[float]) -> float:
     return float(np.std(values, ddof=1) / math.sqrt(count) * stdtrit(count - 1, (1 + CONFIDENCE) / 2))
 
 
-def constant_interval(value: float, count: int, bounds: Bounds) -> Bounds:
+def _constant_interval(value: float, count: int, bounds: Bounds) -> Bounds:
     """The interval of a mean of which `count` values are known, all equal to `value`. If a share p of all values
     differs, a sample has none of them with probability (1 - p)^count. The interval assumes the share for which this is
     2.5 %, with all of these values at a bound."""

@@ -29,9 +29,12 @@ def test_ratings_lie_in_their_intervals() -> None:
 
 
 def test_equals_are_seldom_told_apart_and_unequals_are() -> None:
-    wrong = [surely_above(rated([*tournament(EQUALS, 15, seed)], [*EQUALS]).samples).any() for seed in range(30)]
+    wrong = [
+        surely_above(rated([*tournament(EQUALS, 15, seed)], [*EQUALS]).samples, np.full(len(EQUALS), 15)).any()
+        for seed in range(30)
+    ]
     assert np.mean(wrong) <= 0.2
-    above = surely_above(rated([*tournament(LADDER, 30, seed=1)], [*LADDER]).samples)
+    above = surely_above(rated([*tournament(LADDER, 30, seed=1)], [*LADDER]).samples, np.full(len(LADDER), 30))
     assert above[4, :4].all()
     assert above[3, :3].all()
     assert not np.triu(above).any()

@@ -12,7 +12,7 @@ from gymposium.arena.ratings.bootstrap import deal_weights, generator
 from gymposium.arena.ratings.comparisons import compare
 from gymposium.arena.ratings.cycles import cycles
 from gymposium.arena.ratings.payoff import payoff_of
-from gymposium.arena.ratings.ranks import Place, places, surely, surely_above
+from gymposium.arena.ratings.ranks import FEWEST, Place, places, surely, surely_above
 
 from .made_up import won
 
@@ -61,7 +61,9 @@ def test_one_comparison_is_an_interval_and_more_have_to_be_surer() -> None:
 
 def test_who_is_not_rated_is_above_nobody() -> None:
     samples = np.array([[0.0, 5.0, np.nan]] * 10) + np.arange(10)[:, None] * [0.0, 0.1, 0.1]
-    assert surely_above(samples).tolist() == above(3, (1, 0)).tolist()
+    enough = np.array([FEWEST, FEWEST, 100])
+    assert surely_above(samples, enough).tolist() == above(3, (1, 0)).tolist()
+    assert not surely_above(samples, np.array([FEWEST, FEWEST - 1, 100])).any()
 
 
 def ring(deals: int) -> list[list[str]]:

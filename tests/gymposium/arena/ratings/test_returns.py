@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from gymposium.arena.outcomes import MatchOutcome
-from gymposium.arena.ratings.bootstrap import deal_weights, generator, interval
-from gymposium.arena.ratings.ranks import surely_above
+from gymposium.arena.ratings.bootstrap import deal_weights, generator
+from gymposium.arena.ratings.ranks import FEWEST
 from gymposium.arena.ratings.returns import Means, means_of, returns_of
+from gymposium.scores import mean
 
 from .made_up import match
 
@@ -21,19 +22,21 @@ def means(outcomes: list[MatchOutcome], players: tuple[str, ...]) -> Means:
 
 
 def test_players_that_shared_their_deals_are_compared_on_them() -> None:
-    luck = np.random.default_rng(1).normal(0.0, 100.0, size=30)
+    rng = np.random.default_rng(1)
+    luck, more = rng.normal(0.0, 100.0, size=30), rng.normal(5.0, 1.0, size=30)
     shared = [
-        match(name, paid=(luck[i] + more,), deal=str(i)) for i in range(30) for name, more in (("a", 0.0), ("b", 5.0))
+        match(name, paid=(luck[i] + gain,), deal=str(i))
+        for i in range(30)
+        for name, gain in (("a", 0.0), ("b", more[i]))
     ]
     unshared = [match(*one.players, paid=one.utilities, deal=f"{one.players} {one.group}") for one in shared]
     paired, apart = means(shared, ("a", "b")), means(unshared, ("a", "b"))
-    assert paired.values.tolist() == pytest.approx([luck.mean(), luck.mean() + 5.0])
-    low, high = interval(paired.samples[:, 1] - paired.samples[:, 0])
-    assert (low, high) == (pytest.approx(5.0), pytest.approx(5.0))
-    assert surely_above(paired.samples)[1, 0]
-    low, high = interval(apart.samples[:, 1] - apart.samples[:, 0])
-    assert low < -20 < 30 < high
-    assert not surely_above(apart.samples).any()
+    assert paired.values.tolist() == pytest.approx([luck.mean(), (luck + more).mean()])
+    margin = paired.margin(1, 0)
+    assert 4.0 < margin.low < margin.value < margin.high < 6.0
+    assert paired.above.tolist() == [[False, False], [True, False]]
+    assert apart.margin(1, 0).low < -20 < 30 < apart.margin(1, 0).high
+    assert not apart.above.any()
 
 
 def test_an_interval_needs_more_than_one_deal() -> None:
@@ -44,7 +47,7 @@ def test_an_interval_needs_more_than_one_deal() -> None:
     assert math.isnan(result.low[0])
     assert result.low[1] < 4.5 < result.high[1]
     assert math.isnan(result.values[2])
-    assert not surely_above(result.samples).any()
+    assert not result.above.any()
 
 
 def test_partners_and_pairings_have_means_of_their_own() -> None:
@@ -62,3 +65,48 @@ def test_equal_payments_are_no_certainty() -> None:
     assert (result.high[0], result.low[1]) == (1.0, -1.0)
     assert result.low[0] == pytest.approx(-result.high[1])
     assert -0.3 < result.low[0] < -0.1
+
+
+@pytest.mark.parametrize("deals", range(2, FEWEST + 1))
+def test_nobody_is_surely_above_after_a_few_deals(deals: int) -> None:
+    """Not even a player that was better on every deal."""
+    jitter = np.random.default_rng(deals).normal(0.0, 1.0, size=(deals, 2))
+    outcomes = [
+        match(player, paid=(jitter[deal, i] + 50.0 * i,), deal=str(deal))
+        for deal in range(deals)
+        for i, player in enumerate("ab")
+    ]
+    assert means(outcomes, ("a", "b")).above[1, 0] == (deals == FEWEST)
+
+
+@pytest.mark.parametrize("deals", [3, 10, 20])
+def test_equal_players_are_seldom_told_apart(deals: int) -> None:
+    """Where one of two was paid twice and the other never, no bootstrap sample is negative."""
+    rng, wrong = np.random.default_rng(deals), 0
+    for _ in range(40):
+        outcomes = [
+            match(player, paid=(float(rng.random() < 0.1),), deal=str(deal)) for deal in range(deals) for player in "ab"
+        ]
+        wrong += bool(means(outcomes, ("a", "b")).above.any())
+    assert wrong <= 2
+
+
+@pytest.mark.parametrize("deals", [2, 20])
+def test_constant_returns_have_the_same_interval_everywhere(deals: int) -> None:
+    """As a mean return, as a margin, and as in the tables of `run` and `eval`. 0.1 is a sum that is rounded."""
+    outcomes = [
+        match(player, paid=(paid,), deal=str(deal))
+        for deal in range(deals)
+        for player, paid in (("a", 0.0), ("b", 0.1), ("b", 0.1), ("b", 0.1), ("c", 0.0))
+    ]
+    players = ("a", "b", "c")
+    returns = returns_of(outcomes, players)
+    found = means_of(returns, deal_weights(generator(0, "deals"), 500, deals), (0.0, 1.0))
+    wanted = mean([0.1] * deals, (0.0, 1.0))
+    assert (found.low[1], found.high[1]) == pytest.approx((wanted.low, wanted.high))
+    margin, wanted = found.margin(1, 0), mean([0.1] * deals, (-1.0, 1.0))
+    assert (margin.low, margin.high) == pytest.approx((wanted.low, wanted.high))
+    assert found.margin(2, 0).low == -found.margin(2, 0).high < 0.0
+    assert not found.above.any()
+    itself = found.margin(0, 0)
+    assert (itself.value, itself.low, itself.high) == (0.0, 0.0, 0.0)

@@ -44,6 +44,11 @@ class Comparisons:
     tied: Floats
     """Number of matches in which two players did equally well, shape (n, n)."""
 
+    @property
+    def played(self) -> NDArray[np.int_]:
+        """Number of deals that each player played, shape (n)."""
+        return np.asarray(np.count_nonzero((self.points > 0.0).any(axis=1) | (self.points > 0.0).any(axis=2), axis=0))
+
 
 def compare(
     outcomes: Iterable[MatchOutcome], players: Sequence[str], weights: Sequence[float] | Floats | None = None

@@ -244,7 +244,7 @@ class _PlayedGame:
             several, deals = len(comparisons.sets) > 0, len(comparisons.deals)
             by = (corrected or means) if self.by_return else None
             evidence = partial(of_one_game, comparisons)
-            board = board_of(ratings, payoff, self.matches, deals, evidence, means, corrected, by)
+            board = board_of(ratings, payoff, self.matches, deals, comparisons.played, evidence, means, corrected, by)
         return GameResult(
             game=game.name,
             title=game.spec.title,
@@ -307,7 +307,8 @@ def _joint_board(players: Sequence[str], games: Sequence[_PlayedGame]) -> RatedB
     def weighted(weights: Floats) -> Evidence:
         return of_several(played, np.split(weights, ends[:-1], axis=1))
 
-    return board_of(ratings, over_games([payoff for _, _, payoff in parts]), matches, int(ends[-1]), weighted)
+    payoff, deals = over_games([payoff for _, _, payoff in parts]), np.sum([game.played for game in played], axis=0)
+    return board_of(ratings, payoff, matches, int(ends[-1]), deals, weighted)
 
 
 def _matches(outcomes: Iterable[MatchOutcome]) -> Counter[str]:

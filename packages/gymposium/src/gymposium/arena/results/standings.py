@@ -6,6 +6,9 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from gymposium.arena.ratings.bootstrap import interval
 from gymposium.arena.ratings.comparisons import Floats
 from gymposium.arena.ratings.cycles import cycles
@@ -25,17 +28,20 @@ def board_of(
     payoff: Payoff,
     matches: Mapping[str, int],
     deals: int,
+    played: NDArray[np.int_],
     evidence: Callable[[Floats], Evidence],
     means: Means | None = None,
     corrected: Means | None = None,
     by: Means | None = None,
 ) -> RatedBoard:
-    """The board of a zero-sum game, or the joint board. `matches` holds each player's number of matches, and
-    `evidence` returns the evidence in which the deals have these weights, shape (samples, deals). `corrected` are the
-    `means` corrected for luck. The players are ordered by the means `by`, or (None) by their ratings."""
+    """The board of a zero-sum game, or the joint board. `matches` and `played` hold each player's
+    number of matches and of deals, and `evidence` returns the evidence in which the deals have these weights, shape
+    (samples, deals). `corrected` are the `means` corrected for luck. The players are ordered by the means `by`, or
+    (None) by their ratings."""
     low, high = interval(ratings.samples)
     order = ratings if by is None else by
-    ranked = places(order.values.tolist(), surely_above(order.samples))
+    above = surely_above(ratings.samples, played) if by is None else by.above
+    ranked = places(order.values.tolist(), above)
     standings = [
         Standing(
             player=player,
@@ -77,7 +83,7 @@ def _flip(
 def means_of_players(returns: GameReturns, means: Means, matches: Mapping[str, int], anchor: str) -> list[Mean]:
     """The mean returns of the players of a game without winners, from best to worst. `anchor` is the board's; if it did
     not play this game, nobody is compared with it."""
-    ranked = places(means.values.tolist(), surely_above(means.samples))
+    ranked = places(means.values.tolist(), means.above)
     over_anchor = _over(returns.players, means, anchor)
     rows = [
         Mean(
@@ -97,8 +103,8 @@ def _over(players: Sequence[str], means: Means, anchor: str) -> list[Interval | 
     if anchor not in players:
         return [None] * len(players)
     zero = players.index(anchor)
-    low, high = interval(means.samples - means.samples[:, [zero]])
-    return [estimate(means.values[i] - means.values[zero], low[i], high[i]) for i in range(len(players))]
+    margins = [means.margin(i, zero) for i in range(len(players))]
+    return [estimate(margin.value, margin.low, margin.high) for margin in margins]
 
 
 def table_of(returns: GameReturns) -> list[list[float | None]]:
