@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
 from hypothesis import given, strategies as st
 
@@ -78,3 +80,68 @@ def test_the_other_readers_read_a_call_as_one_line_of_json() -> None:
     assert read(line.replace(" ", ""), None, reader("move"), None, calls=True).move == line
     assert read(f"<think>x</think><move>{line}</move>", None, reader("tags"), None, calls=True).move == line
     assert read("find a", None, reader("move"), None, calls=True).kind == "unparsable"
+
+
+MIXED = Tool(
+    "find",
+    "Find it.",
+    {
+        "type": "object",
+        "properties": {
+            "text": {"type": "string"},
+            "nullable": {"type": ["string", "null"]},
+            "any": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}]},
+            "one_of": {"enum": ["a", "5", 5, None]},
+            "list": {"type": "array"},
+            "undescribed": {},
+        },
+    },
+)
+TAGS = ["</tool_call>", "</parameter>", "</function>", "</arg_value>", "<arg_key>", "<parameter=a>", "<think>", "\n"]
+ANY_TEXT = st.lists(st.one_of(st.sampled_from([*TAGS, "null", "5", "true", '"x"']), st.text(max_size=3)), max_size=3)
+VALUES = st.one_of(
+    ANY_TEXT.map("".join), st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False)
+)
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+@given(st.dictionaries(st.sampled_from([*MIXED.parameters["properties"], "other"]), VALUES))
+def test_any_call_is_read_back_or_refused(name: str, arguments: dict[str, object]) -> None:
+    how = bound(reader(f"tools-{name}"), (MIXED,), "a game")
+    move = move_of([Call("find", arguments)])
+    with suppress(BadOption):
+        assert how.submission(how.answer(move)) == move
+        return
+    assert name in ("keys", "functions")
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [("nullable", None), ("any", 5), ("any", 1.5), ("any", False), ("one_of", 5), ("one_of", None), ("list", ["a"])]
+    + [("text", text) for text in ("null", "5", " x\n", "", "<b>\r\n")]
+    + [("nullable", "5"), ("any", "null"), ("any", '"5"'), ("undescribed", "5")],
+)
+@pytest.mark.parametrize("name", ["keys", "functions"])
+def test_an_argument_of_several_types_keeps_its_type(name: str, argument: str, value: object) -> None:
+    how = bound(reader(f"tools-{name}"), (MIXED,), "a game")
+    move = move_of([Call("find", {argument: value})])
+    assert how.submission(how.answer(move)) == move
+
+
+@pytest.mark.parametrize(
+    ("argument", "value", "says"),
+    [
+        ("text", "</tool_call>", "its own tags"),
+        ("text", "a</parameter></arg_value>", "its own tags"),
+        ("nullable", "null", "another type"),
+        ("any", "5", "another type"),
+        ("undescribed", 5, "another type"),
+    ],
+)
+@pytest.mark.parametrize("name", ["keys", "functions"])
+def test_a_call_that_would_be_read_differently_is_not_written(
+    name: str, argument: str, value: object, says: str
+) -> None:
+    how = bound(reader(f"tools-{name}"), (MIXED,), "a game")
+    with pytest.raises(BadOption, match=says):
+        how.answer(move_of([Call("find", {argument: value})]))

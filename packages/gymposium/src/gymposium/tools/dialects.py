@@ -35,7 +35,7 @@ class Dialect(Protocol):
         ...
 
     def write(self, calls: Sequence[Call]) -> str:
-        """The text of these calls."""
+        """The text of these calls. Raises `ValueError` for calls that the dialect cannot write."""
         ...
 
 
@@ -53,7 +53,8 @@ class Hermes:
         )
 
     def write(self, calls: Sequence[Call]) -> str:
-        return "\n".join(f"<tool_call>\n{call.json}\n</tool_call>" for call in calls)
+        texts = (call.json.replace("</tool_call>", r"<\/tool_call>") for call in calls)  # the same JSON
+        return "\n".join(f"<tool_call>\n{text}\n</tool_call>" for text in texts)
 
 
 class Llama:
@@ -76,11 +77,32 @@ class Llama:
 class _Typed:
     """Base of the dialects that write a text argument as it is, and any other as JSON. The tool's schema says which."""
 
-    def _value(self, tool: Tool | None, name: str, text: str) -> Any:
-        return text if _is_text(tool, name) else strict_json(text, any_integer=True)
+    name: str
 
-    def _text(self, value: Any) -> str:
-        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, allow_nan=False)
+    def read(self, text: str, tools: Mapping[str, Tool]) -> tuple[Call, ...]:
+        return tuple(
+            Call(name, each_key_once((key, _value(tools.get(name), key, value)) for key, value in arguments))
+            for name, arguments in self._split(text)
+        )
+
+    def write(self, calls: Sequence[Call]) -> str:
+        parts = [(call.name, [(key, _text(call.arguments[key])) for key in sorted(call.arguments)]) for call in calls]
+        written = "\n".join(self._join(name, arguments) for name, arguments in parts)
+        try:
+            same = [*self._split(written)] == parts
+        except ValueError:
+            same = False
+        if not same:
+            raise ValueError(f"the dialect {self.name} cannot write names or texts with its own tags in them")
+        return written
+
+    def _split(self, text: str) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+        """The name of each call, with the names and texts of its arguments. Raises `ValueError`."""
+        raise NotImplementedError
+
+    def _join(self, name: str, arguments: Sequence[tuple[str, str]]) -> str:
+        """The text of one call."""
+        raise NotImplementedError
 
 
 class Keys(_Typed):
@@ -92,25 +114,14 @@ class Keys(_Typed):
 
     _PAIR = re.compile(r"\s*<arg_key>(.*?)</arg_key>\s*<arg_value>(.*?)</arg_value>\s*", re.DOTALL)
 
-    def read(self, text: str, tools: Mapping[str, Tool]) -> tuple[Call, ...]:
-        calls = []
+    def _split(self, text: str) -> Iterator[tuple[str, list[tuple[str, str]]]]:
         for inside in _between(text, "<tool_call>", "</tool_call>"):
             name, tag, rest = inside.partition("<arg_key>")
-            tool = tools.get(name := name.strip())
-            found = _pairs(self._PAIR, tag + rest)
-            calls.append(Call(name, each_key_once((key, self._value(tool, key, value)) for key, value in found)))
-        return tuple(calls)
+            yield name.strip(), [*_pairs(self._PAIR, tag + rest)]
 
-    def write(self, calls: Sequence[Call]) -> str:
-        return "\n".join(
-            f"<tool_call>{call.name}\n"
-            + "".join(
-                f"<arg_key>{key}</arg_key>\n<arg_value>{self._text(call.arguments[key])}</arg_value>\n"
-                for key in sorted(call.arguments)
-            )
-            + "</tool_call>"
-            for call in calls
-        )
+    def _join(self, name: str, arguments: Sequence[tuple[str, str]]) -> str:
+        pairs = (f"<arg_key>{key}</arg_key>\n<arg_value>{text}</arg_value>\n" for key, text in arguments)
+        return f"<tool_call>{name}\n{''.join(pairs)}</tool_call>"
 
 
 class Functions(_Typed):
@@ -123,26 +134,16 @@ class Functions(_Typed):
     _CALL = re.compile(r"<function=([^>\s]+)>\s*(.*?)\s*</function>", re.DOTALL)
     _PAIR = re.compile(r"\s*<parameter=([^>\s]+)>\n?(.*?)\n?</parameter>\s*", re.DOTALL)
 
-    def read(self, text: str, tools: Mapping[str, Tool]) -> tuple[Call, ...]:
-        calls = []
+    def _split(self, text: str) -> Iterator[tuple[str, list[tuple[str, str]]]]:
         for inside in _between(text, "<tool_call>", "</tool_call>"):
             form = self._CALL.fullmatch(inside)
             if form is None:
                 raise ValueError(f"a call is written {self.example}")
-            tool, found = tools.get(form[1]), _pairs(self._PAIR, form[2])
-            calls.append(Call(form[1], each_key_once((key, self._value(tool, key, value)) for key, value in found)))
-        return tuple(calls)
+            yield form[1], [*_pairs(self._PAIR, form[2])]
 
-    def write(self, calls: Sequence[Call]) -> str:
-        return "\n".join(
-            f"<tool_call>\n<function={call.name}>\n"
-            + "".join(
-                f"<parameter={key}>\n{self._text(call.arguments[key])}\n</parameter>\n"
-                for key in sorted(call.arguments)
-            )
-            + "</function>\n</tool_call>"
-            for call in calls
-        )
+    def _join(self, name: str, arguments: Sequence[tuple[str, str]]) -> str:
+        pairs = (f"<parameter={key}>\n{text}\n</parameter>\n" for key, text in arguments)
+        return f"<tool_call>\n<function={name}>\n{''.join(pairs)}</function>\n</tool_call>"
 
 
 DIALECTS: dict[str, Dialect] = {one.name: one for one in (Hermes(), Llama(), Keys(), Functions())}
@@ -181,28 +182,57 @@ def _pairs(form: re.Pattern[str], text: str) -> Iterator[tuple[str, str]]:
         at = pair.end()
 
 
-def _is_text(tool: Tool | None, name: str) -> bool:
-    """True if the tool's argument may be text, or if nothing says what it is."""
-    if tool is None:
-        return True
-    properties = tool.parameters.get("properties")
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def _value(tool: Tool | None, name: str, text: str) -> Any:
+    """The value of an argument: JSON if it may not be text, or if it is JSON of another type that it may have; else its
+    text. An argument that no schema describes is text. Raises `ValueError`."""
+    properties = None if tool is None else tool.parameters.get("properties")
     described = properties.get(name, True) if isinstance(properties, Mapping) else True
-    kinds = set(_kinds(described, tool.parameters, 0))
-    return not kinds or "string" in kinds
+    types = set(_types(described, {} if tool is None else tool.parameters, 0))
+    if not types or types == {"string"}:
+        return text
+    try:
+        value = strict_json(text, any_integer=True)
+    except ValueError:
+        if "string" in types:
+            return text
+        raise
+    return text if "string" in types and _type_of(value) not in types - {"string"} else value
 
 
-def _kinds(schema: Any, whole: Mapping[str, Any], depth: int) -> Iterator[str]:
-    """The JSON types that a schema lets through, as far as it names any."""
+def _types(schema: Any, whole: Mapping[str, Any], depth: int) -> Iterator[str]:
+    """The JSON types that a schema lets through, as far as it names any. A number may be an integer."""
     if not isinstance(schema, Mapping) or depth > _DEEPEST:
         return
-    yield from types_of(schema) or ()
-    for value in [*schema.get("enum", ()), *([schema["const"]] if "const" in schema else [])]:
-        yield "string" if isinstance(value, str) else "other"
+    given = [*schema.get("enum", ()), *([schema["const"]] if "const" in schema else [])]
+    for kind in [*(types_of(schema) or ()), *map(_type_of, given)]:
+        yield from ("number", "integer") if kind == "number" else (kind,)
     choices = [*schema.get("anyOf", ()), *schema.get("oneOf", ()), *schema.get("allOf", ())]
     if (reference := schema.get("$ref")) is not None:
         choices.append(_pointed(str(reference), whole))
     for choice in choices:
-        yield from _kinds(choice, whole, depth + 1)
+        yield from _types(choice, whole, depth + 1)
+
+
+def _type_of(value: Any) -> str:
+    """The JSON type of a value."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "boolean"
+        case int():
+            return "integer"
+        case float():
+            return "number"
+        case str():
+            return "string"
+        case list():
+            return "array"
+    return "object"
 
 
 def _pointed(reference: str, whole: Mapping[str, Any]) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gymposium.errors import BadOption
 from gymposium.tools.calls import Call, calls_of, move_of
 from gymposium.tools.dialects import DIALECTS, Dialect
 from gymposium.tools.tool import Tool
@@ -48,7 +49,18 @@ class ToolsReader:
             return None
 
     def answer(self, move: str) -> str:
-        return self.dialect.write(calls_of(move))
+        """The canonical reply with this move. Raises `BadOption` for a move that would be read back differently."""
+        calls = calls_of(move)
+        try:
+            written = self.dialect.write(calls)
+        except ValueError as error:
+            raise BadOption(f"reply={self.name}: {error}. Write reply=tags. The move: {move}") from None
+        if self.tools and self.submission(written) != move_of(calls):
+            raise BadOption(
+                f"reply={self.name}: the schema of the tool would give an argument another type when it is read back. "
+                f"Write reply=tags. The move: {move}"
+            )
+        return written
 
 
 def tools_readers() -> Sequence[ToolsReader]:
