@@ -271,10 +271,10 @@ def test_options_are_read() -> None:
     assert settings == PlayerSettings("compact", "tags", 64, "last-3", 0.6, reading="strict")
 
 
-def test_calls_of_tools_are_read_strictly_by_default() -> None:
-    assert api_player("tiny", "base_url=http://127.0.0.1:9/v1&reply=tools-hermes").reader.name == "tools-hermes"
-    with pytest.raises(BadOption, match="reading=strict"):
-        api_player("tiny", "base_url=http://127.0.0.1:9/v1&reply=tools-hermes&reading=lenient")
+@pytest.mark.parametrize("reply", ["tools", "tools-hermes", "tools-llama", "tools-keys", "tools-functions"])
+def test_a_form_of_replies_that_the_prompt_does_not_explain_is_refused(reply: str) -> None:
+    with pytest.raises(BadOption, match=f"reply={reply}: .* Write reply=tags"):
+        api_player("tiny", f"base_url=http://127.0.0.1:9/v1&reply={reply}")
 
 
 def test_without_options_a_stranger_is_told_everything_and_has_room_to_think() -> None:

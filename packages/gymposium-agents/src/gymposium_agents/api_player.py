@@ -17,12 +17,13 @@ from gymposium.players.protocol import Ask, Reply, Usage
 from gymposium.prompt import prompt_for
 from gymposium.reading import Reader, reader
 from gymposium.streams import stream
+from gymposium.tools.reader import ToolsReader
 from gymposium_agents.context import Exchange, context, out_of_context
 from gymposium_agents.engines.api_errors import PromptTooLong
 from gymposium_agents.engines.api_settings import ApiSettings, Prices
 from gymposium_agents.engines.protocol import ChatCompletion, ChatEngine
 from gymposium_agents.futures import results, then
-from gymposium_agents.settings import PlayerSettings, parse_options, read_as, typed_options
+from gymposium_agents.settings import PlayerSettings, form_of, parse_options, read_as, typed_options
 from gymposium_agents.tokens import Message, Sampling
 
 
@@ -45,7 +46,14 @@ class ApiPlayer:
     def __init__(
         self, name: str, engine: ChatEngine, settings: PlayerSettings, service: ApiSettings | None = None
     ) -> None:
-        """`service` describes the service that the engine asks; None for an engine without one."""
+        """`service` describes the service that the engine asks; None for an engine without one.
+
+        Raises `BadOption` for a form of replies that a chat template has to explain."""
+        if isinstance(form_of(settings.reply), ToolsReader):
+            raise BadOption(
+                f"reply={settings.reply}: a chat service renders its own template, so its model would not be told the "
+                f"tools. Write reply=tags: then the prompt lists the tools."
+            )
         self.name = name
         self.service = service
         self.engine = engine
