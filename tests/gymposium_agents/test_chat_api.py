@@ -127,7 +127,12 @@ def test_requests_in_a_minute_are_limited() -> None:
     [
         ("stop", "stop"),
         ("length", "length"),
+        ("max_tokens", "length"),
+        ("MAX_TOKENS", "length"),
+        ("max_output_tokens", "length"),
+        ("model_length", "length"),
         ("content_filter", "length"),
+        ("SAFETY", "length"),
         ("tool_calls", "stop"),
         (None, "stop"),
         ("eos", "stop"),
@@ -144,9 +149,33 @@ def test_thoughts_are_not_the_reply() -> None:
         completion(None, reasoning_content="b2"),
         completion(None, "tool_calls", tool_calls=[{"id": "1", "type": "function", "function": {"name": "b2"}}]),
         completion([{"type": "thinking", "thinking": "a1?"}, {"type": "text", "text": "b2"}]),
+        completion([{"type": "reasoning", "text": "a1?"}, {"type": "output_text", "text": "b2"}]),
+        completion([{"type": "refusal", "refusal": "b2"}]),
     ]
     with chat_server(lambda asked, number: answers[number]) as server:
-        assert [ask(local(server)).text for _ in answers] == ["b2", "", "", "b2"]
+        assert [ask(local(server)).text for _ in answers] == ["b2", "", "", "b2", "b2", ""]
+
+
+def test_the_reply_is_the_choice_with_the_index_0() -> None:
+    choices = [
+        {"index": index, "message": {"content": text}, "finish_reason": "stop"}
+        for index, text in ((1, "a1"), (0, "b2"))
+    ]
+    answers = [Answer(body={"choices": choices}), Answer(body={"choices": choices[:1]})]
+    with chat_server(lambda asked, number: answers[number]) as server:
+        assert [ask(local(server)).text for _ in answers] == ["b2", "a1"]
+
+
+def test_tool_calls_are_counted_and_explained() -> None:
+    calls = [{"id": "1", "type": "function", "function": {"name": "move", "arguments": "{}"}}]
+    answers = [completion(None, "stop", tool_calls=calls), completion(None, function_call=calls[0]["function"])]
+    with chat_server(lambda asked, number: answers[number]) as server:
+        engine = OpenAIChatEngine(local(server))
+        assert [engine.submit(HELLO, Sampling(), 0).result(60).text for _ in answers] == ["", ""]
+        engine.close()
+    (remark,) = engine.remarks()
+    assert remark.startswith("2 replies held tool calls")
+    assert "turn off the tool-call parser" in remark
 
 
 def test_tokens_and_cost() -> None:

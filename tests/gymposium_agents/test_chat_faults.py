@@ -48,6 +48,8 @@ FAULTS: dict[str, tuple[Answer, str]] = {
     "content is an object": (completion({"text": "b2"}), "content is not text"),
     "content is a list of text": (completion(["b2"]), "content is not text"),
     "part without text": (completion([{"type": "text"}]), "content is not text"),
+    "part of an unknown type": (completion([{"type": "image_url"}]), "not known here: ['image_url']"),
+    "two choices and none is the first": (Answer(body={"choices": [{"index": 1}, {"index": 2}]}), "no first choice"),
     "too many characters": (completion("x" * 1_000_001), "1,000,000 are read"),
     "too many bytes": (completion("x" * MAX_BODY), "more than 4,194,304 bytes"),
     "negative count": (Answer(body=body(prompt_tokens=-1, completion_tokens=2)), "prompt_tokens are not a count"),
@@ -186,9 +188,17 @@ def test_a_key_in_several_parts_is_found(monkeypatch: pytest.MonkeyPatch) -> Non
         engine.close()
 
 
-def test_a_short_key_is_not_looked_for_in_other_alphabets() -> None:
-    """The key of a server on this machine may be `none`, whose base64 form occurs by chance."""
-    assert without_secret("none, \\u006eone and bm9uZQ==", "none") == "[key], [key] and bm9uZQ=="
+@pytest.mark.parametrize("key", ["b2", "none", "EMPTY", "0123456"])
+def test_a_short_key_changes_no_reply(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A short key, such as `none` for a server on this machine, may be a word or a move."""
+    monkeypatch.setenv("THEIR_KEY", key)
+    with chat_server(lambda asked, number: completion(f"<move>{key}</move> %41")) as server:
+        engine = OpenAIChatEngine(settings(server.url, key="THEIR_KEY"))
+        assert engine.submit([], Sampling(), 0).result(60).text == f"<move>{key}</move> %41"
+        engine.close()
+
+
+def test_without_a_key_text_stays_as_it_is() -> None:
     assert without_secret("as it is: \\u0041 %41", None) == "as it is: \\u0041 %41"
 
 

@@ -17,9 +17,10 @@ from gymposium.background import BackgroundLoop
 from gymposium.errors import MissingExtra
 from gymposium.reading import MAX_REPLY
 from gymposium.strict_json import strict_json
-from gymposium.visible import is_encodable
+from gymposium.visible import is_encodable, visible
 from gymposium_agents.engines.api_errors import ApiError, explained, malformed
 from gymposium_agents.engines.api_settings import OPENAI_URL, ApiSettings
+from gymposium_agents.engines.failures_in_answers import first_choice
 from gymposium_agents.engines.protocol import ChatCompletion
 from gymposium_agents.engines.refused_fields import LIMITS, AcceptedFields, find_refused
 from gymposium_agents.engines.secrets import without_secret
@@ -30,6 +31,16 @@ _NO_KEY = "set on the wire"
 _CONNECT_SECONDS = 30.0
 _MOST_TOKENS = 10**9
 """Largest token count that an answer may report."""
+
+
+_CUT_OFF = {"length", "max_tokens", "max_output_tokens", "model_length"}
+"""Finish reasons of a reply that reached a limit of tokens: OpenAI's and vLLM's, Anthropic's and Gemini's, others'."""
+_WITHHELD = {"content_filter", "safety", "recitation", "prohibited_content"}
+"""Finish reasons of a reply that a filter ended: OpenAI's and Gemini's."""
+_TEXTS = {"text", "output_text"}
+"""Types of the parts of a message that are its text."""
+_NO_TEXTS = {"thinking", "redacted_thinking", "reasoning", "refusal"}
+"""Types of the parts that are not part of the reply."""
 
 
 class _NoReply(ValueError):
@@ -52,8 +63,8 @@ class OpenAIChatEngine:
         settings.read_key()  # fail before the first match if there is none
         self.settings = settings
         self.counts: Counter[str] = Counter()
-        """Counts of unusual events so far: `retries`, replies `withheld` by the service's filter, `tool calls`, and
-        replies with `uncounted` tokens."""
+        """Counts of unusual events so far: `retries`, replies `withheld` by the service's filter, with `tool
+        calls`, and with `uncounted` tokens."""
         # OpenAI's newer models refuse max_tokens, and most other services know no other name
         openai_limit = "max_completion_tokens" if settings.base_url == OPENAI_URL else "max_tokens"
         self._accepted = AcceptedFields(settings.limit or openai_limit)
@@ -82,7 +93,8 @@ class OpenAIChatEngine:
         sentences = {
             "retries": "{} requests had to be sent again.",
             "withheld": "{} replies were cut off by the service's content filter.",
-            "tool calls": "{} replies were tool calls, which were not offered.",
+            "tool calls": "{} replies held tool calls, which were not offered and are not read: turn off the tool-call "
+            "parser of the server.",
             "uncounted": "{} replies came without token counts: sums and costs leave them out.",
         }
         counted = [sentence.format(self.counts[name]) for name, sentence in sentences.items() if self.counts[name]]
@@ -135,16 +147,17 @@ class OpenAIChatEngine:
         key = self.settings.read_key()
         try:
             answer = strict_json(body.decode("utf-8"))
-            choices = answer.get("choices") if isinstance(answer, dict) else None
-            choice = choices[0] if isinstance(choices, list) and choices else None
+            choice = first_choice(answer)
             message = choice.get("message") if isinstance(choice, dict) else None
             if not isinstance(choice, dict) or not isinstance(message, dict):
-                raise _NoReply("it has no choice with a message")
+                raise _NoReply("it has no first choice with a message")
             text = without_secret(_content(message.get("content")), key)
             prompt, completion = _counted(answer.get("usage"))
         except ValueError as error:
             failure = malformed(body.decode("utf-8", "replace"), self.settings, str(error))
         else:
+            if message.get("tool_calls") or message.get("function_call"):
+                self.counts["tool calls"] += 1
             finish = self._finish(choice.get("finish_reason"))
             return ChatCompletion(text, finish, prompt, completion, self._cost(prompt, completion))
         raise failure  # outside the handler, so that no chained exception holds the text of the service
@@ -156,12 +169,10 @@ class OpenAIChatEngine:
         return None if self.settings.prices is None else self.settings.prices.cost(prompt, completion)
 
     def _finish(self, reason: object) -> FinishReason:
-        if reason == "content_filter":  # the service cut the reply off
+        word = str(reason).lower()
+        if word in _WITHHELD:  # the service cut the reply off
             self.counts["withheld"] += 1
-            return "length"
-        if reason in ("tool_calls", "function_call"):
-            self.counts["tool calls"] += 1
-        return "length" if reason == "length" else "stop"
+        return "length" if word in _WITHHELD or word in _CUT_OFF else "stop"
 
 
 def _content(content: Any) -> str:
@@ -169,12 +180,15 @@ def _content(content: Any) -> str:
     message holds only thoughts, a tool call or a refusal. Thoughts stand in another field or in other parts
     (`reasoning_content`, `thinking`), which are ignored.
 
-    Raises `_NoReply` if the content is not text that a reply may be."""
+    Raises `_NoReply` if the content is not text that a reply may be, or has parts of unknown types."""
     if not isinstance(content, list):
         content = [] if content is None else [{"type": "text", "text": content}]
-    texts: list[Any] = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]
-    if not all(isinstance(part, dict) for part in content) or not all(isinstance(text, str) for text in texts):
+    types: list[Any] = [part.get("type") if isinstance(part, dict) else None for part in content]
+    texts: list[Any] = [part.get("text") for part, kind in zip(content, types) if kind in _TEXTS]
+    if not all(isinstance(kind, str) for kind in types) or not all(isinstance(text, str) for text in texts):
         raise _NoReply("its content is not text")
+    if unknown := {*types} - _TEXTS - _NO_TEXTS:
+        raise _NoReply(f"its content has parts of a type that is not known here: {visible(str(sorted(unknown)))}")
     text = "".join(texts)
     if not is_encodable(text):
         raise _NoReply("its text has a lone surrogate")

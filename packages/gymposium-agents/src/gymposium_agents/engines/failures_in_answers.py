@@ -34,12 +34,19 @@ def find_failure(body: bytes) -> tuple[int, bytes] | None:
     return _status(error), json.dumps({"error": error}).encode()
 
 
+def first_choice(answer: Any) -> Any:
+    """Return the choice with the index 0 in an answer, or the only one; None if there is none."""
+    choices = answer.get("choices") if isinstance(answer, dict) else None
+    if not isinstance(choices, list) or len(choices) < 2:
+        return choices[0] if isinstance(choices, list) and choices else None
+    return next((one for one in choices if isinstance(one, dict) and one.get("index") == 0), None)
+
+
 def _error(answer: Any) -> dict[str, Any] | None:
     """Return the error in an answer as an object. A message beside an `error` is a reply, unless its choice failed."""
     if not isinstance(answer, dict):
         return None
-    choices = answer.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices else None
+    choice = first_choice(answer)
     if isinstance(choice, dict) and (choice.get("error") or choice.get("finish_reason") == "error"):
         error = choice.get("error") or answer.get("error") or "the reply ended with finish_reason: error"
     elif choice is None and answer.get("object") == "error":

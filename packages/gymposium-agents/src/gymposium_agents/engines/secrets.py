@@ -12,9 +12,9 @@ HIDDEN = "[key]"
 
 _LAYERS = 4
 """Number of nested encodings that are undone in the search for a key."""
-_ENCODED_FROM = 8
-"""Number of characters from which a key is also searched for in encoded forms. Shorter keys, such as `none` for a
-server on this machine, are no secrets, and their encoded forms occur by chance."""
+_SHORTEST = 8
+"""Number of characters of the shortest key that is removed. Shorter ones, such as `none` for a server on this machine,
+are no secrets, and occur in replies by chance."""
 
 _ESCAPE = re.compile(
     r"\\{1,8}(?:u00[0-9a-f]{2}|u\{0{0,6}[0-9a-f]{2}\}|x[0-9a-f]{2}|[01][0-7]{2}|[!-/:-@\[-`{-~])"
@@ -30,8 +30,8 @@ _ESCAPE = re.compile(
 def without_secret(text: str, secret: str | None) -> str:
     """Replace each occurrence of the secret in the text by `[key]`: plain, in base64 or hexadecimal digits, or with the
     escapes of JSON, HTML or URLs, which may be nested. If the secret occurs in escapes only, the text is returned with
-    all its escapes undone."""
-    if not secret:
+    all its escapes undone. A secret of fewer than eight characters stays, because it may be a word or a move."""
+    if not secret or len(secret) < _SHORTEST:
         return text
     forms = _forms(secret)
     for form in forms:
@@ -47,10 +47,7 @@ def without_secret(text: str, secret: str | None) -> str:
 
 
 def _forms(secret: str) -> list[str]:
-    """The secret itself and, if it is long enough, its hexadecimal digits and the part of its base64 form that does not
-    depend on the text around it."""
-    if len(secret) < _ENCODED_FROM:
-        return [secret]
+    """The secret, its hexadecimal digits, and the part of its base64 form that is the same in any text."""
     data = secret.encode()
     forms = [secret, data.hex(), data.hex().upper()]
     for before in range(3):
