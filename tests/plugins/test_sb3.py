@@ -15,6 +15,7 @@ import zipfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -30,6 +31,7 @@ from gymposium.games.protocol import Game
 from gymposium.players.identity import file_digest
 from gymposium.players.protocol import Ask, Identified, MatchContext, Player, Reply, repeats_of
 from gymposium.records import RecordWriter, verify_file
+from gymposium_sb3 import policy_file
 from gymposium_sb3.cli import out_path
 from gymposium_sb3.player import Sb3Player
 from gymposium_sb3.policy_file import NOTE, read_policy, write_note
@@ -191,6 +193,14 @@ def test_asks_of_several_games_at_once_are_all_checked(trained: Path) -> None:
         make_player(f"sb3:{trained}").act(mixed)
 
 
+def rewritten(path: Path, copy: Path, change: dict[str, bytes]) -> Path:
+    """Copy a zip and change some of its members."""
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(copy, "w", zipfile.ZIP_DEFLATED) as new:
+        for member in old.namelist():
+            new.writestr(member, change.get(member, old.read(member)))
+    return copy
+
+
 def test_a_strangers_file_runs_nothing(trained: Path, tmp_path: Path) -> None:
     """Pickles in `data` are never read, and weights that are anything but weights are refused."""
     import cloudpickle
@@ -199,26 +209,60 @@ def test_a_strangers_file_runs_nothing(trained: Path, tmp_path: Path) -> None:
         def __reduce__(self) -> tuple[object, tuple[str]]:
             return os.mkdir, (str(tmp_path / "ran"),)
 
-    def rewritten(name: str, **members: bytes) -> Path:
-        with zipfile.ZipFile(trained) as old, zipfile.ZipFile(tmp_path / name, "w") as new:
-            for member in old.namelist():
-                new.writestr(member, members.get(member.replace(".", "_"), old.read(member)))
-        return tmp_path / name
-
     with zipfile.ZipFile(trained) as archive:
         data = json.loads(archive.read("data"))
     data["policy_class"][":serialized:"] = base64.b64encode(cloudpickle.dumps(Bomb())).decode()
-    armed = rewritten("armed.zip", data=json.dumps(data).encode())
+    armed = rewritten(trained, tmp_path / "armed.zip", {"data": json.dumps(data).encode()})
     player = make_player(f"sb3:{armed}")
     assert one("tic_tac_toe", player, player).ending.seat is None
     buffer = io.BytesIO()
     torch.save({"action_net.weight": Bomb()}, buffer)
     with pytest.raises(BadOption, match="is not a file that stable-baselines3 saved"):
-        read_policy(rewritten("armed_too.zip", policy_pth=buffer.getvalue()))
+        read_policy(rewritten(trained, tmp_path / "armed_too.zip", {"policy.pth": buffer.getvalue()}))
     assert not (tmp_path / "ran").exists()
     with pytest.raises(TypeError):
         MaskablePPO.load(armed, device="cpu")
     assert (tmp_path / "ran").exists(), "the bomb is a real one: the library's own loader sets it off"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"action_net.weight": torch.ones(1).expand(100_000, 100_000)},
+        {"action_net.weight": torch.empty(100_000, 100_000, device="meta")},
+        {"action_net.weight": torch.eye(9, 64).to_sparse()},
+        {"action_net.weight": torch.ones(9)},
+        {"action_net.weight": torch.full((9, 64), float("nan"))},
+        {"action_net.weight": torch.ones(9, 64, dtype=torch.complex64)},
+        {"action_net.weight": torch.ones(9, 32)},
+        {"action_net.weight": [1.0]},
+        {"action_net.bias": None},
+        {7: torch.ones(1)},
+    ],
+    ids=repr,
+)
+def test_weights_that_are_not_those_of_a_policy_are_refused(
+    change: dict[Any, Any], trained: Path, tmp_path: Path
+) -> None:
+    with zipfile.ZipFile(trained) as archive:
+        weights = {**torch.load(io.BytesIO(archive.read("policy.pth")), weights_only=True), **change}
+    torch.save({name: value for name, value in weights.items() if value is not None}, kept := io.BytesIO())
+    with pytest.raises(BadOption, match="its weights are not those of an MLP policy"):
+        read_policy(rewritten(trained, tmp_path / "odd.zip", {"policy.pth": kept.getvalue()}))
+
+
+@pytest.mark.parametrize("member", ["data", "policy.pth", "gymposium.json"])
+def test_a_zip_that_expands_without_end_is_refused_before_it_fills_memory(
+    member: str, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(policy_file, "MAX_JSON", 2**20)
+    monkeypatch.setattr(policy_file, "MAX_WEIGHTS", 2**20)
+    with pytest.raises(BadOption, match=f"its member {member} is larger than 1 MiB"):
+        read_policy(rewritten(trained, tmp_path / "large.zip", {member: b" " * 2**21}))
+    with zipfile.ZipFile(inner := io.BytesIO(), "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("archive/data/0", bytes(2**21))
+    with pytest.raises(BadOption, match="its weights are larger than 1 MiB"):
+        read_policy(rewritten(trained, tmp_path / "inner.zip", {"policy.pth": inner.getvalue()}))
 
 
 def test_files_that_are_no_policies_say_so(tmp_path: Path) -> None:

@@ -29,8 +29,10 @@ from gymposium.errors import BadOption
 from gymposium.games.protocol import Game
 
 NOTE = "gymposium.json"
-LIMIT = 512 * 2**20
-"""Largest member of a zip that is read, in bytes."""
+MAX_WEIGHTS = 256 * 2**20
+"""Largest total size of the weights, in bytes."""
+MAX_JSON = 16 * 2**20
+"""Largest JSON member of a zip, in bytes. stable-baselines3 writes less than a tenth of it."""
 _FAULTS = (
     zipfile.BadZipFile,
     zlib.error,
@@ -96,9 +98,9 @@ def read_policy(path: str | Path) -> PolicyFile:
         )
     try:
         with zipfile.ZipFile(path) as archive:
-            weights = torch.load(io.BytesIO(_member(archive, "policy.pth")), map_location="cpu", weights_only=True)
-            about = json.loads(_member(archive, "data"))
-            note = json.loads(_member(archive, NOTE)) if NOTE in archive.namelist() else {}
+            weights = _weights(_member(archive, "policy.pth", MAX_WEIGHTS))
+            about = json.loads(_member(archive, "data", MAX_JSON))
+            note = json.loads(_member(archive, NOTE, MAX_JSON)) if NOTE in archive.namelist() else {}
     except _FAULTS as error:
         reason = " ".join(str(error).split())
         raise BadOption(f"{path} is not a file that stable-baselines3 saved: {reason}") from error
@@ -114,15 +116,25 @@ def read_policy(path: str | Path) -> PolicyFile:
         ) from error
 
 
-def _member(archive: zipfile.ZipFile, name: str) -> bytes:
+def _member(archive: zipfile.ZipFile, name: str, limit: int) -> bytes:
     """Return a member of the archive.
 
-    Raises `ValueError` if it is larger than `LIMIT`, whatever size the archive states."""
+    Raises `ValueError` if it is larger than `limit` bytes, whatever size the archive states."""
     with archive.open(name) as file:
-        content = file.read(LIMIT + 1)
-    if len(content) > LIMIT:
-        raise ValueError(f"its member {name} is larger than {LIMIT // 2**20} MiB")
+        content = file.read(limit + 1)
+    if len(content) > limit:
+        raise ValueError(f"its member {name} is larger than {limit // 2**20} MiB")
     return content
+
+
+def _weights(content: bytes) -> Any:
+    """Return what torch reads from a file of weights, which is a zip, too.
+
+    Raises `ValueError` if its members are larger than `MAX_WEIGHTS` in all."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        if sum(member.file_size for member in archive.infolist()) > MAX_WEIGHTS:
+            raise ValueError(f"its weights are larger than {MAX_WEIGHTS // 2**20} MiB")
+    return torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
 
 
 def write_note(path: str | Path, game: Game, **facts: Any) -> None:
@@ -151,14 +163,29 @@ def _policy(path: Path, weights: Mapping[str, Tensor], about: Mapping[str, Any],
     assert isinstance(first, nn.Linear)
     assert isinstance(last, nn.Linear)
     network = nn.Sequential(*layers).eval().requires_grad_(False)
+    network(torch.zeros(1, first.in_features))  # raises if the layers do not fit together
     return PolicyFile(path, network, first.in_features, last.out_features, note)
 
 
 def _linear(weights: Mapping[str, Tensor], name: str) -> nn.Linear:
-    weight, bias = weights[f"{name}.weight"], weights[f"{name}.bias"]
+    weight, bias = (
+        _checked(weights, f"{name}.{part}", dimensions) for part, dimensions in (("weight", 2), ("bias", 1))
+    )
     layer = nn.Linear(weight.shape[1], weight.shape[0])
     layer.load_state_dict({"weight": weight, "bias": bias})
     return layer
+
+
+def _checked(weights: Mapping[str, Tensor], name: str, dimensions: int) -> Tensor:
+    """Return a tensor of finite numbers, all of which are in the file.
+
+    Raises `ValueError` if it is sparse, expanded from fewer numbers, or of another shape or kind."""
+    tensor = weights[name]
+    if tensor.layout != torch.strided or tensor.device.type != "cpu" or not tensor.is_contiguous():
+        raise ValueError(f"{name} is not stored in full")
+    if tensor.dim() != dimensions or not tensor.is_floating_point() or not tensor.isfinite().all():
+        raise ValueError(f"{name} does not hold finite numbers in {dimensions} dimensions")
+    return tensor
 
 
 def _activation(path: Path, about: Mapping[str, Any]) -> type[nn.Module]:
