@@ -140,6 +140,46 @@ def test_every_system_call_that_is_not_allowed_is_refused() -> None:
     assert printed(program) == ["done"]
 
 
+DESCRIPTORS = """
+import fcntl, os, resource
+found = []
+for number in range(resource.getrlimit(resource.RLIMIT_NOFILE)[1] + 1000):
+    try:
+        access = fcntl.fcntl(number, fcntl.F_GETFL) & os.O_ACCMODE
+    except OSError:
+        continue
+    found.append((number, access == os.O_RDONLY))
+print(found)
+"""
+
+
+@needs_walls
+@pytest.mark.parametrize("times", [1, 2, 3])
+def test_a_program_has_the_standard_streams_and_no_other_file(times: int) -> None:
+    """Descriptors of the filter of another run would let it out. Without /proc a program can list them by trying."""
+    for result in Bubblewrap().run(DESCRIPTORS, "", SOME, times):
+        assert result.stdout == b"[(0, True), (1, False), (2, False)]\n", result.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="bubblewrap runs on Linux")
+def test_each_run_gets_a_filter_of_its_own_to_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A script in place of bwrap lists the files that it inherits, and whether they can be written."""
+    script = tmp_path / "bwrap"
+    script.write_text(
+        f"#!{sys.executable} -S\nimport fcntl, os, sys\n"
+        "for number in (int(name) for name in os.listdir('/proc/self/fd')):\n"
+        "    if number > 2 and os.path.exists(f'/proc/self/fd/{number}') and os.get_inheritable(number):\n"
+        "        reads = fcntl.fcntl(number, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY\n"
+        "        print(os.fstat(number).st_ino, reads, str(number) in sys.argv, len(os.read(number, 99999)))\n"
+    )
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    lines = [result.stdout.decode().splitlines() for result in Bubblewrap().run("", "", SOME, 2)]
+    [[first], [second]] = [[line.split() for line in one] for one in lines]
+    assert first[0] != second[0]
+    assert first[1:] == second[1:] == ["True", "True", str(len(system_call_filter(platform.machine())))]
+
+
 REFUSED_ARGUMENTS = {
     "TIOCSTI": "fcntl.ioctl(0, 0x5412, b'x')",
     "the size of a pipe": "fcntl.fcntl(1, 1031, 2**20)",

@@ -15,12 +15,12 @@ import tempfile
 from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
-from typing import IO, Protocol
+from typing import Protocol
 
 from gymposium.child_process import python_command, real_interpreter
 from gymposium_trace.running.groups import memory_group, usable_group
 from gymposium_trace.running.limits import Limits
-from gymposium_trace.running.runs import Run, run_all
+from gymposium_trace.running.runs import Command, Run, run_all, unnamed_file
 from gymposium_trace.running.seccomp import missing_filter, system_call_filter
 
 PYTHON = real_interpreter()
@@ -69,8 +69,8 @@ class Rlimits:
     def run(self, program: str, inputs: str, limits: Limits, times: int = 1) -> list[Run]:
         with ExitStack() as stack:
             folders = [_folder(stack, program) for _ in range(times)]
-            commands = [_command(limits, _DEBUG, folder / "program.py") for folder in folders]
-            return run_all(commands, folders, inputs.encode(), ENVIRONMENT, limits)
+            commands = [Command(_inside(limits, _DEBUG, folder / "program.py"), folder) for folder in folders]
+            return run_all(commands, inputs.encode(), ENVIRONMENT, limits)
 
 
 class Bubblewrap:
@@ -92,12 +92,15 @@ class Bubblewrap:
         with ExitStack() as stack:
             folder = _folder(stack, program)
             shutil.copyfile(_DEBUG, folder / "dbg.py")
-            inside = _command(limits, Path("/box/dbg.py"), Path("/box/program.py"))
-            rules = system_call_filter(platform.machine())
-            fds = [stack.enter_context(_readable(rules)).fileno() for _ in range(times)]
-            commands = [[*_group(stack, limits), *_walls(folder), "--seccomp", str(fd), *inside] for fd in fds]
-            places = [Path(stack.enter_context(tempfile.TemporaryDirectory())) for _ in range(times)]
-            return run_all(commands, places, inputs.encode(), {}, limits, fds)
+            inside = _inside(limits, Path("/box/dbg.py"), Path("/box/program.py"))
+            commands = []
+            for _ in range(times):
+                place = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+                # one file for each run: a program that could write to the filter of another run could leave its walls
+                rules = stack.enter_context(unnamed_file(system_call_filter(platform.machine()), place)).fileno()
+                arguments = [*_group(stack, limits), *_walls(folder), "--seccomp", str(rules), *inside]
+                commands.append(Command(arguments, place, (rules,)))
+            return run_all(commands, inputs.encode(), {}, limits)
 
 
 BACKENDS: tuple[Backend, ...] = (Rlimits(), Bubblewrap())
@@ -109,7 +112,7 @@ def _folder(stack: ExitStack, program: str) -> Path:
     return folder
 
 
-def _command(limits: Limits, debug: Path, program: Path) -> list[str]:
+def _inside(limits: Limits, debug: Path, program: Path) -> list[str]:
     return python_command(*OPTIONS, "-c", _INSIDE, limits.rlimits(), str(debug), str(program), python=PYTHON)
 
 
@@ -152,11 +155,3 @@ def _needed() -> list[Path]:
     system = [Path(path) for path in ("/usr", "/lib", "/lib32", "/lib64", "/nix/store")]
     own = {Path(sys.base_prefix), Path(sys.base_exec_prefix), Path(PYTHON).parent.parent}
     return system + sorted(path.resolve() for path in own if not path.resolve().is_relative_to("/usr"))
-
-
-def _readable(data: bytes) -> IO[bytes]:
-    """Return the bytes as an open file without a name."""
-    file = tempfile.TemporaryFile()  # noqa: SIM115  # the caller closes it
-    file.write(data)
-    file.seek(0)
-    return file

@@ -50,6 +50,17 @@ class Run:
         return None
 
 
+@dataclass(frozen=True, slots=True)
+class Command:
+    """Command of a run."""
+
+    arguments: Sequence[str]
+    folder: Path
+    """Working directory."""
+    descriptors: tuple[int, ...] = ()
+    """Descriptors that the command inherits, besides the standard streams."""
+
+
 @dataclass(slots=True)
 class _Watched:
     process: subprocess.Popen[bytes]
@@ -57,25 +68,28 @@ class _Watched:
     taken: int = 0
 
 
-def run_all(
-    commands: Sequence[Sequence[str]],
-    folders: Sequence[Path],
-    inputs: bytes,
-    environment: dict[str, str],
-    limits: Limits,
-    pass_fds: Sequence[int] = (),
-) -> list[Run]:
-    """Run the commands in parallel, each in its folder and with `inputs` on standard input, to their end or a limit.
+def unnamed_file(content: bytes, folder: Path) -> IO[bytes]:
+    """Return an open file that can only be read and has no name any more."""
+    path = folder / "unnamed"
+    path.write_bytes(content)
+    file = open(path, "rb")  # noqa: SIM115  # the caller closes it
+    path.unlink()
+    return file
+
+
+def run_all(commands: Sequence[Command], inputs: bytes, environment: dict[str, str], limits: Limits) -> list[Run]:
+    """Run the commands in parallel, each with `inputs` on standard input, to their end or a limit.
 
     All processes have ended when this returns, also if it is interrupted."""
     watched: list[_Watched] = []
     deadline = time.monotonic() + limits.wall_seconds
     try:
-        for command, folder in zip(commands, folders, strict=True):
-            with _as_file(inputs, folder) as stdin:
+        for command in commands:
+            # a pipe could fill up and block
+            with unnamed_file(inputs, command.folder) as stdin:
                 process = subprocess.Popen(
-                    command, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder, env=environment,
-                    start_new_session=True, pass_fds=pass_fds,
+                    command.arguments, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=command.folder,
+                    env=environment, start_new_session=True, pass_fds=command.descriptors,
                 )  # fmt: skip
             watched.append(_Watched(process))
         _read(watched, deadline, limits.output_bytes)
@@ -88,17 +102,6 @@ def run_all(
         for child in watched:
             _end(child.process)
     return [child.run for child in watched]
-
-
-def _as_file(inputs: bytes, folder: Path) -> IO[bytes]:
-    """Return standard input as an open file without a name. A pipe could fill up and block."""
-    if not inputs:
-        return open(os.devnull, "rb")
-    path = folder / "stdin"
-    path.write_bytes(inputs)
-    file = open(path, "rb")  # noqa: SIM115  # the caller closes it
-    path.unlink()
-    return file
 
 
 def _read(watched: Sequence[_Watched], deadline: float, most: int) -> None:
