@@ -16,12 +16,21 @@ def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["sh", "-c", command], cwd=folder, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("closed", [">&-", "<&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("closed", ["<&-", "2>&-", "<&- 2>&-"])
 def test_closed_streams_do_no_harm(closed: str, tmp_path: Path) -> None:
     done = shell(f"{COMMAND} run tic_tac_toe --players random,random -n 4 --out r {closed}", tmp_path)
     assert (done.returncode, done.stderr.count("broken"), "Traceback" in done.stderr) == (0, 0, False)
     assert len((tmp_path / "r" / "matches.jsonl").read_text().splitlines()) == 4
-    assert bool(done.stdout) == (">&-" not in closed)
+    assert done.stdout
+
+
+@pytest.mark.parametrize("verb", ["list", "--help", "run tic_tac_toe --players random,random -n 4 --out r"])
+@pytest.mark.parametrize("closed", [">&-", "<&- >&-", "<&- >&- 2>&-"])
+def test_closed_stdout_ends_every_verb_before_its_work(verb: str, closed: str, tmp_path: Path) -> None:
+    done = shell(f"{COMMAND} {verb} {closed}", tmp_path)
+    assert (done.returncode, [*tmp_path.iterdir()]) == (2, [])
+    said = "error: stdout is closed, so results would be lost. To discard them, append:  >/dev/null\n"
+    assert done.stderr == ("" if "2>&-" in closed else said)
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,13 @@ def test_an_unknown_name_lists_the_plugins_of_others_that_are_missing(
     assert f"A plugin that may add it is missing: theirs, {words}" in str(unknown_name("game", "blotto", [], [plugin]))
 
 
+@pytest.mark.parametrize("kind", ["game", "player", "reward", "command"])
+@pytest.mark.parametrize("name", ["tri", "something quite different"])
+def test_an_unknown_name_says_how_to_load_a_plugin_file(kind: str, name: str) -> None:
+    said = str(unknown_name(kind, name, ["trace", "trio"], []))
+    assert said.endswith("If a plugin file adds it, load that file:  gymposium --plugin FILE …")
+
+
 def test_the_host_knows_what_its_switches_leave_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GYMPOSIUM_PLUGINS", "")
     host = Host()

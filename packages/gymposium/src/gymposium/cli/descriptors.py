@@ -11,16 +11,21 @@ from gymposium.errors import BadOption
 
 def reserve_descriptors() -> None:
     """Open the null device as each standard stream that is closed. The next file that is opened would otherwise take
-    its descriptor, and output would be written into that file."""
+    its descriptor, and output would be written into that file. Raises `BadOption` if stdout was closed, since results
+    would be lost."""
+    closed = set()
     for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(descriptor)
         except OSError:
+            closed.add(name)
             opened = os.open(os.devnull, os.O_RDWR)  # takes the lowest free descriptor, which is this one
             os.set_inheritable(opened, True)
         if getattr(sys, name) is None:
             stream = open(descriptor, "w" if descriptor else "r", encoding="utf-8")  # noqa: SIM115 - it stays open
             setattr(sys, name, stream)
+    if "stdout" in closed:
+        raise BadOption("stdout is closed, so results would be lost. To discard them, append:  >/dev/null")
 
 
 def check_working_directory() -> None:

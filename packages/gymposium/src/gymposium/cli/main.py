@@ -206,13 +206,13 @@ def _note_warning(show: Callable[..., None], message: Any, category: type[Warnin
 
 def main() -> None:
     """Runs the command with the arguments of the process."""
-    reserve_descriptors()
-    guard_children()
     try:
+        reserve_descriptors()
         check_working_directory()
     except BadOption as error:
         complain(str(error))
         sys.exit(2)
+    guard_children()
     for library in ("HF_HUB", "HF_DATASETS"):  # also those of transformers
         os.environ.setdefault(f"{library}_DISABLE_PROGRESS_BARS", "1")
     os.environ.setdefault("TQDM_DISABLE", "1")

@@ -95,10 +95,10 @@ def _too_large(game: Game) -> str | None:
 
 
 def _traversable(game: Game) -> OpenSpielGame:
+    if game.seats != 2:
+        raise TooLarge(f"{game.name}: exact figures of a player need two seats, not {game.seats}.")
     if not isinstance(game, OpenSpielGame):
         raise TooLarge(f"{game.name}: exact figures of a player are for games of OpenSpiel.")
-    if game.seats != 2:
-        raise TooLarge(f"{game.name}: exact figures of a player need two seats.")
     if game.max_decisions > DEEPEST:
         raise TooLarge(f"{game.name} has matches of more than {DEEPEST} moves.")
     check_engine(game)

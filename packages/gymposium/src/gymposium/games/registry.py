@@ -172,18 +172,15 @@ def find_spec(name: str) -> GameSpec:
     Raises `UnknownName` with the nearest names, or with `openspiel:NAME` if only OpenSpiel has a game of that name."""
     try:
         return host().game(name)
-    except UnknownName as error:
+    except UnknownName:
         import pyspiel  # needed for the error only
 
         if name in pyspiel.registered_names():
             hint = f"OpenSpiel has one: write {f'openspiel:{name}'!r}."
         elif (base := name.partition(":")[0]) in host().games:
             hint = f"The game {base!r} takes its parameters in brackets, as in {f'{base}(name=value)'!r}."
-        elif error.near:
-            raise
         else:
-            hint = f"Known: {', '.join(sorted(host().games))}."
-        hint += " A game from a file of your own needs --plugin FILE."
+            raise
         raise UnknownName("game", name, host().games, hint) from None
 
 

@@ -48,18 +48,20 @@ def check_first_party(kind: str, name: str, known: Iterable[str], plugins: Itera
 
 def unknown_name(kind: str, name: str, known: Iterable[str], plugins: Iterable[Plugin]) -> UnknownName:
     """Return the error for a name that no plugin adds here; similar names include those of distributions that are not
-    installed. The error lists the plugins of others that are switched off or broken, which may add the name. Raises as
-    `check_first_party` does."""
+    installed. The error names the plugins of others that are switched off or broken, and says how to load a plugin
+    file, since these may add the name. Raises as `check_first_party` does."""
     known, plugins = {*known}, list(plugins)
     check_first_party(kind, name, known, plugins)
     return UnknownName(kind, name, known.union(first_party().get(kind, {})), remark=remark_on_missing(plugins))
 
 
 def remark_on_missing(plugins: Iterable[Plugin]) -> str:
-    """Return a sentence for each plugin of others that is switched off or broken, since it may add any name."""
+    """Return how to load a plugin file, and a sentence for each plugin of others that is switched off or broken: each
+    of them may add any name."""
     ours = {_distribution(install) for kind in first_party().values() for install in kind.values()}
     others = [one for one in plugins if one.status != "active" and canonical(one.distribution) not in ours]
-    return " ".join(f"A plugin that may add it is missing: {one.name}, {_why_missing(one)}" for one in others)
+    missing = [f"A plugin that may add it is missing: {one.name}, {_why_missing(one)}" for one in others]
+    return " ".join([*missing, "If a plugin file adds it, load that file:  gymposium --plugin FILE …"])
 
 
 def _distribution(install: str) -> str:
