@@ -20,7 +20,7 @@ from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Style
 from gymposium.players.protocol import Ask, Player, Reply, Usage
 from gymposium.prompt import prompt_for
-from gymposium.reading import READERS, Reader
+from gymposium.reading import GENERAL, Reader
 from gymposium.records import RecordWriter
 from gymposium.viewer.app import make_app, view
 
@@ -58,7 +58,7 @@ class Scripted:
 
     def __init__(self, *said: str, name: str = "scripted", reply: str = "move", style: Style = "full") -> None:
         self.name, self.style = name, style
-        self.reader: Reader = READERS[reply]
+        self.reader: Reader = GENERAL[reply]
         self.prompts: list[str] = []
         self._said = list(said)
 

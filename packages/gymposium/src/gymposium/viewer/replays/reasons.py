@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gymposium.driver import Turn
-from gymposium.lenient import find_marks
+from gymposium.lenient import find_marks, undress
 from gymposium.reading import MAX_REPLY, LenientReader, Reader
 from gymposium.repetition import ends_in_loop
 from gymposium.thoughts import remove_thoughts
@@ -21,7 +21,8 @@ def offered(turn: Turn, how: Reader) -> str:
 def _submission(turn: Turn, how: Reader) -> str | None:
     """The text of the move that was read."""
     repaired = how.repair(turn.text) if turn.repaired and isinstance(how, LenientReader) else None
-    return how.submission(turn.text) if repaired is None else repaired[0]
+    submission = how.submission(turn.text) if repaired is None else repaired[0]
+    return undress(submission)[0] if turn.repaired and submission is not None else submission
 
 
 def why(turn: Turn, legal: Sequence[str] | None, how: Reader) -> str:
