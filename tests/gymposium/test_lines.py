@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -78,3 +79,23 @@ def test_where_the_disk_is_full_no_line_is_torn(tmp_path: Path) -> None:
 def test_a_device_that_is_full_says_so() -> None:
     with LineWriter("/dev/full") as lines, pytest.raises(GymposiumError, match="No space left on device"):
         lines.append_lines("{}")
+
+
+@pytest.mark.parametrize("target", ["victim", "new"])
+def test_a_link_is_not_appended_to(tmp_path: Path, target: str) -> None:
+    (tmp_path / "victim").write_text("a torn line")
+    (tmp_path / "lines").symlink_to(target)
+    with pytest.raises(BadOption, match="is a symbolic link"):
+        LineWriter(tmp_path / "lines")
+    assert (tmp_path / "victim").read_text() == "a torn line"
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_pipe_and_a_line_of_gigabytes_are_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(BadOption, match="not a regular file"):
+        LineWriter(tmp_path / "pipe")
+    with open(tmp_path / "large", "wb") as file:
+        file.truncate(3 * 2**30)
+    with pytest.raises(BadOption, match="its last line is larger than"):
+        LineWriter(tmp_path / "large")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gymposium.errors import BadOption
+from gymposium.errors import BadOption, GymposiumError
 from gymposium_train.config import TrainConfig
 from gymposium_train.directory import RunDirectory, is_whole, written_whole
 
@@ -19,6 +19,49 @@ def test_a_run_comes_back_with_its_config(tmp_path: Path) -> None:
     found, config = RunDirectory.open(tmp_path / "run")
     assert (found.path, config) == (made.path, CONFIG)
     assert json.loads(found.versions_file.read_text())["gymposium-train"]
+
+
+def test_a_run_is_opened_without_a_write(tmp_path: Path) -> None:
+    """The config of another person is checked before anything is written."""
+    made = RunDirectory.create(tmp_path / "run", CONFIG)
+    made.versions_file.unlink()
+    before = sorted(made.path.iterdir())
+    found, _ = RunDirectory.open(made.path)
+    assert sorted(made.path.iterdir()) == before
+    found.note_versions()
+    assert found.versions_file.is_file()
+
+
+@pytest.mark.parametrize("name", [".versions.json.partial", "metrics.jsonl", "checkpoints", "loggers"])
+def test_a_run_with_a_link_that_leads_out_is_refused(tmp_path: Path, name: str) -> None:
+    run = RunDirectory.create(tmp_path / "run", CONFIG)
+    (tmp_path / "link").symlink_to("run")  # the user's own
+    assert RunDirectory.open(tmp_path / "link")[1] == CONFIG
+    (run.path / name).symlink_to(tmp_path / "victim")
+    for path in (run.path, tmp_path / "link"):
+        with pytest.raises(BadOption, match="is a symbolic link that leads out of"):
+            RunDirectory.open(path)
+    assert not (tmp_path / "victim").exists()
+
+
+def test_no_file_of_a_run_is_written_through_a_link(tmp_path: Path) -> None:
+    """Links may appear after the run was opened."""
+    run, victim = RunDirectory.create(tmp_path / "run", CONFIG), tmp_path / "victim"
+    victim.write_text('{"stage": "train", "step": 9}')
+    for file in (run.versions_file, run.results_file, run.metrics_file, run.samples_file):
+        file.with_name(f".{file.name}.partial").symlink_to(victim)
+    run.versions_file.unlink()
+    run.note_versions()
+    run.add_results(first=1)
+    run.log({"stage": "train", "step": 1})
+    run.forget("train", 0)
+    for file in (run.metrics_file, run.samples_file):
+        file.unlink(missing_ok=True)
+        file.symlink_to(victim)
+    for write in (lambda: run.log({"stage": "train", "step": 1}), lambda: run.forget("train", 0)):
+        with pytest.raises(GymposiumError, match=r"symbolic link|cannot be written"):
+            write()
+    assert victim.read_text() == '{"stage": "train", "step": 9}'
 
 
 def test_what_is_no_run_is_refused(tmp_path: Path) -> None:

@@ -15,9 +15,10 @@ from gymposium.cli.text import finite
 from gymposium.durable import MARK, replace_text, replaced, sweep, whole_directory
 from gymposium.errors import BadOption
 from gymposium.lines import LineWriter
-from gymposium.plain_file import read_plain_text
+from gymposium.plain_file import open_plain, read_plain_text
 from gymposium.records import Problem, read_records
 from gymposium.runs.folder import check_new, new_folder
+from gymposium.runs.links import check_contained
 from gymposium.strict_json import strict_json
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.reading import read_config
@@ -74,21 +75,24 @@ class RunDirectory:
         path.mkdir(parents=True, exist_ok=True)
         run = cls(path)
         replace_text(run.config_file, as_json(config))  # from now on the run can be resumed
-        run._note_versions()
+        run.note_versions()
         return run
 
     @classmethod
     def open(cls, path: Path) -> tuple[RunDirectory, TrainConfig]:
-        """Open an existing run; returns it and its config. Raises `BadOption` for a directory without a run."""
+        """Open an existing run; returns it and its config. Nothing is written.
+
+        Raises `BadOption` for a directory without a run, or with a link that leads out of it."""
         run = cls(path)
         if not run.config_file.is_file():
             raise BadOption(f"{path} is not a run directory (it has no config.json).")
-        config = read_config(run.config_file)
-        if not run.versions_file.exists():  # the run was killed just after its start
-            run._note_versions()
-        return run, config
+        check_contained(path)
+        return run, read_config(run.config_file)
 
-    def _note_versions(self) -> None:
+    def note_versions(self) -> None:
+        """Write the versions of software, unless the run has them."""
+        if self.versions_file.exists():
+            return
         packages = {name: version(name) for name in _VERSIONS}
         write_json(self.versions_file, {"python": platform.python_version(), **packages})
 
@@ -173,7 +177,7 @@ def _keep_lines(file: Path, wanted: Callable[[dict[str, Any]], bool]) -> None:
     removed."""
     if not file.exists():
         return
-    with replaced(file) as staging, open(file, "rb") as old, open(staging, "wb") as new:
+    with replaced(file) as new, open_plain(file, follow=False) as old:
         for line in old:
             try:
                 keep = wanted(json.loads(line))

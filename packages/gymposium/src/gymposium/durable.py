@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import secrets
 import shutil
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from gymposium.errors import GymposiumError
+from gymposium.plain_file import open_plain
+
+if sys.platform != "win32":
+    import fcntl
 
 MARK = "COMPLETE"
 """Name of an empty file in every finished directory. An incomplete copy of the directory lacks it."""
+
+_NEW = os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+"""Flags that open a new file only, and follow no link."""
 
 
 @contextmanager
@@ -40,26 +50,36 @@ def whole_directory(target: Path) -> Iterator[Path]:
 def replace_text(file: Path, text: str) -> None:
     """Replaces the text of a small file. A reader sees the old or the new text, never a part of it."""
     with replaced(file) as staging:
-        staging.write_text(text, encoding="utf-8")
+        staging.write(text.encode())
 
 
 @contextmanager
-def replaced(file: Path) -> Iterator[Path]:
+def replaced(file: Path) -> Iterator[BinaryIO]:
     """Yields a staging file beside `file`, to be written in the block. After the block it is synced to the disk and
-    renamed to `file`; if the block raises, `file` is unchanged.
+    renamed to `file`; if the block raises, `file` is unchanged. Staging files of killed processes are removed first.
+
+    The staging file is always a new one, and a link at `file` is replaced, not followed.
 
     Raises `GymposiumError` if the disk is full or fails."""
-    staging = file.with_name(f".{file.name}.partial")
     try:
-        yield staging
-        sync(staging)
-        staging.replace(file)
-    except BaseException as error:
-        staging.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise GymposiumError(f"{file} cannot be written ({error.strerror or error}).") from error
-        raise
-    sync(file.parent)
+        _sweep_files(file)
+        staging = _hidden(file)
+        with open(os.open(staging, os.O_RDWR | _NEW, 0o666), "wb") as opened:
+            try:
+                if sys.platform != "win32":
+                    fcntl.flock(opened, fcntl.LOCK_EX)  # until it is renamed, so that no other process sweeps it
+                yield opened
+                opened.flush()
+                os.fsync(opened.fileno())
+                if sys.platform == "win32":
+                    opened.close()  # Windows renames no open file
+                staging.replace(file)
+            except BaseException:
+                staging.unlink(missing_ok=True)
+                raise
+        sync(file.parent)
+    except OSError as error:
+        raise GymposiumError(f"{file} cannot be written ({error.strerror or error}).") from error
 
 
 def remove_directory(directory: Path) -> None:
@@ -72,8 +92,21 @@ def remove_directory(directory: Path) -> None:
 def sweep(parent: Path, prefix: str) -> None:
     """Removes what killed processes left in `parent` while they wrote or removed directories with this prefix. Call it
     only if no other process writes them."""
-    for leftover in parent.glob(f".{prefix}*.partial"):
-        shutil.rmtree(leftover)
+    for leftover in parent.glob(f".{glob.escape(prefix)}*.partial"):
+        if leftover.is_dir() and not leftover.is_symlink():
+            shutil.rmtree(leftover)
+        else:
+            leftover.unlink()
+
+
+def _sweep_files(file: Path) -> None:
+    """Remove the staging files of `file` that no process is writing."""
+    for leftover in file.parent.glob(f".{glob.escape(file.name)}.{'[0-9a-f]' * 8}.partial"):
+        with suppress(OSError):  # a link, a folder, or a file that another process writes or has just renamed
+            with open_plain(leftover, follow=False) as opened:
+                if sys.platform != "win32":
+                    fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            leftover.unlink()
 
 
 def sync(path: Path) -> None:

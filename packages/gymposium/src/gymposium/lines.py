@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Self
 
 from gymposium.errors import BadOption, GymposiumError
+from gymposium.plain_file import MOST_BYTES
 
 if sys.platform != "win32":
     import fcntl
@@ -20,6 +21,15 @@ _SYNC = 1.0
 of the last second. A sync for every line would take longer than most matches."""
 _CHUNK = 1 << 16
 """Bytes that are read at a time to find the last line break."""
+_APPEND = (
+    os.O_RDWR
+    | os.O_CREAT
+    | os.O_APPEND
+    | getattr(os, "O_BINARY", 0)
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_NONBLOCK", 0)
+)
+"""Flags that open a file for appending, follow no link and wait for no pipe."""
 
 
 class LineWriter:
@@ -32,14 +42,25 @@ class LineWriter:
         """`wait`: wait for another writer of the file to close it. `sync=False` leaves it to the operating system when
         lines reach the disk.
 
-        Raises `BadOption` if another writer has the file open, and `OSError` if the file cannot be opened."""
+        Raises `BadOption` if another writer has the file open, or if it is a symbolic link, a pipe or a folder, and
+        `OSError` if the file cannot be opened."""
         self.path, self._syncs = Path(path), sync
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o666)
         try:
+            self._file = os.open(self.path, _APPEND, 0o666)
+        except OSError:
+            if self.path.is_symlink():
+                raise BadOption(
+                    f"{self.path} is a symbolic link, and no link is appended to. Name its target."
+                ) from None
+            raise
+        try:
+            mode = os.fstat(self._file).st_mode
+            self._regular = stat.S_ISREG(mode)
+            if not (self._regular or stat.S_ISCHR(mode)):
+                raise BadOption(f"{self.path} is not a regular file. Remove it, or name another file.")
             self._lock(wait=wait)
-            self._regular = stat.S_ISREG(os.fstat(self._file).st_mode)
-            self.size, rest = _split_last_line(self._file)
+            self.size, rest = self._split_last_line()
             """Size of the file in bytes."""
             self.torn = bool(rest) and not _is_object(rest)
             """True if an incomplete last line was cut off."""
@@ -60,6 +81,22 @@ class LineWriter:
                 raise BadOption(
                     f"{self.path} is being written by another process. Wait until it has ended, or name another file."
                 ) from None
+
+    def _split_last_line(self) -> tuple[int, bytes]:
+        """The offset behind the last line break, and the bytes after it. Raises `BadOption` if these are too many."""
+        start = size = os.fstat(self._file).st_size
+        rest: list[bytes] = []
+        while start:
+            if size - start > MOST_BYTES:
+                raise BadOption(f"{self.path}: its last line is larger than {MOST_BYTES:,} bytes. Name another file.")
+            stop, start = start, max(0, start - _CHUNK)
+            os.lseek(self._file, start, os.SEEK_SET)
+            chunk = os.read(self._file, stop - start)
+            line_break = chunk.rfind(b"\n")
+            rest.append(chunk[line_break + 1 :])
+            if line_break >= 0:
+                return start + line_break + 1, b"".join(reversed(rest))
+        return 0, b"".join(reversed(rest))
 
     def append_lines(self, *lines: str) -> None:
         """Append all of these lines, or none if that fails.
@@ -97,19 +134,6 @@ class LineWriter:
 
     def __exit__(self, *error: object) -> None:
         self.close()
-
-
-def _split_last_line(file: int) -> tuple[int, bytes]:
-    """The offset behind the last line break, and the bytes after it."""
-    start = size = os.fstat(file).st_size
-    rest = b""
-    while start:
-        start = max(0, start - _CHUNK)
-        os.lseek(file, start, os.SEEK_SET)
-        rest = os.read(file, size - start - len(rest)) + rest
-        if (line_break := rest.rfind(b"\n")) >= 0:
-            return start + line_break + 1, rest[line_break + 1 :]
-    return 0, rest
 
 
 def _is_object(text: bytes) -> bool:

@@ -13,9 +13,12 @@ MOST_BYTES = 64 * 2**20
 """Size of the largest file that is read whole, and of the longest line of a file that is read by lines."""
 
 
-def open_plain(path: str | Path) -> BufferedReader:
-    """Open a regular file for reading. Raises `OSError`, also for a pipe, a device or a folder; never waits for one."""
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+def open_plain(path: str | Path, *, follow: bool = True) -> BufferedReader:
+    """Open a regular file for reading. `follow=False` also refuses a symbolic link to one.
+
+    Raises `OSError`, also for a pipe, a device or a folder; never waits for one."""
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    descriptor = os.open(path, flags if follow else flags | getattr(os, "O_NOFOLLOW", 0))
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError(errno.EINVAL, "it is not a regular file", str(path))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from gymposium.durable import replace_text
 from gymposium.loggers.protocol import LoggerStart
 
 
@@ -17,7 +18,7 @@ def keep(start: LoggerStart, service: str, known_by: str) -> None:
     """Store the id, in place of that of an earlier run in the same directory."""
     file = _file(start, service)
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(known_by, encoding="utf-8")
+    replace_text(file, known_by)
 
 
 def _file(start: LoggerStart, service: str) -> Path:

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from gymposium.durable import replace_text
 from gymposium.errors import GymposiumError
 from gymposium_train.parallel.parts import full
 
@@ -67,5 +68,5 @@ class Stepper:
         self._dumps.mkdir(parents=True, exist_ok=True)
         file = self._dumps / f"bad-{len([*self._dumps.glob('bad-*.json')]) + 1:03d}.json"
         data = {"norms": [str(norm) for norm in norms], "parameters": bad, **what()}
-        file.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+        replace_text(file, json.dumps(data, indent=1) + "\n")
         return file

@@ -63,6 +63,7 @@ def resume_run(path: Path, callbacks: Sequence[Callback] = (), shown: Sequence[s
     check_permitted(config)
     check_processes(config, processes())
     check_servable(config)
+    directory.note_versions()  # the run may have been killed just after its start
     _execute(directory, config, callbacks, shown, resumed=True)
     return directory
 

@@ -20,10 +20,11 @@ from gymposium.durable import replace_text
 from gymposium.errors import BadOption, BadRecord
 from gymposium.players.grammar import check_player
 from gymposium.records import Problem, Record, read_records
+from gymposium.runs.links import check_contained
 
 
 class Board:
-    """A board on disk. `Board.begin` makes a new one, `Board(path)` opens one."""
+    """A board on disk. `Board.begin` makes a new one, `Board(path)` opens one to read, `Board.to_write` to write."""
 
     def __init__(self, path: Path) -> None:
         """Raises `BadOption` if the directory is not a board or its suite cannot be read."""
@@ -36,13 +37,20 @@ class Board:
         self.suite = read_suite(self.suite_file)
 
     @classmethod
+    def to_write(cls, path: Path) -> Board:
+        """Open a board whose files are to be written. Raises `BadOption` also if a link in it leads out of it."""
+        board = cls(path)
+        check_contained(path, "entries")
+        return board
+
+    @classmethod
     def begin(cls, path: Path, suite: Suite) -> Board:
         """Open the board of this suite in this directory, or make it, with entries of the suite's own players. Raises
-        `BadOption` if the directory is the board of another suite."""
+        `BadOption` if the directory is the board of another suite, or a link in it leads out of it."""
         file = path / "suite.toml"
         if not file.exists():
             _write(file, suite.text())
-        board = cls(path)
+        board = cls.to_write(path)
         if board.suite != suite:
             raise BadOption(
                 f"{path} is the board of another suite: {_difference(board.suite, suite)} A changed suite needs a new "

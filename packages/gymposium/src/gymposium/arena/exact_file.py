@@ -11,6 +11,7 @@ from gymposium.arena.board import Board
 from gymposium.arena.entries import Entry
 from gymposium.arena.results.model import Measured
 from gymposium.arena.yardsticks import measured_in
+from gymposium.durable import replace_text
 from gymposium.errors import BadRecord
 from gymposium.json_file import FileModel, read_model
 from gymposium.players.grammar import check_named_player, make_player
@@ -50,5 +51,5 @@ def write_exact(board: Board, entry: Entry) -> Path:
     measured = {game.name: measured_in(game.load(), player) for game in board.suite.games if game.name in entry.games}
     figures = {name: figure for name, figure in measured.items() if figure is not None}
     path = exact_path(board, entry)
-    path.write_text(ExactFile(player=entry.player, games=figures).model_dump_json(indent=1) + "\n", encoding="utf-8")
+    replace_text(path, ExactFile(player=entry.player, games=figures).model_dump_json(indent=1) + "\n")
     return path

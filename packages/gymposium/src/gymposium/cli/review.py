@@ -22,6 +22,7 @@ from gymposium.records import Record, match_files, walk
 from gymposium.review import Lost, LostTally, NotJudged, ReviewFile, review_path
 from gymposium.review.match import Drop
 from gymposium.review.update import Reviewed, review_file
+from gymposium.runs.links import check_contained
 from gymposium.visible import visible
 
 
@@ -105,7 +106,10 @@ def _is_board(path: Path) -> bool:
 
 
 def _files(path: Path) -> list[Path]:
-    return Board(path).files() if _is_board(path) else match_files(path)
+    if _is_board(path):
+        return Board.to_write(path).files()
+    check_contained(path, "matches")
+    return match_files(path)
 
 
 def _by_game(found: list[Reviewed]) -> dict[tuple[str, str], list[Reviewed]]:

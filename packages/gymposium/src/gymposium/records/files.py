@@ -11,7 +11,7 @@ from gymposium.driver import EngineError, MatchResult
 from gymposium.durable import replaced
 from gymposium.errors import BadRecord, reason
 from gymposium.lines import LineWriter
-from gymposium.plain_file import plain_lines
+from gymposium.plain_file import open_plain, plain_lines
 from gymposium.records.record import Record
 
 
@@ -74,7 +74,7 @@ class OrderedWriter(LineWriter):
         ordered = sorted(self._lines)
         if ordered == self._lines:
             return
-        with replaced(self.path) as staging, open(self.path, "rb") as old, open(staging, "wb") as new:
+        with replaced(self.path) as new, open_plain(self.path, follow=False) as old:
             for _, start, length in ordered:
                 old.seek(start)
                 new.write(old.read(length))

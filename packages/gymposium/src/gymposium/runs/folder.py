@@ -24,6 +24,7 @@ from gymposium.errors import BadOption, BadRecord, GymposiumError, reason
 from gymposium.plain_file import plain_lines, read_plain_text
 from gymposium.records import OrderedWriter, Record, RecordLine
 from gymposium.records.manifest import Manifest, digest_of, manifest_of
+from gymposium.runs.links import check_contained
 from gymposium.seating import MatchPlan
 from gymposium.strict_json import strict_json
 from gymposium.writable import check_writable
@@ -96,7 +97,7 @@ class RunFolder:
     def open(cls, path: Path, command: str) -> RunFolder:
         """The folder of a run that is resumed.
 
-        Raises `BadOption` if it holds no run of this command."""
+        Raises `BadOption` if it holds no run of this command, or a link that leads out of it."""
         file = path / "settings.json"
         try:
             data = strict_json(read_plain_text(file))
@@ -110,6 +111,7 @@ class RunFolder:
                     raise BadOption(
                         f"--resume {path}: this is a run of another command:  gymposium {data.get('command')}"
                     )
+                check_contained(path)
                 return cls(check_writable("--resume", path), command, settings)
         raise BadOption(f"--resume {path}: {file} holds no settings of format {FORMAT!r}.")
 

@@ -77,7 +77,7 @@ def rate(
     from gymposium.arena.board import Board
     from gymposium.arena.results.file import results_of, results_text, write_results
 
-    opened = Board(board)
+    opened = Board.to_write(board)
     for player in exact or ():
         _measure(opened, player)
     results = results_of(opened)

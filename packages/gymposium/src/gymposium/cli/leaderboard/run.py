@@ -99,7 +99,7 @@ def run_suite(
         raise BadOption("--label is for one player: add the others with separate commands.")
     if suite is None:
         assert board is not None
-        opened = Board(board)
+        opened = Board.to_write(board)
         check_writable("--out", board)
     else:
         read = read_suite(suite)
