@@ -12,7 +12,7 @@ import pytest
 from gymposium.allowed import VARIABLE, VARIABLES
 from gymposium.child_process import PLUGIN_FILES
 from gymposium.command_line import command_line
-from gymposium.plugins.host import ONLY
+from gymposium.plugins.host import ONLY, host
 
 
 def test_all_global_options_are_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -33,19 +33,33 @@ def test_without_options_only_the_arguments_are_printed(monkeypatch: pytest.Monk
 
 
 ROOT = Path(__file__).resolve().parents[2]
-MODULES = sorted({*ROOT.glob("packages/*/src/*/cli/**/*.py"), *ROOT.glob("plugins/*/src/*/cli*/**/*.py")})
-HARD_CODED = re.compile(r"\bgymposium (--\w+ \S+ )*[a-z]+( [^.;()]*)?$")
+SOURCES = [*ROOT.glob("packages/*/src"), *ROOT.glob("plugins/*/src")]
+VERB = rf"\bgymposium (--[\w-]+ \S+ )*({'|'.join(sorted(host().commands))}|plugins)\b"
+BEFORE_A_VALUE = re.compile(rf"{VERB}( [^.;:()]*)?$")
 
 
-@pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_the_commands_of_the_cli_are_made_by_the_helper(module: Path) -> None:
+def test_commands_with_values_are_made_by_the_helper() -> None:
     """A command with a value in it loses `--plugin` and breaks at a space unless `command_line` makes it."""
-    texts = (node for node in ast.walk(ast.parse(module.read_text())) if isinstance(node, ast.JoinedStr))
     found = [
-        ast.unparse(text)
-        for text in texts
+        f"{module.relative_to(ROOT)}:{text.lineno}"
+        for source in SOURCES
+        for module in source.rglob("*.py")
+        for text in ast.walk(ast.parse(module.read_text(encoding="utf-8")))
+        if isinstance(text, ast.JoinedStr)
         for before, after in pairwise(text.values)
         if isinstance(before, ast.Constant) and isinstance(after, ast.FormattedValue)
-        if HARD_CODED.search(str(before.value))
+        if BEFORE_A_VALUE.search(str(before.value))
     ]
+    assert not found
+
+
+def test_commands_with_values_on_pages_are_made_by_the_helper() -> None:
+    pages = [page for source in SOURCES for page in source.rglob("templates/**/*.html")]
+    found = [
+        page.name
+        for page in pages
+        for line in page.read_text(encoding="utf-8").splitlines()
+        if re.search(rf"{VERB} [^<]*{{{{", line)
+    ]
+    assert pages
     assert not found

@@ -25,6 +25,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from gymposium.command_line import command_line
 from gymposium.errors import BadOption
 from gymposium.games.protocol import Game
 
@@ -94,7 +95,8 @@ def read_policy(path: str | Path) -> PolicyFile:
     path = Path(path)
     if not path.is_file():
         raise BadOption(
-            f"There is no file {str(path)!r}. Train a policy first:  gymposium sb3 train tic_tac_toe --out {path}"
+            f"There is no file {str(path)!r}. Train a policy first:  "
+            + command_line("sb3", "train", "tic_tac_toe", "--out", str(path))
         )
     try:
         with zipfile.ZipFile(path) as archive:

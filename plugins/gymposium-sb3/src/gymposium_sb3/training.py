@@ -15,6 +15,7 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3 import PPO
 from stable_baselines3.common.callbacks import BaseCallback
 
+from gymposium.command_line import command_line
 from gymposium.driver import MatchJob, play
 from gymposium.envs.gym import TextGameEnv
 from gymposium.envs.options import check_seat
@@ -70,7 +71,7 @@ class Settings:
         if not game.num_actions:
             raise BadOption(
                 f"{game.name} takes free text, but PPO chooses among listed moves. Train a language model on it:  "
-                f"gymposium train --game {game.name}"
+                + command_line("train", "--game", game.name)
             )
         if game.tensor_shape is None:
             raise BadOption(f"{game.name} has no tensor observation, which PPO needs. gymposium info shows a game's.")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Protocol
 
+from gymposium.command_line import command_line
 from gymposium.errors import BadParameter, GymposiumError, MissingExtra, reason
 from gymposium.plain_file import plain_lines
 from gymposium.streams import Draw, stream
@@ -99,7 +100,7 @@ class Given:
                 self.skipped[number] = str(error)
         raise BadParameter(
             f"source={self.name}: no program that counts was found in {_TRIES} tries. "
-            f"`gymposium trace check {self.name}` says what is wrong with each program."
+            f"`{command_line('trace', 'check', self.name)}` says what is wrong with each program."
         )
 
     def task(self, number: int, draw: Draw) -> Task:

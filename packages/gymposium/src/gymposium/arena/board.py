@@ -16,6 +16,7 @@ from gymposium.arena.entries import Entry, new_entry, own_entry, read_entry, ref
 from gymposium.arena.schedule import Lineup
 from gymposium.arena.slugs import joint_slug, slug as slug_of
 from gymposium.arena.suite import Suite, read_suite
+from gymposium.command_line import command_line
 from gymposium.durable import replace_text
 from gymposium.errors import BadOption, BadRecord
 from gymposium.players.grammar import check_player
@@ -32,7 +33,7 @@ class Board:
         if not self.suite_file.is_file():
             raise BadOption(
                 f"{path} is not a board: it has no suite.toml. Begin one with:  "
-                f"gymposium leaderboard run SUITE --out {path}"
+                + command_line("leaderboard", "run", "SUITE", "--out", str(path))
             )
         self.suite = read_suite(self.suite_file)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from gymposium.arena.outcomes import outcomes_of
 from gymposium.arena.results.model import Interval, LostResult, PlayerLost, rounded
+from gymposium.command_line import command_line
 from gymposium.errors import BadRecord
 from gymposium.records import Record
 from gymposium.review import LostTally, ReviewFile, Reviews
@@ -43,7 +44,7 @@ class BoardReviews:
         if (file.judge, file.table) != (game.file.judge, game.file.table):
             raise BadRecord(
                 f"{matches} was reviewed by {file.judge} and other matches of {record.game} by {game.file.judge}, or "
-                f"by another table. Review all of them alike:  gymposium review BOARD --judge {file.judge}"
+                f"by another table. Review all of them alike:  {command_line('review', 'BOARD', '--judge', file.judge)}"
             )
         for outcome in outcomes_of([record]):
             key = (outcome.players, outcome.digest)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gymposium.command_line import command_line
 from gymposium.errors import BadOption
 from gymposium.games.protocol import Style
 from gymposium.players.distribution import MoveDistribution
@@ -43,7 +44,7 @@ def _legal(ask: Ask) -> list[str]:
     moves = ask.legal_moves
     if moves is None:
         raise BadOption(
-            f"{ask.game.name} takes free text, so the random player cannot play it. A person can (gymposium play "
-            f"'{ask.game.name}'), or a language model (lm:MODEL)."
+            f"{ask.game.name} takes free text, so the random player cannot play it. A person can "
+            f"({command_line('play', ask.game.name)}), or a language model (lm:MODEL)."
         )
     return moves

@@ -108,9 +108,7 @@ class RunFolder:
         match data:
             case {"format": format, "settings": dict(settings)} if format == FORMAT:
                 if data.get("command") != command:
-                    raise BadOption(
-                        f"--resume {path}: this is a run of another command:  gymposium {data.get('command')}"
-                    )
+                    raise BadOption(f"--resume {path}: this is a run of another command, {data.get('command')}.")
                 check_contained(path)
                 return cls(check_writable("--resume", path), command, settings)
         raise BadOption(f"--resume {path}: {file} holds no settings of format {FORMAT!r}.")

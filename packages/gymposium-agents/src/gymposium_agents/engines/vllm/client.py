@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 import httpx
 
+from gymposium.command_line import command_line
 from gymposium.errors import GymposiumError
 from gymposium.strict_json import strict_json
 from gymposium.visible import visible
@@ -123,8 +124,8 @@ class Connection:
                 self.at_once = count_of((await self.about()).get("max_num_seqs", AT_ONCE))
         except httpx.TransportError as error:
             raise GymposiumError(
-                f"No vLLM server answers at {self.url} ({type(error).__name__}). Start one with:  gymposium engine "
-                f"start --model {self.model}"
+                f"No vLLM server answers at {self.url} ({type(error).__name__}). Start one with:  "
+                + command_line("engine", "start", "--model", self.model)
             ) from error
         except (Failed, Garbled) as error:
             raise GymposiumError(
@@ -261,7 +262,8 @@ class Connection:
             others = ", ".join(f"{card['id']} ({card.get('root')})" for card in served) or "none"
             raise GymposiumError(
                 f"The vLLM server at {self.url} serves another model: {self.shown(others)}; expected {self.model}. "
-                f"Start one with:  gymposium engine start --model {self.model}  (or name the model that it serves)."
+                f"Start one with:  {command_line('engine', 'start', '--model', self.model)}  "
+                f"(or name the model that it serves)."
             )
         self.base, self.longest = str(expected[0]["id"]), count_of(expected[0].get("max_model_len"))
         names = {str(card["id"]) for card in models["data"]}
@@ -352,7 +354,8 @@ def _same_model(expected: str, card: dict[str, Any]) -> bool:
 
 def _refusal(connection: Connection, policy: Policy, held: Held, refused: Refused) -> Refused:
     """The error to raise for an adapter that the server refused: the reason, and what to do."""
-    again, server = f"gymposium engine start --model {connection.model} --lora-rank {held.rank}", connection.url
+    again = command_line("engine", "start", "--model", connection.model, "--lora-rank", str(held.rank))
+    server = connection.url
     if (
         refused.status == httpx.codes.NOT_FOUND and refused.said == "Not Found"
     ) or "LoRA is not enabled" in refused.said:

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from gymposium.command_line import command_line
 from gymposium.errors import GymposiumError
 from gymposium.plain_file import read_plain_text
 from gymposium.strict_json import strict_json
@@ -52,8 +53,8 @@ def noted(server: Server, home: EngineHome) -> Iterator[Running]:
     for other in running_servers(home):
         if other.port == server.port:
             raise GymposiumError(
-                f"A server of {other.model} runs on port {other.port} already: use that one, end it with  gymposium "
-                f"engine stop --port {other.port}  or take another port with --port."
+                f"A server of {other.model} runs on port {other.port} already: use that one, end it with  "
+                f"{command_line('engine', 'stop', '--port', str(other.port))}  or take another port with --port."
             )
     home.running.mkdir(parents=True, exist_ok=True)
     settings, pid = server.settings, os.getpid()

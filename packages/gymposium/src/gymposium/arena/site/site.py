@@ -94,7 +94,11 @@ class Site:
         ]
         whole = [[*begin, "run", "suite.toml", "--out", name], *entered]
         lines = (*whole, [*begin, "rate", name], [*begin, "build", name])
-        return [command_line(*line, plugins=self._plugin_files) for line in lines]
+        return [self.command(*line) for line in lines]
+
+    def command(self, *arguments: str) -> str:
+        """Return a shell command of gymposium that loads the plugins of the board."""
+        return command_line(*arguments, plugins=self._plugin_files)
 
     @cached_property
     def _plugin_files(self) -> list[Path]:

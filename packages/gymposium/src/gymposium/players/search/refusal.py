@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gymposium.command_line import command_line
 from gymposium.errors import NoSampler
 from gymposium.games.protocol import Game
 from gymposium.plugins.names import parse_name
@@ -35,7 +36,7 @@ def refuse(game: Game, player: str) -> None:
     if game.spec.free_text:
         raise NoSampler(
             f"{player} does not play {game.name}: it takes free text, so there are no moves to search through. A "
-            f"person can (gymposium play {game.name}), or a language model (lm:MODEL)."
+            f"person can ({command_line('play', game.name)}), or a language model (lm:MODEL)."
         )
     base, _ = parse_name(game.name)
     engine = base.removeprefix("openspiel:") if base.startswith("openspiel:") else ""
