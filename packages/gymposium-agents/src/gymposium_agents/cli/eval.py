@@ -24,6 +24,7 @@ from gymposium.cli.matches import (
     note_remarks,
     note_repeats,
 )
+from gymposium.cli.player_crashes import PlayerCrashes
 from gymposium.cli.resume import (
     OutOption,
     ResumeOption,
@@ -198,6 +199,7 @@ def command(
         folder = folder or RunFolder.create(out_dir, "eval", asdict(settings))
         with folder.removed_on_error():
             session.play(players, folder, chosen)
+        session.crashes.complain(players.values())
         session.spending.note()
         note_remarks(players.values())
         for at, opponent in plan.pairings:
@@ -256,6 +258,8 @@ def make_plan(settings: EvalSettings, protocol: Preset | None) -> Plan:
         preset.seed if settings.seed is None else settings.seed,
         FailurePolicy.parse(settings.on_illegal or preset.on_illegal),
     )
+    if settings.opponents is not None and all(game.seats == 1 for game in games):
+        raise BadOption(f"--opponents {settings.opponents}: each game has one seat ({games[0].name}). Leave it out.")
     if "human" in plan.players:
         raise BadOption("A person plays one match at a time:  gymposium play GAME")
     for loaded in plan.games:
@@ -275,7 +279,7 @@ class _Session:
         self.break_offs = BreakOffs()
         self.results = [(game, opponent, Evaluation.of(game)) for game, opponent in plan.pairings]
         self.exact: ExactFigures | None = None
-        self.spending = Spending()
+        self.spending, self.crashes = Spending(), PlayerCrashes()
 
     def play(self, players: dict[str, Player], folder: RunFolder, executor: Executor | None) -> None:
         """Play the matches that the folder does not hold yet, one pairing after the other, in this process without an
@@ -306,6 +310,7 @@ class _Session:
                 game, _, evaluation = self.results[pairing]
                 evaluation.add_record(record, game, seat_of(number, game))
                 self.spending.add(record)
+                self.crashes.add(record)
 
     def _series(self, players: dict[str, Player], game: Game, opponent: str) -> Series:
         plan = self.plan

@@ -28,6 +28,7 @@ from gymposium.cli.matches import (
     SeedOption,
     note_remarks,
 )
+from gymposium.cli.player_crashes import PlayerCrashes
 from gymposium.cli.resume import (
     OutOption,
     check_break_offs,
@@ -230,7 +231,10 @@ def command(
             folder = RunFolder(resume, "synth", asdict(settings))
             folder.write_settings()
         with folder.removed_on_error():
-            made = session.play(seated, folder, chosen)
+            try:
+                made = session.play(seated, folder, chosen)
+            finally:  # also if no seat is to be imitated
+                session.crashes.complain(seated.values())
         session.spending.note()
         note_remarks(seated.values())
     if as_json:
@@ -248,7 +252,7 @@ class _Session:
         """Raises `GymposiumError` for settings that cannot be used."""
         self.settings = settings
         self.game = load_game(settings.game)
-        self.spending = Spending()
+        self.spending, self.crashes = Spending(), PlayerCrashes()
         self._schedule = read_schedule(settings.schedule)
         self.texts = names_of(settings.players)
         self.allow = to_allow([settings.game], self.texts)
@@ -298,6 +302,7 @@ class _Session:
     def _count_spending(self, records: Iterable[Record]) -> Iterator[Record]:
         for record in records:
             self.spending.add(record)
+            self.crashes.add(record)
             yield record
 
     def _write(self, players: Mapping[str, Player], folder: RunFolder, log: RunMatches) -> dict[str, Any]:

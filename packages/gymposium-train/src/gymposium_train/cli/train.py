@@ -11,7 +11,7 @@ from rich.table import Table
 
 from gymposium.cli.executors import AddressOption, chosen_executor
 from gymposium.cli.json_output import JsonOption, print_json
-from gymposium.cli.resume import OutOption, ResumeOption, refuse_beside_resume
+from gymposium.cli.resume import OutOption, ResumeOption, refuse_beside, refuse_beside_resume
 from gymposium.cli.text import note, out
 from gymposium.errors import BadOption
 from gymposium.executors.protocol import RunsCommands
@@ -116,6 +116,7 @@ def command(
     if memory and not dry_run:
         raise BadOption("--memory is an estimate before a run: add --dry-run.")
     if presets:
+        refuse_beside(ctx, "presets")
         _list_presets(as_json=as_json)
         return
     if helps():  # torchrun started this process beside the one that does the run

@@ -24,7 +24,7 @@ from gymposium.cli.defaults import defaults_of
 from gymposium.cli.descriptors import check_working_directory, reserve_descriptors
 from gymposium.cli.output import output_errors
 from gymposium.cli.text import complain, note
-from gymposium.cli.usage import usage_errors
+from gymposium.cli.usage import refuse_duplicates, usage_errors
 from gymposium.errors import BadOption, GymposiumError, describe
 from gymposium.players.asking import blamed_player
 from gymposium.plugins.first_party import unknown_name
@@ -97,6 +97,7 @@ def _command(target: Any, name: str) -> TyperCommand | TyperGroup:
     command = cast(TyperCommand | TyperGroup, typer.main.get_command(app))
     command.name = name
     _reflow(command)
+    refuse_duplicates(command)
     return command
 
 

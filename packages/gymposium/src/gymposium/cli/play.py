@@ -11,7 +11,7 @@ import typer
 
 from gymposium.cli.game import GameArgument, ParametersArgument, with_parameters
 from gymposium.cli.matches import note_record
-from gymposium.cli.resume import OutOption, exit_code, sigterm_raises
+from gymposium.cli.resume import OutOption, exit_code, refuse_unused, sigterm_raises
 from gymposium.cli.text import note, number, out, show
 from gymposium.driver import EngineError, MatchResult
 from gymposium.ending import OVER
@@ -27,6 +27,7 @@ _WORDS = {"win": "You win.", "loss": "You lose.", "draw": "A draw."}
 
 
 def command(
+    ctx: typer.Context,
     game: GameArgument,
     parameters: ParametersArgument = None,
     opponent: Annotated[
@@ -51,6 +52,8 @@ def command(
     loaded = load_game(with_parameters(game, parameters))
     if seat >= loaded.seats:
         raise BadOption(f"--seat {seat}: {loaded.name} has seats 0 to {loaded.seats - 1}.")
+    if loaded.seats == 1:
+        refuse_unused(ctx, ("opponent",), f"in {loaded.name}, which has one seat")
     other = make_player(opponent)
     you = other if isinstance(other, HumanPlayer) else HumanPlayer()
     yours = [*range(loaded.seats)] if other is you else [seat]

@@ -171,6 +171,21 @@ def given_options(ctx: typer.Context) -> dict[str, str]:
     }
 
 
+def refuse_unused(ctx: typer.Context, names: Collection[str], where: str) -> None:
+    """Raise `BadOption` if one of these parameters was given on the command line. `where` says where they have no
+    effect: `without --search`."""
+    if unused := [spelling for name, spelling in given_options(ctx).items() if name in names]:
+        verb, them = ("has", "it") if len(unused) == 1 else ("have", "them")
+        raise BadOption(f"{', '.join(unused)} {verb} no effect {where}. Leave {them} out.")
+
+
+def refuse_beside(ctx: typer.Context, name: str, free: Collection[str] = ()) -> None:
+    """Raise `BadOption` if parameters were given on the command line beside this one, except those in `free`."""
+    given = given_options(ctx)
+    unused = [other for other in given if other not in {name, "as_json", *free}]
+    refuse_unused(ctx, unused, f"beside {given.get(name, name)}")
+
+
 def refuse_beside_resume(ctx: typer.Context, free: Collection[str] = ()) -> None:
     """Raises `BadOption` for parameters given beside `--resume`, except those in `free`: a run keeps its settings."""
     given = given_options(ctx)

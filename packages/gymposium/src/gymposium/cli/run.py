@@ -27,6 +27,7 @@ from gymposium.cli.matches import (
     note_remarks,
     note_repeats,
 )
+from gymposium.cli.player_crashes import PlayerCrashes
 from gymposium.cli.resume import (
     OutOption,
     ResumeOption,
@@ -123,11 +124,12 @@ def command(
     with executor_if_chosen(executor, jobs, address, schedule=settings.schedule) as chosen:
         folder = folder or RunFolder.create(out_dir, "run", asdict(settings))
         with folder.removed_on_error():
-            spending = _play(comparison, folder, chosen, allow)
+            spending, crashes = _play(comparison, folder, chosen, allow)
     if as_json:
         print_json({**comparison.as_dict(), "record": str(folder.matches)})
     elif comparison.scores[0].matches:
         _print(comparison)
+    crashes.complain(comparison.players)
     spending.note()
     note_remarks(comparison.players)
     if comparison.settings.matches > 1:
@@ -137,16 +139,19 @@ def command(
     check_break_offs(comparison.break_offs, comparison.scores[0].matches, folder, allow)
 
 
-def _play(comparison: Comparison, folder: RunFolder, executor: Executor | None, allow: Sequence[str]) -> Spending:
-    """Play the matches that are missing in the folder, and add up the scores and the spending of all matches."""
-    spending = Spending()
+def _play(
+    comparison: Comparison, folder: RunFolder, executor: Executor | None, allow: Sequence[str]
+) -> tuple[Spending, PlayerCrashes]:
+    """Play the matches that are missing in the folder, and add up the scores, spending and crashes of all matches."""
+    spending, crashes = Spending(), PlayerCrashes()
     with matches_of(folder, comparison.plan, allow) as (log, bar):
         task = bar.add_task(comparison.game.name, total=comparison.settings.matches, completed=len(log.finished))
         comparison.play(log, executor, partial(bar.advance, task))
         for record in log.in_order():
             comparison.count(record)
             spending.add(record)
-    return spending
+            crashes.add(record)
+    return spending, crashes
 
 
 def _print(comparison: Comparison) -> None:

@@ -9,8 +9,9 @@ import typer
 
 from gymposium.cli.listening import HostOption, NamesOption, PortOption
 from gymposium.cli.matches import PolicyOption
-from gymposium.cli.resume import OutOption
+from gymposium.cli.resume import OutOption, refuse_beside
 from gymposium.cli.text import note
+from gymposium.errors import BadOption
 from gymposium.extras import needs_extra
 from gymposium.records import RecordWriter
 from gymposium.runs.folder import RunFolder
@@ -19,6 +20,7 @@ PORT = 8710
 
 
 def command(
+    ctx: typer.Context,
     games: Annotated[
         list[str],
         typer.Argument(metavar="GAME", help="Games of gymposium list, with parameters; the first is the default."),
@@ -70,7 +72,10 @@ def command(
         from gymposium.serving.listening import TOKEN, Listener
     opponents = opponent or ["random"]
     offer = EnvOffer.of(games, opponents, on_illegal)
+    if opponent and all(game.seats == 1 for game in offer.games.values()):
+        raise BadOption(f"--opponent {opponent[0]}: each game has one seat ({', '.join(games)}). Leave it out.")
     if dockerfile:
+        refuse_beside(ctx, "dockerfile", ("games", "opponent", "on_illegal"))
         print(dockerfile_for(games, opponents, on_illegal), end="")
         return
     token = os.environ.get(TOKEN) or None

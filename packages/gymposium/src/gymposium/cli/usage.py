@@ -31,6 +31,31 @@ def usage_errors(root: Any = None) -> Iterator[None]:
         raise BadOption(f"{_what(error, context)} Help:  {where} --help") from None
 
 
+def refuse_duplicates(command: Any) -> None:
+    """Let a command and those below it raise `BadOption` for an option that is given several times and takes one value;
+    the last value would win without a word."""
+    make_parser = command.make_parser
+
+    def make_strict_parser(context: Any) -> Any:
+        parser = make_parser(context)
+        parse_args = parser.parse_args
+
+        def parse_strictly(args: list[str]) -> Any:
+            parsed = parse_args(args=args)
+            _, _, order = parsed
+            for option in (one for one in order if one.param_type_name == "option" and not one.multiple):
+                if order.count(option) > 1 and (not option.is_flag or option.secondary_opts):
+                    raise BadOption(f"{option.opts[-1]} is given more than once. Give it once.")
+            return parsed
+
+        parser.parse_args = parse_strictly
+        return parser
+
+    command.make_parser = make_strict_parser
+    for below in getattr(command, "commands", {}).values():
+        refuse_duplicates(below)
+
+
 def _what(error: Any, context: Any) -> str:
     """What is wrong, as a sentence."""
     message = " ".join(error.format_message().split()).rstrip(".")

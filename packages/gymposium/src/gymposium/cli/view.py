@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from gymposium.cli.listening import NamesOption, PortOption
+from gymposium.cli.resume import refuse_unused
 from gymposium.cli.text import note
 from gymposium.extras import needs_extra
 from gymposium.writable import check_writable
@@ -21,6 +22,7 @@ TOKEN = "GYMPOSIUM_VIEW_TOKEN"
 
 
 def command(
+    ctx: typer.Context,
     directory: Annotated[
         Path, typer.Argument(metavar="DIR", exists=True, readable=True, help="A folder, or one record file (JSONL).")
     ],
@@ -64,6 +66,7 @@ def command(
         from gymposium.viewer.app import export as write_pages
         from gymposium.viewer.serve import serve
     if export is not None:
+        refuse_unused(ctx, ("port", "host", "name"), "beside --export")
         write_pages(directory, check_writable("--export", export))
         note(f"Written: {export / 'index.html'}")
         return

@@ -49,12 +49,17 @@ def blamed_player(error: BaseException) -> str:
     return next((note for note in getattr(error, "__notes__", ()) if note.startswith(_BEGINNING)), "")
 
 
+def file_of(made_by: Any) -> str | None:
+    """Return the file of a class or function; None for one without a file."""
+    try:
+        return inspect.getfile(made_by)
+    except (TypeError, OSError):  # defined in an interactive session, or no class or function
+        return None
+
+
 def _place(error: BaseException, made_by: Any) -> str:
     """The last line of the player's own file that ran. If none ran, the file; if it has none, the line that raised."""
-    try:
-        own = inspect.getfile(made_by)
-    except (TypeError, OSError):  # defined in an interactive session, or no class or function
-        own = None
+    own = file_of(made_by)
     frames = traceback.extract_tb(error.__traceback__)
     for frame in reversed(frames):
         if frame.filename == own or own is None:

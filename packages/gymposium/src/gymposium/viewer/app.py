@@ -68,8 +68,10 @@ def export(directory: Path, out: Path) -> None:
     `BadOption` unless `out` is empty or does not exist."""
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise BadOption(f"--export {out}: give a folder that is empty or not there yet.")
-    out.mkdir(parents=True, exist_ok=True)
     viewer = view(directory, live=False)
+    if all(card.invites for part in viewer.parts for card in part.cards()):
+        raise BadOption(f"--export: {directory} holds no matches, training runs or reports. Name another folder.")
+    out.mkdir(parents=True, exist_ok=True)
     copy_static(out)
     for part in viewer.parts:
         part.export(out)

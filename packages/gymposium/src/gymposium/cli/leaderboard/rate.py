@@ -14,6 +14,7 @@ from rich.table import Table
 from gymposium.allowed import allow
 from gymposium.arena.results import words
 from gymposium.cli.json_output import JsonOption, print_json_text
+from gymposium.cli.resume import to_allow
 from gymposium.cli.text import note, out
 from gymposium.command_line import command_line
 from gymposium.errors import BadOption
@@ -101,7 +102,7 @@ def _measure(board: Board, player: str) -> None:
 
     for entry in board.entries():
         if player in (entry.player, entry.slug):
-            allow(entry.player)  # the user named it
+            allow(*to_allow((), [entry.player]))  # the user named it
             note(f"Measured: {write_exact(board, entry)}")
             return
     raise BadOption(

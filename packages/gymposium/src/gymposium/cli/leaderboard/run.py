@@ -12,7 +12,7 @@ from gymposium.allowed import allow
 from gymposium.cli.executors import AddressOption, ExecutorOption, JobsOption, chosen_executor
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.matches import match_bar
-from gymposium.cli.resume import resumable
+from gymposium.cli.resume import resumable, to_allow
 from gymposium.cli.text import complain, note, out
 from gymposium.errors import BadOption
 from gymposium.players.grammar import check_named_player
@@ -92,8 +92,8 @@ def run_suite(
         raise BadOption(
             "Name a suite, and the board's directory with --out:  gymposium leaderboard run SUITE --out BOARD"
         )
-    for option, value in (("--game", game), ("--label", label), ("--by", by)):
-        if value and not add:
+    for option, value in (("--game", game), ("--label", label), ("--by", by), ("--seed", seed)):
+        if value is not None and not add:
             raise BadOption(f"{option} is for players that --add enters.")
     if label and len(add or ()) > 1:
         raise BadOption("--label is for one player: add the others with separate commands.")
@@ -106,7 +106,7 @@ def run_suite(
         opened = Board.begin(check_writable("--out", board or RUNS / read.name), read)
     for entry in opened.entries() if add else ():
         check_named_player(entry.player)  # before a player is entered that could not meet it
-    allow(*(add or ()))  # for the workers too, who read the names from the entries
+    allow(*to_allow((), add or ()))  # for the workers too, who read the names from the entries
     for player in add or ():
         opened.add(player, seed, game or (), label=label, by=by, made=datetime.now(UTC).date().isoformat())
     last: Tournament | None = None

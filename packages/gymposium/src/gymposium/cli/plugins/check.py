@@ -12,6 +12,7 @@ from rich.text import Text
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.matches import SeedOption, match_bar
 from gymposium.cli.plugins.list import note_complaints
+from gymposium.cli.resume import refuse_beside
 from gymposium.cli.text import complain, note, out
 from gymposium.errors import BadOption, PluginError
 from gymposium.visible import visible
@@ -39,6 +40,7 @@ _MARKS: dict[str | None, tuple[str, str]] = {
 
 
 def check_plugins(
+    ctx: typer.Context,
     names: Annotated[
         list[str] | None,
         typer.Argument(
@@ -83,6 +85,7 @@ def check_plugins(
     from gymposium.testing.registry import CHECKS, Check, Subject
 
     if list_checks:
+        refuse_beside(ctx, "list_checks")
         _list(CHECKS, as_json)
         return
     if quick and thorough:

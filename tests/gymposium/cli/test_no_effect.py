@@ -1,0 +1,76 @@
+"""Options without effect are errors, not ignored without a word."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+
+from gymposium.cli.main import app
+
+RUN = "run tic_tac_toe --players random,random -n 2 --out r"
+REFUSED = {
+    f"{RUN} --seed 1 --seed 2": "--seed is given more than once.",
+    f"{RUN} --swap --no-swap": "--swap is given more than once.",
+    "play 2048 --opponent greedy": "--opponent has no effect in 2048, which has one seat. Leave it out.",
+    "serve-env 2048 --opponent greedy --dockerfile": "--opponent greedy: each game has one seat (2048).",
+    "serve-env tic_tac_toe --dockerfile --port 1 --idle 9": "--idle, --port have no effect beside --dockerfile.",
+    "eval random --game 2048 --opponents greedy": "--opponents greedy: each game has one seat (2048).",
+    "exploit random --game kuhn_poker --simulations 10": "--simulations has no effect without --search.",
+    "exploit random --game kuhn_poker --replies 9 -n 8": "-n has no effect without --search.",
+    "exploit random --game kuhn_poker --search --replies 9": "--replies has no effect in a search",
+    "view empty --export pages": "--export: empty holds no matches, training runs or reports.",
+    "view empty --export pages --port 9": "--port has no effect beside --export.",
+    "leaderboard run --out board --seed 3": "--seed is for players that --add enters.",
+    "plugins check --list --quick": "--quick has no effect beside --list.",
+    "train --presets --game hex": "--game has no effect beside --presets.",
+}
+
+
+@pytest.mark.parametrize("line", REFUSED)
+def test_an_option_without_effect_is_an_error(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as stop:
+        typer.main.get_command(app)(line.split(), prog_name="gymposium")
+    assert stop.value.code == 2
+    assert f"error: {REFUSED[line]}" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["empty"]
+
+
+PLUGIN = """
+from gymposium.plugins.hookspecs import hookimpl
+from gymposium.plugins.specs import OpponentSpec
+from gymposium.reading import READERS
+
+class Boom:
+    name, reader, style = "boom", READERS["move"], "compact"
+
+    def act(self, asks):
+        return [1 / 0 for _ in asks]
+
+@hookimpl
+def gymposium_opponents():
+    yield OpponentSpec(name="boom", form="boom", pattern="boom", entry_point="boom:Boom", summary="Fails.")
+"""
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [
+        "run tic_tac_toe --players random,boom",
+        "eval random --game tic_tac_toe --opponents boom",
+        "synth --game tic_tac_toe --players random,boom --by 1",
+    ],
+)
+def test_a_crash_in_a_worker_names_the_player_and_its_file(verb: str, tmp_path: Path) -> None:
+    file = tmp_path / "boom.py"
+    file.write_text(PLUGIN)
+    command = [sys.executable, "-m", "gymposium", "--plugin", "boom.py", *verb.split(), "-n", "2", "--jobs", "1"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert f"error: The player 'boom' failed in {file}, 2 times. ZeroDivisionError: division by zero\n" in done.stderr
