@@ -18,6 +18,13 @@ NOWHERE = "/dev/null/below"
     [
         (["run", "kuhn_poker", "--players", "random,random", "--out", NOWHERE], "--out"),
         (["play", "kuhn_poker", "--out", NOWHERE], "--out"),
+        (["audit", ".", "--out", NOWHERE], "--out"),
+        (["exploit", "random", "--game", "kuhn_poker", "--out", NOWHERE], "--out"),
+        (["eval", "random", "--game", "kuhn_poker", "--out", NOWHERE], "--out"),
+        (["train", "--game", "kuhn_poker", "--out", NOWHERE], "--out"),
+        (["serve", "--game", "kuhn_poker", "--out", NOWHERE], "--out"),
+        (["synth", "--game", "kuhn_poker", "--players", "random,random", "--out", NOWHERE], "--out"),
+        (["model", "fetch", "smollm2", "--out", NOWHERE], "--out"),
         (["view", ".", "--export", NOWHERE], "--export"),
         (["leaderboard", "run", str(SUITE), "--out", NOWHERE], "--out"),
         (["leaderboard", "build", ".", "--out", NOWHERE], "--out"),

@@ -31,10 +31,9 @@ def open_plain(path: str | Path, *, follow: bool = True) -> BufferedReader:
 def read_plain(path: str | Path, most: int = MOST_BYTES) -> bytes:
     """Read a regular file. Raises `OSError`, also for a file of more than `most` bytes."""
     with open_plain(path) as file:
-        content = file.read(most + 1)
-    if len(content) > most:
-        raise _too_large("it", path, most)
-    return content
+        if os.fstat(file.fileno()).st_size <= most and len(content := file.read(most + 1)) <= most:
+            return content
+    raise _too_large("it", path, most)
 
 
 def read_plain_text(path: str | Path, most: int = MOST_BYTES) -> str:

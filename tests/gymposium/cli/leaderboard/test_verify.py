@@ -53,6 +53,17 @@ def test_processes_find_what_one_finds(gymposium: Run, board: Path) -> None:
     assert [one["evidence"] for one in found["players"]] == ["all asked for again"] * 2
 
 
+def test_a_huge_file_of_matches_is_not_read(gymposium: Run, board: Path) -> None:
+    file = next(board.glob("entries/mcts-3/matches/kuhn_poker/*.jsonl"))
+    with open(file, "r+b") as sparse:
+        sparse.truncate(2**38)
+    done = gymposium("leaderboard", "verify", "tiny", "--json", "--jobs", "1")
+    assert (done.returncode, "Traceback" in done.stderr) == (1, False), done.stderr
+    where = str(file.relative_to(board))
+    found = {(one["where"], one["what"]) for one in json.loads(done.stdout)["problems"]}
+    assert (where, "it cannot be read (it is larger than 1,073,741,824 bytes)") in found
+
+
 def test_what_does_not_agree_is_told_and_ends_with_one(gymposium: Run, board: Path) -> None:
     file = next(board.glob("entries/mcts-3/matches/kuhn_poker/*.jsonl"))
     first, *rest = file.read_text().splitlines()

@@ -10,6 +10,7 @@ import typer
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.text import note, out
 from gymposium.command_line import command_line
+from gymposium.writable import check_writable
 
 command = typer.Typer(
     add_completion=False, no_args_is_help=True, rich_markup_mode="rich", help="Directories with pretrained models."
@@ -48,6 +49,8 @@ def fetch_model(
     """
     from gymposium_agents.fetching import MODELS, fetch
 
+    if into is not None:
+        check_writable("--out", into)
     directory = fetch(name, into, say=note)
     if as_json:
         print_json({"model": str(directory), "title": MODELS[name].title, "license": MODELS[name].licence_name})

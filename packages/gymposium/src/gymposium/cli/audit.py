@@ -15,6 +15,7 @@ from gymposium.cli.text import note, out, show
 from gymposium.errors import BadOption
 from gymposium.lines import LineWriter
 from gymposium.visible import visible
+from gymposium.writable import check_writable
 
 if TYPE_CHECKING:
     from gymposium.audit import Audit
@@ -66,6 +67,8 @@ def command(
     names = [name.strip() for name in agents.split(",")] if agents else []
     if not all(names):
         raise BadOption(f"--agents {agents}: write a name for each seat, with commas between them.")
+    if to is not None:
+        check_writable("--out", to)
     audit = audit_logs(logs, agents=names)
     rows, ratings = rows_of(audit.episodes), ratings_of(audit.records)
     if to is not None:

@@ -23,9 +23,10 @@ from gymposium.arena.verify.player_pool import PlayerPool
 from gymposium.arena.verify.results import check_results
 from gymposium.arena.verify.reviews import check_reviews
 from gymposium.child_process import spawn_context
-from gymposium.errors import UnknownName
+from gymposium.errors import UnknownName, reason
 from gymposium.executors.protocol import Executor
 from gymposium.executors.starting import begin_worker, ctrl_c_waits
+from gymposium.plain_file import read_plain
 from gymposium.review import review_path
 from gymposium.streams import stream
 
@@ -134,11 +135,19 @@ def _checked(board: Board, checks: Sequence[LineupCheck], executor: Executor | N
         yield last - place, one
 
 
+_MOST_BYTES = 2**30
+"""Size of the largest file of matches."""
+
+
 def _read(board: Board, check: LineupCheck) -> LineupCheck:
     """The check with the content of its file. There is none if a link leads to the file or to one of its folders."""
     file = board.path / check.where
-    own = file.is_file() and file.resolve() == board.path.resolve() / check.where
-    return replace(check, content=file.read_bytes()) if own else check
+    if not (file.is_file() and file.resolve() == board.path.resolve() / check.where):
+        return check
+    try:
+        return replace(check, content=read_plain(file, _MOST_BYTES))
+    except OSError as error:
+        return replace(check, unreadable=reason(error))
 
 
 def _check(check: LineupCheck) -> Checked:

@@ -38,6 +38,8 @@ class LineupCheck:
     """The seed by which these matches are drawn."""
     content: bytes = b""
     """The content of the file; empty if there is none."""
+    unreadable: str = ""
+    """Why the file cannot be read; empty if it can."""
 
     def records(self) -> Iterator[tuple[int, Record | Problem]]:
         """The lines of the file, as `read_records` reads them."""
@@ -156,6 +158,8 @@ def _matches(
     lines: dict[str, int] = {}
     broken: set[str] = set()
     versions = check.entries[check.lineup.players[-1]].versions
+    if check.unreadable:
+        result.findings.append(Finding("file", check.where, f"it cannot be read ({check.unreadable})"))
     raw = check.content.split(b"\n") if check.content else []
     result.findings += [
         Finding("file", f"{check.where}:{number}", "the line is empty")
