@@ -210,6 +210,7 @@ THOUGHTS = {
     "attributes": ('<think kind="deep">', "</think>"),
     "escaped": ("&lt;think&gt;", "&lt;/think&gt;"),
     "Claude": ("<thinking>", "</thinking>"),
+    "bars": ("<|think|>", "<|/think|>"),
     "thought": ("<thought>", "</thought>"),
     "reasoning": ("<reasoning>", "</reasoning>"),
     "Reflection": ("<reflection>", "</reflection>"),
@@ -223,6 +224,10 @@ THOUGHTS = {
     "Command": ("<|START_THINKING|>", "<|END_THINKING|>"),
     "Sky-T1": ("<|begin_of_thought|>", "<|end_of_thought|>"),
     "gpt-oss": ("<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>"),
+    "gpt-oss for JSON": (
+        "<|channel|>analysis<|message|>",
+        "<|end|><|start|>assistant<|channel|>final <|constrain|>json<|message|>",
+    ),
     "gpt-oss without its tokens": ("analysis", "assistantfinal"),
     "Gemma": ("<|channel>thought\n", "<channel|>"),
     "MedGemma": ("<unused94>thought\n", "<unused95>"),

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 _NAMES = ("think", "thinking", "thought", "thoughts", "reasoning", "reflection", "scratchpad")
-"""Names of tags around thoughts, written `<think>`, `<THINK>`, `<think kind="x">` or, with a prefix, `<seed:think>`."""
+"""Names of tags around thoughts, written `<think>`, `<|think|>`, `<think kind="x">` or `<seed:think>`."""
 
 
 def _tag(slash: str, name: str) -> str:
-    return rf"(?:<|&lt;){slash}(?:[\w.-]*[:_])?{name}(?:[ \t][^<>&\n]*)?(?:>|&gt;)"
+    return rf"(?:<\|{slash}|(?:<|&lt;){slash}(?:[\w.-]*[:_])?){name}(?:[ \t][^<>&\n]*)?(?:\|?>|&gt;)"
 
 
 _DELIMITERS: tuple[tuple[str, str], ...] = (
@@ -21,7 +21,7 @@ _DELIMITERS: tuple[tuple[str, str], ...] = (
     ("<unused94>", "<unused95>"),  # MedGemma
     (r"<\|channel>thought", r"<channel\|>"),  # Gemma
     # gpt-oss; servers that drop its control tokens leave `assistantfinal`
-    (r"<\|channel\|>(?:analysis|commentary)", r"<\|channel\|>final[^<>\n]*<\|message\|>|assistantfinal"),
+    (r"<\|channel\|>(?:analysis|commentary)", r"<\|channel\|>final[^\n]{0,40}?<\|message\|>|assistantfinal"),
 )
 """What opens a thought and what closes it, as patterns that ignore case and match no line break."""
 
