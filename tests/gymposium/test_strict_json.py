@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
 
-from gymposium.strict_json import LARGEST_INTEGER, is_amount, is_count, is_integer, is_number, strict_json
-from gymposium.strict_toml import strict_toml
+from gymposium.strict_json import DEEPEST, LARGEST_INTEGER, is_amount, is_count, is_integer, is_number, strict_json
+from gymposium.strict_toml import LONGEST, strict_toml
 
 HOSTILE = {
     "repeated key": '{"a": 1, "a": 2}',
@@ -64,9 +65,41 @@ def test_counts_and_amounts_are_not_negative() -> None:
     assert not is_count(1.0)
 
 
-@pytest.mark.parametrize(
-    "text", [f"a = {2**70}", "a = [[1, 99999999999999999999]]", "a = " + "[" * 5000, "a." * 5000 + "b = 1"]
-)
+MANY = 200_000
+DOTS = "a." * MANY + "b"
+HOSTILE_TOML = {
+    "64 bits and one": f"a = {2**70}",
+    "20 digits": "a = [[1, 99999999999999999999]]",
+    "brackets": "a = " + "[" * 5000,
+    "dots": f"{DOTS} = 1",
+    "dots with spaces": "a .\t" * MANY + "b = 1",
+    "dots between quoted names": "\"a.\".'b.'." * (MANY // 4) + "b = 1",
+    "dots in a header": f"[[{DOTS}]]",
+    "dots in an inline table": f"x = {{{DOTS} = 1}}",
+    "dots in a list": f"x = [1.5, {{{DOTS} = 1}}]",
+    "dots behind texts and comments": f"x = '''\"'''  # \"\"\"\ny = \"\\\"'''\"\n{DOTS} = 1",
+    "texts that do not end": DOTS + '"""' + '\\"""\n' * (MANY // 2),
+    "too long": "#" * (LONGEST + 1),
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE_TOML.values(), ids=HOSTILE_TOML)
 def test_toml_is_bounded_too(text: str) -> None:
-    with pytest.raises(ValueError, match=r"64 bits|too deeply"):
+    """Reading keys with so many dots before they are counted would take hours."""
+    with pytest.raises(ValueError, match=r"64 bits|too deeply|1,048,576"):
         strict_toml(text)
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["'{}'", '"\\"{}"', "'''\n'{}''''", '"""\\"""{}""\n{}"""""', "1 # {}", "[" + "1.5, " * 200 + "]", "1979-05-27"],
+)
+def test_dots_that_are_in_no_key_are_read(value: str) -> None:
+    text = f"# {'.' * 99}\nx = " + value.replace("{}", "a." * 99)
+    assert strict_toml(text) == tomllib.loads(text)
+
+
+def test_keys_are_as_deep_as_other_values() -> None:
+    assert strict_toml("a." * (DEEPEST - 1) + "b = 1")
+    with pytest.raises(ValueError, match="too deeply"):
+        strict_toml("a." * DEEPEST + "b = 1")
