@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import resource
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -60,6 +61,27 @@ def test_what_a_template_raises_is_told() -> None:
         rendered("{{ 1 / 0 }}")
     with pytest.raises(RenderingRefusal, match="unexpected"):
         rendered("{{ }")
+
+
+DEEP = {
+    "sums of numbers": "{{" + "+".join(["1"] * 490) + "}}",
+    "sums of names": "{{" + "+".join(["a"] * 490) + "}}",
+    "sums of fewer names": "{{" + "+".join(["a"] * 240) + "}}",
+    "attributes": "{{ a" + ".b" * 490 + " }}",
+    "items": "{{ a" + "[1]" * 320 + " }}",
+    "negations": "{{" + "not " * 240 + "a }}",
+    "filters": "{{ a" + "|trim" * 190 + " }}",
+    "conditions": "{{" + "1 if a else " * 80 + "1 }}",
+    "blocks": "{% if a %}" * 45 + "{% endif %}" * 45,
+    "parentheses": "{{" + "(" * 490 + "1" + ")" * 490 + "}}",
+}
+
+
+@pytest.mark.parametrize("template", DEEP.values(), ids=DEEP)
+def test_a_small_template_that_is_nested_deeply_is_rendered_or_refused(template: str) -> None:
+    assert len(template) <= 1_000
+    with suppress(RenderingRefusal, RenderingCost):
+        assert rendered(template) in {"", "1", "490", "True", "False"}
 
 
 def test_a_loaded_template_that_costs_too_much_names_its_model(

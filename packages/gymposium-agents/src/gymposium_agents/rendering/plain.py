@@ -36,10 +36,9 @@ def is_plain(template: str) -> bool:
     if len(template) > _LONGEST:
         return False
     try:
-        tree = Environment().parse(template)
+        return all(_is_plain(node, in_loop=False) for node in Environment().parse(template).body)
     except (TemplateError, RecursionError):
         return False
-    return all(_is_plain(node, in_loop=False) for node in tree.body)
 
 
 def _is_plain(node: nodes.Node, *, in_loop: bool) -> bool:

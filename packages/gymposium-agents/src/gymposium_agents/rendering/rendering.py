@@ -16,8 +16,10 @@ from gymposium_agents.rendering.plain import is_plain
 MOST_CHARACTERS = 8_000_000
 """Length of the longest rendering. No model reads more."""
 
-_REFUSALS = (TemplateError, ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
-"""What a template raises: it may divide by zero, or add a text and a number."""
+_REFUSALS = (
+    TemplateError, ArithmeticError, AttributeError, LookupError, RuntimeError, SyntaxError, TypeError, ValueError
+)  # fmt: skip
+"""What a template raises: it may divide by zero, add a text and a number, or be nested too deeply for Python."""
 _RENDERER = Child("its rendering", 60.0, cpu_seconds=2.0, memory=1 << 30)
 _plain = lru_cache(maxsize=64)(is_plain)
 
