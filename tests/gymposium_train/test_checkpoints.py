@@ -99,6 +99,16 @@ def test_a_half_written_one_is_named_and_removed(model_directory: Path, tmp_path
     assert complete_checkpoints(tmp_path) == [whole, again]
 
 
+def test_what_is_no_checkpoint_is_left_alone(tmp_path: Path) -> None:
+    for name in ("step-abc", "step-", "step-1e5", "step-٣", "step-1\n", "step-x9"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / MARK).touch()
+    (tmp_path / "step-00007").touch()
+    assert complete_checkpoints(tmp_path) == []
+    assert [path.name for path in remove_broken(tmp_path)] == ["step-00007"]
+    assert len([*tmp_path.iterdir()]) == 6
+
+
 def test_the_newest_are_kept(model_directory: Path, tmp_path: Path) -> None:
     _, learner = fresh(model_directory, seed=1)
     for step in (1, 2, 10, 100_000):

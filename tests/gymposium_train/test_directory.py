@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from gymposium.errors import BadOption, GymposiumError
 from gymposium_train.config import TrainConfig
-from gymposium_train.directory import RunDirectory, is_whole, written_whole
+from gymposium_train.directory import RunDirectory, is_whole, read_state, written_whole
 
 CONFIG = TrainConfig(games=("tic_tac_toe",), steps=7)
 
@@ -82,6 +84,60 @@ def test_a_metric_line_that_was_cut_off_costs_only_itself(tmp_path: Path) -> Non
         {"stage": "train", "step": 1, "rollout/reward": None},
         {"stage": "train", "step": 2, "rollout/reward": 0.5},
     ]
+
+
+HOSTILE = [
+    b"[" * 100_000,
+    b'"text"',
+    b"[1]",
+    b"7",
+    b"{}",
+    b'{"stage": "train"}',
+    b'{"stage": ["train"], "step": 1}',
+    b'{"stage": "train", "step": "1"}',
+    b'{"stage": "train", "step": NaN}',
+    b'{"stage": "train", "stage": "control", "step": 1}',
+    b"\xff\xfe",
+    b"",
+]
+
+
+@pytest.mark.parametrize("line", HOSTILE, ids=range(len(HOSTILE)))
+def test_a_line_that_is_no_metric_costs_only_itself(tmp_path: Path, line: bytes) -> None:
+    run = RunDirectory.create(tmp_path / "run", CONFIG)
+    for file in (run.metrics_file, run.samples_file):
+        file.write_bytes(b'{"stage": "train", "step": 1}\n' + line + b'\n{"stage": "train", "step": 2}\n')
+    assert [entry["step"] for entry in run.metrics()] == [1, 2]
+    run.forget("train", 1)
+    assert [entry["step"] for entry in run.metrics()] == [1]
+    assert run.samples_file.read_bytes().count(b"\n") == 2
+
+
+def make_sparse(path: Path) -> None:
+    with open(path, "wb") as file:
+        file.truncate(3 * 2**30)
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, make_sparse])
+@pytest.mark.parametrize("name", ["metrics.jsonl", "samples.jsonl"])
+def test_a_pipe_or_gigabytes_are_refused_at_once(tmp_path: Path, name: str, make: Callable[[Path], None]) -> None:
+    run = RunDirectory.create(tmp_path / "run", CONFIG)
+    make(run.path / name)
+    with pytest.raises(GymposiumError, match=name):
+        run.forget("train", 1)
+    if name == "metrics.jsonl":
+        with pytest.raises(GymposiumError, match=r"metrics\.jsonl cannot be read"):
+            run.metrics()
+    if make is os.mkfifo:
+        with pytest.raises(BadOption, match="is not a regular file"):
+            RunDirectory.open(run.path)
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "[]", '{"a": 1, "a": 2}', '{"a": NaN}', "{", ""])
+def test_state_is_read_strictly(tmp_path: Path, text: str) -> None:
+    (tmp_path / "state.json").write_text(text)
+    with pytest.raises(GymposiumError, match=r"state\.json (cannot be read|holds no state)"):
+        read_state(tmp_path / "state.json")
 
 
 def test_of_a_step_that_was_done_again_the_last_line_counts(tmp_path: Path) -> None:

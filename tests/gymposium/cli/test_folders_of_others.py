@@ -121,3 +121,15 @@ def test_the_users_own_link_to_the_folder_is_followed(folders: Path, tmp_path: P
     written = content(tmp_path / "folder")
     assert written != before or verb.startswith("leaderboard run")
     assert not [name for name in written if name.endswith(".partial")]
+
+
+@pytest.mark.parametrize("verb", ["verify", "review", "replay", "resume"])
+def test_names_do_not_steer_the_terminal(folders: Path, tmp_path: Path, verb: str) -> None:
+    """A folder is called so that it clears the screen and sets the title of the window."""
+    folder = tmp_path / "\x1b[2J\x1b]0;title\x07\u202e"
+    shutil.copytree(folders / "run", folder)
+    arguments = {"resume": ("run", "--resume"), "replay": ("replay",)}.get(verb, (verb,))
+    for path in (folder, folder / "matches.jsonl"):
+        done = do(*arguments, path)
+        assert done.output
+        assert not {"\x1b", "\x07", "\u202e"}.intersection(done.output)

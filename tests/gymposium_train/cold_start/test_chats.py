@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -159,3 +161,21 @@ def test_what_gymposium_synth_writes_is_read(tmp_path: Path, context: str, tiny:
         assert lesson.reply in lesson.legal
         assert f"legal {' '.join(lesson.legal)}" in lesson.messages[-1]["content"]
         assert len(demonstration.legal) == len(demonstration.completion)
+
+
+def make_sparse(path: Path) -> None:
+    with open(path, "wb") as sparse:
+        sparse.truncate(3 * 2**30)
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, make_sparse, Path.mkdir])
+def test_a_pipe_or_a_line_without_end_is_refused_at_once(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    make(tmp_path / "a.jsonl")
+    with pytest.raises(BadOption, match=r"a\.jsonl cannot be read"):
+        read_chats([tmp_path / "a.jsonl"], thinking=False)
+
+
+def test_a_line_that_readers_understand_differently_is_refused(tmp_path: Path) -> None:
+    for line in ('{"messages": [], "messages": []}', '{"messages": NaN}', "[" * 100_000):
+        with pytest.raises(BadOption, match=r"a\.jsonl:1: not JSON"):
+            read_chats([file(tmp_path / "a.jsonl", line)], thinking=False)

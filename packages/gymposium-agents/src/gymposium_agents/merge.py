@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from transformers import AutoConfig, AutoTokenizer
 
 from gymposium.durable import whole_directory
 from gymposium.errors import GymposiumError
+from gymposium.plain_file import read_plain
 from gymposium_agents.loading import load_weights
 from gymposium_agents.lora.attach import adapter_directory, load_lora
 from gymposium_agents.lora.files import PLAYER
@@ -45,7 +45,7 @@ def merge_lora(model: str | Path, adapter: str | Path, out: str | Path, *, trust
         tokenizer.save_pretrained(staging)
         settings = next((place / PLAYER for place in (files, Path(model)) if (place / PLAYER).is_file()), None)
         if settings is not None:
-            shutil.copyfile(settings, staging / PLAYER)
+            (staging / PLAYER).write_bytes(read_plain(settings))
     return out
 
 

@@ -9,17 +9,18 @@ staging directory, synced and renamed; without its mark `COMPLETE` it is reporte
 from __future__ import annotations
 
 import json
-import shutil
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from gymposium.durable import remove_directory, sweep, whole_directory
-from gymposium.plain_file import read_plain_text
-from gymposium_train.directory import is_whole
+from gymposium_train.directory import is_whole, read_state
 from gymposium_train.learner import Learner
 
 STATE = "state.json"
+
+_NAME = re.compile(r"step-[0-9]{1,18}")
 
 
 def save_checkpoint(
@@ -42,15 +43,20 @@ def save_checkpoint(
 
 def complete_checkpoints(directory: Path) -> list[Path]:
     """The complete checkpoints, oldest first."""
-    return sorted((p for p in directory.glob("step-*") if is_whole(p)), key=step_of)
+    return sorted((path for path in _named(directory) if is_whole(path)), key=step_of)
 
 
 def remove_broken(directory: Path) -> list[Path]:
     """Remove incomplete checkpoints, which an interrupted run left. Returns their paths."""
-    broken = sorted([p for p in directory.glob("step-*") if not is_whole(p)] + [*directory.glob(".step-*.partial")])
+    broken = sorted([*(p for p in _named(directory) if not is_whole(p)), *directory.glob(".step-*.partial")])
     for path in broken:
-        shutil.rmtree(path)
+        remove_directory(path)
     return broken
+
+
+def _named(directory: Path) -> list[Path]:
+    """The paths with the name of a checkpoint. Others are left alone."""
+    return [path for path in directory.glob("step-*") if _NAME.fullmatch(path.name)]
 
 
 def step_of(checkpoint: Path) -> int:
@@ -61,7 +67,7 @@ def step_of(checkpoint: Path) -> int:
 def load_checkpoint(checkpoint: Path, learner: Learner) -> dict[str, Any]:
     """Restore the state of `learner` from a checkpoint. Returns the state that `save_checkpoint` got.
 
-    Raises `GymposiumError` if the checkpoint is of a learner with other settings."""
-    state: dict[str, Any] = json.loads(read_plain_text(checkpoint / STATE))
+    Raises `GymposiumError` if the checkpoint is of a learner with other settings, or its state cannot be read."""
+    state = read_state(checkpoint / STATE)
     learner.load_state(checkpoint)
     return state

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import platform
-import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import version
@@ -12,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from gymposium.cli.text import finite
-from gymposium.durable import MARK, replace_text, replaced, sweep, whole_directory
-from gymposium.errors import BadOption
+from gymposium.durable import MARK, remove_directory, replace_text, replaced, sweep, whole_directory
+from gymposium.errors import BadOption, BadRecord, GymposiumError, reason
 from gymposium.lines import LineWriter
-from gymposium.plain_file import open_plain, read_plain_text
+from gymposium.plain_file import plain_lines, read_plain_text
 from gymposium.records import Problem, read_records
 from gymposium.runs.folder import check_new, new_folder
 from gymposium.runs.links import check_contained
@@ -134,19 +133,20 @@ class RunDirectory:
             _keep_lines(self.samples_file, lambda line: line["step"] <= step)
 
     def metrics(self) -> list[dict[str, Any]]:
-        """All lines of the metrics file; for a step that was done again, the last one. A half-written line is reported
-        and skipped."""
-        if not self.metrics_file.is_file():
+        """All lines of the metrics file; for a step that was done again, the last one. A line without metrics, such as
+        a half-written one, is reported and skipped. Raises `BadRecord` for a file that cannot be read."""
+        if not self.metrics_file.exists():
             return []
         by_step: dict[tuple[str, int], dict[str, Any]] = {}
-        lines = self.metrics_file.read_text(encoding="utf-8", errors="replace").splitlines()
-        for number, line in enumerate(lines, start=1):
-            try:
-                entry = json.loads(line)
-            except ValueError:
-                say(f"Skipped: {self.metrics_file}:{number} is not JSON", style="yellow")
-                continue
-            by_step[entry["stage"], entry["step"]] = entry
+        try:
+            for number, line in enumerate(plain_lines(self.metrics_file), start=1):
+                match _parse_line(line):
+                    case {"stage": str(stage), "step": int(step)} as entry:
+                        by_step[stage, step] = entry
+                    case _:
+                        say(f"Skipped: {self.metrics_file}:{number} holds no metrics of a step", style="yellow")
+        except OSError as error:
+            raise BadRecord(f"{self.metrics_file} cannot be read ({reason(error)}). Remove it.") from error
         return list(by_step.values())
 
 
@@ -161,7 +161,7 @@ def written_whole(directory: Path) -> Iterator[Path]:
     first."""
     sweep(directory.parent, f"{directory.name}.")
     if directory.exists() and not is_whole(directory):
-        shutil.rmtree(directory)
+        remove_directory(directory)
     with whole_directory(directory) as staging:
         yield staging
 
@@ -172,16 +172,36 @@ def write_json(path: Path, data: Any) -> None:
     replace_text(path, json.dumps(finite(data), indent=2, allow_nan=False) + "\n")
 
 
+def read_state(file: Path) -> dict[str, Any]:
+    """Return the state that a run left in a file. Raises `GymposiumError` if the file holds none."""
+    try:
+        state = strict_json(read_plain_text(file))
+    except (OSError, ValueError) as error:
+        raise GymposiumError(f"{file} cannot be read ({reason(error)}). Remove {file.parent}.") from error
+    if not isinstance(state, dict):
+        raise GymposiumError(f"{file} holds no state of a run. Remove {file.parent}.")
+    return state
+
+
 def _keep_lines(file: Path, wanted: Callable[[dict[str, Any]], bool]) -> None:
-    """Rewrite a file of JSON lines with those that are wanted, and those that are not JSON. A half-written last line is
-    removed."""
+    """Rewrite a file of JSON lines with those that are wanted, and those that cannot be told. A half-written last line
+    is removed."""
     if not file.exists():
         return
-    with replaced(file) as new, open_plain(file, follow=False) as old:
-        for line in old:
+    with replaced(file) as new:
+        for line in plain_lines(file, follow=False):
             try:
-                keep = wanted(json.loads(line))
-            except (ValueError, LookupError, TypeError):
+                keep = wanted(_parse_line(line))
+            except (LookupError, TypeError):
                 keep = line.endswith(b"\n")
             if keep:
                 new.write(line)
+
+
+def _parse_line(line: bytes) -> dict[str, Any]:
+    """Return the object in a line of JSON; an empty one if the line holds none."""
+    try:
+        data = strict_json(line.decode())
+    except ValueError:
+        return {}
+    return data if isinstance(data, dict) else {}

@@ -33,7 +33,7 @@ def whole_directory(target: Path) -> Iterator[Path]:
 
     Raises `FileExistsError` or `OSError` if `target` is a directory that is not empty."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    staging = _hidden(target)
+    staging = staging_path(target)
     staging.mkdir()
     try:
         yield staging
@@ -63,7 +63,7 @@ def replaced(file: Path) -> Iterator[BinaryIO]:
     Raises `GymposiumError` if the disk is full or fails."""
     try:
         _sweep_files(file)
-        staging = _hidden(file)
+        staging = staging_path(file)
         with open(os.open(staging, os.O_RDWR | _NEW, 0o666), "wb") as opened:
             try:
                 if sys.platform != "win32":
@@ -83,20 +83,25 @@ def replaced(file: Path) -> Iterator[BinaryIO]:
 
 
 def remove_directory(directory: Path) -> None:
-    """Removes a directory. Its name is free at once, even if deleting the files takes long."""
-    hidden = _hidden(directory)
+    """Removes a directory, or a file in its place. Its name is free at once, even if deleting the files takes long."""
+    hidden = staging_path(directory)
     directory.rename(hidden)
-    shutil.rmtree(hidden)
+    _delete(hidden)
 
 
 def sweep(parent: Path, prefix: str) -> None:
     """Removes what killed processes left in `parent` while they wrote or removed directories with this prefix. Call it
     only if no other process writes them."""
     for leftover in parent.glob(f".{glob.escape(prefix)}*.partial"):
-        if leftover.is_dir() and not leftover.is_symlink():
-            shutil.rmtree(leftover)
-        else:
-            leftover.unlink()
+        _delete(leftover)
+
+
+def _delete(path: Path) -> None:
+    """Delete a directory, or a file or link that stands in its place."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
 
 
 def _sweep_files(file: Path) -> None:
@@ -118,6 +123,6 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def _hidden(path: Path) -> Path:
-    """A new hidden name beside `path`, which `sweep` finds."""
+def staging_path(path: Path) -> Path:
+    """Return a new hidden path beside `path`, which `sweep` finds and nobody can guess."""
     return path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")

@@ -42,10 +42,11 @@ def read_plain_text(path: str | Path, most: int = MOST_BYTES) -> str:
     return read_plain(path, most).decode("utf-8-sig")
 
 
-def plain_lines(path: str | Path, most: int = MOST_BYTES) -> Iterator[bytes]:
-    """Yield the lines of a regular file with their line breaks. Raises `OSError`, also for a line of more than `most`
-    bytes."""
-    with open_plain(path) as file:
+def plain_lines(path: str | Path, most: int = MOST_BYTES, *, follow: bool = True) -> Iterator[bytes]:
+    """Yield the lines of a regular file with their line breaks. `follow` is as in `open_plain`.
+
+    Raises `OSError`, also for a line of more than `most` bytes."""
+    with open_plain(path, follow=follow) as file:
         number = 0
         while line := file.readline(most + 1):
             number += 1

@@ -20,7 +20,6 @@ from tinker.types import AdamParams, Datum, ForwardBackwardOutput, OptimStepResp
 from torch import Tensor
 
 from gymposium.errors import GymposiumError
-from gymposium.plain_file import read_plain_text
 from gymposium.streams import stream
 from gymposium_agents.engines.canary import tolerance_for
 from gymposium_tinker.data import flat, imitated, logprobs, of_sampled, scored
@@ -28,6 +27,7 @@ from gymposium_tinker.losses import ServiceLoss, weighted
 from gymposium_tinker.publisher import DAY
 from gymposium_tinker.service import explained, settled
 from gymposium_train.config import Optimizer
+from gymposium_train.directory import read_state
 from gymposium_train.learner import Loss
 from gymposium_train.learner.metrics import Metrics
 from gymposium_train.learner.minibatches import minibatches
@@ -135,7 +135,7 @@ class TinkerLearner:
         (directory / STATE).write_text(json.dumps(state, indent=2) + "\n", encoding="utf-8")
 
     def load_state(self, directory: Path) -> None:
-        state: dict[str, Any] = json.loads(read_plain_text(directory / STATE))
+        state = read_state(directory / STATE)
         if (state["reference"] is None) != (self._reference_path is None):
             raise GymposiumError(
                 "The checkpoint is another learner's: only one of them has a reference policy. Resume with the "

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import subprocess
 import sys
 import zipfile
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 
@@ -108,3 +111,34 @@ def test_the_command(board: Board) -> None:
     assert told["index"] == str(board.path / "site" / "index.html")
     assert told["matches"] > 0
     assert (board.path / "site" / "index.html").is_file()
+
+
+def make_sparse(path: Path) -> None:
+    with open(path, "wb") as file:
+        file.truncate(3 * 2**30)
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, make_sparse])
+@pytest.mark.parametrize("name", ["exact.json", "matches/kuhn_poker/unplanned.jsonl"])
+def test_no_file_of_an_entry_stalls_or_fills_the_build(
+    board: Board, tmp_path: Path, name: str, make: Callable[[Path], None]
+) -> None:
+    file = board.path / "entries" / "mcts-5" / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    make(file)
+    with pytest.raises(BadRecord, match=f"{file.name} cannot be read"):
+        build(board, tmp_path / "out", replays=0)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["board"]
+
+
+def test_a_site_is_written_through_no_link(board: Board, tmp_path: Path) -> None:
+    victim, out = tmp_path / "victim", board.path / "site"
+    victim.mkdir()
+    for name in (".site.part", ".site.partial", ".site.00000000.partial"):
+        (board.path / name).symlink_to(victim)
+    build(board, out, replays=0)
+    shutil.rmtree(out)
+    out.symlink_to(victim)
+    with pytest.raises(BadOption, match="is a symbolic link"):
+        build(board, out, replays=0)
+    assert not [*victim.iterdir()]

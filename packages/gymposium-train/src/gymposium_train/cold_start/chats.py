@@ -15,12 +15,13 @@ legal.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from gymposium.errors import BadOption
+from gymposium.errors import BadOption, reason
+from gymposium.plain_file import plain_lines
+from gymposium.strict_json import strict_json
 from gymposium.tools import Call, Tool
 from gymposium_agents.synth import DATA, LEGAL
 from gymposium_agents.tokens import Message
@@ -45,20 +46,20 @@ def read_chats(files: Iterable[str | Path], *, thinking: bool) -> list[Lesson]:
 
 def _read_file(file: Path, thinking: bool) -> Iterator[Lesson]:
     try:
-        with open(file, encoding="utf-8-sig") as lines:
-            for number, line in enumerate(lines, start=1):
-                if line.strip():
-                    yield from _read_line(line, f"{file}:{number}", thinking)
+        for number, line in enumerate(plain_lines(file), start=1):
+            if line.strip():
+                text = line.decode("utf-8-sig" if number == 1 else "utf-8")
+                yield from _read_line(text, f"{file}:{number}", thinking)
     except OSError as error:
-        raise BadOption(f"{file} cannot be read ({error.strerror}). Name a file that gymposium synth wrote.") from error
+        raise BadOption(f"{file} cannot be read ({reason(error)}). Name a file that gymposium synth wrote.") from error
     except UnicodeDecodeError as error:
         raise BadOption(f"{file} is not UTF-8 text ({error}).") from error
 
 
 def _read_line(line: str, where: str, thinking: bool) -> Iterator[Lesson]:
     try:
-        data = json.loads(line)
-    except (ValueError, RecursionError) as error:
+        data = strict_json(line, any_integer=True)
+    except ValueError as error:
         raise BadOption(f"{where}: not JSON ({error}). {_FORMS}") from error
     if not isinstance(data, dict):
         raise BadOption(f"{where}: not an object. {_FORMS}")

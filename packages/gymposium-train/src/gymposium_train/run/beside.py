@@ -6,7 +6,6 @@ take, by a budget, and a core must be free, as it is for a small model, which co
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -22,9 +21,8 @@ import torch
 from gymposium.child_process import python_command, python_environment
 from gymposium.errors import GymposiumError
 from gymposium.games.registry import load_game
-from gymposium.plain_file import read_plain_text
 from gymposium.runs.curves import CONTROL
-from gymposium_train.directory import RunDirectory, is_whole, write_json
+from gymposium_train.directory import RunDirectory, is_whole, read_state, write_json
 from gymposium_train.live import Lines
 from gymposium_train.progress import Interruption, say
 from gymposium_train.run.control import STAGE, learn
@@ -97,7 +95,7 @@ def _copy_steps(run: UnderWay) -> None:
     """Copy what a control in another process found to the files of the run."""
     file = run.directory.control / _STEPS
     if file.is_file():
-        found = json.loads(read_plain_text(file))
+        found = read_state(file)
         run.directory.forget(CONTROL, 0)
         for metrics in found["steps"]:
             run.watchers.stepped(CONTROL, metrics.pop("step"), metrics)

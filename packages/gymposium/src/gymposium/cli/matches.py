@@ -14,7 +14,6 @@ from rich.progress import (
     Progress,
     ProgressColumn,
     Task,
-    TextColumn,
     TimeRemainingColumn,
 )
 from rich.text import Text
@@ -51,6 +50,13 @@ def note_record(record: Path) -> None:
     note(f"The match so far is recorded in {record}:  {command_line('replay', str(record))}")
 
 
+class _Description(ProgressColumn):
+    """The name of a task, which may be that of a file."""
+
+    def render(self, task: Task) -> Text:
+        return Text(visible(task.description))
+
+
 class _Rate(ProgressColumn):
     """The number of matches per second."""
 
@@ -63,7 +69,7 @@ def match_bar() -> Iterator[Progress]:
     """A progress bar on stderr, shown only on a terminal."""
     console = err()
     bar = Progress(
-        TextColumn("{task.description}"),
+        _Description(),
         BarColumn(),
         MofNCompleteColumn(),
         _Rate(),

@@ -14,10 +14,19 @@ from rich.text import Text
 from gymposium.visible import visible
 
 
+class VisibleConsole(Console):
+    """A console that makes control characters visible in all strings, also in the cells of tables: a name of a file or
+    a player may hold an escape sequence."""
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """Return the text with each control character as a visible symbol."""
+        return super().render_str(visible(text), **options)
+
+
 def out() -> Console:
     """A console on stdout, for results. It is made for each use, so that it writes to the present stdout. In a file or
     a pipe each row of a table is one line, unless the environment variable `COLUMNS` sets a width."""
-    console = Console(highlight=False, markup=False)
+    console = VisibleConsole(highlight=False, markup=False)
     if not (console.is_terminal or os.environ.get("COLUMNS")):
         console.width = 10_000
     return console
@@ -30,7 +39,7 @@ _displaying: list[Console] = []
 def err() -> Console:
     """A console on stderr, for progress, notes and errors. While a live display is shown it is the display's, so that
     what is printed appears above the display."""
-    return _displaying[-1] if _displaying else Console(stderr=True, highlight=False, markup=False)
+    return _displaying[-1] if _displaying else VisibleConsole(stderr=True, highlight=False, markup=False)
 
 
 @contextmanager

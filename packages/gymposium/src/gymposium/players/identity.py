@@ -13,6 +13,7 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
+from gymposium.plain_file import open_plain
 from gymposium.plugins.host import host
 from gymposium.plugins.specs import OpponentSpec
 
@@ -41,7 +42,7 @@ class Identity:
 
 def file_digest(path: str | Path) -> str:
     """Return `sha256:` with the digest of a file."""
-    with open(path, "rb") as file:
+    with open_plain(path) as file:
         return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
 
 

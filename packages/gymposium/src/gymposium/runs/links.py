@@ -16,16 +16,19 @@ def leads_out(path: Path, directory: Path) -> bool:
 
 
 def check_contained(directory: Path, *names: str) -> None:
-    """Check that a directory of others can be written to: no link in it leads out of it, so that whatever is written
-    stays inside. `names` limit the check to these files and folders in it. The directory itself may be a link.
+    """Check that a directory of others can be worked in: no link in it leads out of it, so that whatever is written
+    stays inside, and nothing in it is a pipe or a device. `names` limit the check to these files and folders in it. The
+    directory itself may be a link.
 
-    Raises `BadOption` with the first link that leads out."""
+    Raises `BadOption` with the first such path."""
     for path in _walk(directory, names):
         if path.is_symlink() and leads_out(path, directory):
             raise BadOption(
                 f"{path} is a symbolic link that leads out of {directory}. Nothing is written there: replace the link "
                 f"by what it leads to."
             )
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise BadOption(f"{path} is not a regular file or a folder. Remove it.")
 
 
 def _walk(directory: Path, names: tuple[str, ...]) -> Iterator[Path]:

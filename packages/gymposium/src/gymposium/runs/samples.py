@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gymposium.errors import BadRecord
+from gymposium.plain_file import open_plain
 from gymposium.runs.growing import GrowingIndex, GrowingLine
 
 FORMAT = "gymposium-samples-1"
@@ -137,7 +138,7 @@ class SamplesIndex(GrowingIndex):
         place = self._places.get((step, number))
         if place is None:
             return None
-        with open(self.path, "rb") as file:
+        with open_plain(self.path) as file:
             file.seek(place[0])
             return file.read(place[1] - place[0])
 

@@ -15,6 +15,7 @@ from gymposium.arena.site.history import read_history
 from gymposium.arena.site.pages import all_pages
 from gymposium.arena.site.played import read_played
 from gymposium.arena.site.site import TABS, Site
+from gymposium.durable import staging_path, sweep
 from gymposium.errors import BadOption
 from gymposium.plain_file import read_plain_text
 from gymposium.records import Record
@@ -34,6 +35,8 @@ def build(board: Board, out: Path, *, replays: int = REPLAYS, earlier: Sequence[
     of each lineup get a page. `earlier` are files of earlier results, the oldest first.
 
     Raises `BadOption` if `out` is anything else, and `BadRecord` if results are missing or are of other matches."""
+    if out.is_symlink():
+        raise BadOption(f"--out {out}: it is a symbolic link. Give the folder itself.")
     if out.exists() and not _is_site(out):
         raise BadOption(f"--out {out}: it exists and is not a site. Give a folder that is empty or new.")
     results, played = read_results(results_file(board)), read_played(board)
@@ -43,12 +46,17 @@ def build(board: Board, out: Path, *, replays: int = REPLAYS, earlier: Sequence[
     chosen = choose([*entries], played.lineups, expected, replays)
     pages = {match: path_of(match) for match in chosen}
     site = Site(board, results, entries, played, expected, pages, versions)
-    part = out.with_name(f".{out.name}.part")
-    shutil.rmtree(part, ignore_errors=True)
-    part.mkdir(parents=True)
-    _write(site, part)
-    shutil.rmtree(out, ignore_errors=True)
-    part.replace(out)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    sweep(out.parent, f"{out.name}.")
+    part = staging_path(out)
+    part.mkdir()
+    try:
+        _write(site, part)
+        shutil.rmtree(out, ignore_errors=True)
+        part.replace(out)
+    except BaseException:
+        shutil.rmtree(part, ignore_errors=True)
+        raise
     return site
 
 

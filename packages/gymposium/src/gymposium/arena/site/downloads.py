@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
 
 from gymposium.arena.board import Board
-from gymposium.errors import BadRecord
+from gymposium.errors import BadRecord, reason
+from gymposium.plain_file import plain_lines
 
 FOLDER = "board"
 ARCHIVE = "board.zip"
@@ -41,7 +42,7 @@ class Download:
 
 def copy_board(board: Board, out: Path) -> list[Download]:
     """Copy a board's files into a site. Raises `BadRecord` for a link, since a submitted entry must not publish other
-    files of this machine."""
+    files of this machine, and for a file that is not plain or has a line of gigabytes."""
     downloads = []
     with zipfile.ZipFile(out / ARCHIVE, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for file in sorted({file for kind in _KINDS for file in board.path.glob(kind)}):
@@ -49,15 +50,28 @@ def copy_board(board: Board, out: Path) -> list[Download]:
             inside = [file, *file.parents]
             if any(part.is_symlink() for part in inside[: inside.index(board.path)]):
                 raise BadRecord(f"{file} is a link. A board consists of plain files: put the file itself there.")
-            content = file.read_bytes()
             copy = out / FOLDER / name
             copy.parent.mkdir(parents=True, exist_ok=True)
-            copy.write_bytes(content)
             entry = zipfile.ZipInfo(f"{board.suite.name}/{name}", _WHEN)
             entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
-            archive.writestr(entry, content)
-            downloads.append(Download(f"{FOLDER}/{name}", len(content), sha256(content).hexdigest()))
+            entry.file_size = file.stat().st_size
+            digest, size = sha256(), 0
+            with open(copy, "wb") as copied, archive.open(entry, "w") as packed:
+                for line in _lines(file):
+                    size += len(line)
+                    digest.update(line)
+                    copied.write(line)
+                    packed.write(line)
+            downloads.append(Download(f"{FOLDER}/{name}", size, digest.hexdigest()))
     return downloads
+
+
+def _lines(file: Path) -> Iterator[bytes]:
+    """Yield the lines of a file of the board. Raises `BadRecord` for a file that cannot be published."""
+    try:
+        yield from plain_lines(file)
+    except OSError as error:
+        raise BadRecord(f"{file} cannot be read ({reason(error)}). Put the board's file there.") from error
 
 
 def write_index(board: Board, out: Path, files: Sequence[Download], pages: Mapping[str, str]) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from threading import Lock
 
 from gymposium.errors import BadRecord
+from gymposium.plain_file import open_plain
 from gymposium.records import Problem, Record
 from gymposium.runs.growing import Growing, GrowingLine
 from gymposium.runs.links import leads_out
@@ -86,7 +87,7 @@ class Index:
     def line(self, row: Row) -> bytes:
         """The line of a match as it stands in its file. Raises `BadRecord` if the file cannot be read any more."""
         try:
-            with open(self._files[row.file].lines.path, "rb") as file:
+            with open_plain(self._files[row.file].lines.path) as file:
                 file.seek(row.offset)
                 return file.read(row.size)
         except (KeyError, OSError) as error:

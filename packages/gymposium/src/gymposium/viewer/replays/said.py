@@ -15,6 +15,7 @@ from itertools import groupby
 from pathlib import Path
 
 from gymposium.errors import BadRecord
+from gymposium.plain_file import open_plain
 from gymposium.records import Record
 from gymposium.viewer.replays.rows import Row
 
@@ -34,7 +35,7 @@ def rows_that_say(rows: Sequence[Row], path: Path, text: str, readings: Sequence
     needles = [spelling.encode("utf-8", "surrogatepass").lower() for spelling in spellings]
     wanted = [reading.encode() for reading in readings]
     try:
-        with open(path, "rb") as file:
+        with open_plain(path) as file:
             for block in _blocks(sorted(rows, key=lambda row: row.offset)):
                 file.seek(block[0].offset)
                 data = file.read(block[-1].offset + block[-1].size - block[0].offset).lower()

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gymposium.plain_file import plain_lines
 from gymposium.runs.curves import Curves
 from gymposium.runs.run import Run, find_runs, linked_runs
 from gymposium.runs.samples import SamplesIndex
@@ -69,8 +70,8 @@ def lines_of(file: Path, ids: Collection[str]) -> dict[str, int]:
     twice. Only the beginning of each line is matched, as gymposium writes it."""
     missing = {name.encode() for name in ids}
     numbers: dict[str, int] = {}
-    with suppress(FileNotFoundError), open(file, "rb") as lines:
-        for number, line in enumerate(lines, start=1):
+    with suppress(OSError):  # a page without links to matches
+        for number, line in enumerate(plain_lines(file), start=1):
             if (begin := _ID.match(line)) and begin[1] in missing:
                 missing.remove(begin[1])
                 numbers[begin[1].decode()] = number

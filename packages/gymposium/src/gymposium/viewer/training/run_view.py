@@ -161,7 +161,12 @@ def _replies(opened: Opened) -> dict[int, list[tuple[str, float]]]:
     for step, line in first:
         try:
             found = first_replies(json.loads(line or b""))
-        except (ValueError, LookupError, TypeError):  # the page of the group tells what is wrong with it
+        except (
+            ValueError,
+            LookupError,
+            TypeError,
+            RecursionError,
+        ):  # the group's page tells what is wrong
             continue
         if found:
             replies[step] = found
