@@ -16,6 +16,7 @@ from gymposium.errors import BadOption
 from gymposium.players.grammar import make_player
 from gymposium_agents.small_size import SmallModel
 from gymposium_train import Callback, TrainConfig, train
+from gymposium_train.cli.running import _next_command
 from gymposium_train.config import Stage
 from gymposium_train.config.reading import changed, config_from_toml
 from gymposium_train.directory import RunDirectory
@@ -219,6 +220,20 @@ def test_a_run_from_python_stops_goes_on_and_calls_back(tmp_path: Path) -> None:
     with pytest.raises(BadOption, match="is not empty"):
         train(config, out=run.path)
     assert "--resume" in refused("--game", "tic_tac_toe", "--out", run.path)
+
+
+@pytest.mark.parametrize(("game", "wanted"), [("tic_tac_toe", "Play it: "), ("mail", "Measure it: ")])
+def test_only_weights_on_this_machine_are_offered_to_play(game: str, wanted: str, tmp_path: Path) -> None:
+    run = RunDirectory(tmp_path)
+    config = changed(TrainConfig(games=(game,)), "model.tune=lora", "model.name=some/model", "cold_start.steps=0")
+    run.adapter.mkdir()
+    (run.adapter / "tinker.json").write_text("{}")  # a service keeps the weights
+    assert _next_command(run, config) is None
+    (run.adapter / "adapter_config.json").write_text("{}")
+    command = _next_command(run, config)
+    assert command is not None
+    assert command.startswith(wanted)
+    assert f"lm:some/model@{run.adapter}" in command
 
 
 def test_train_says_what_it_wants() -> None:

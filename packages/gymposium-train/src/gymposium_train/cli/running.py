@@ -101,8 +101,6 @@ def do_run(config: TrainConfig | None, directory: Path | None, metrics: str | No
 
 
 def _show_results(run: RunDirectory) -> None:
-    from gymposium_train.backends.models import player_name, trained  # imports torch
-
     config, results = run.open(run.path)[1], run.results()
     several = len(config.games) > 1
     headings = ("player", "against", "win", "draw", "loss", "mean return", "failed")
@@ -120,14 +118,21 @@ def _show_results(run: RunDirectory) -> None:
     console.print(table)
     console.print("CPU time: " + ", ".join(f"{name} {seconds:.0f} s" for name, seconds in spent(results).items()))
     console.print(f"Report: {run.report}")
+    if command := _next_command(run, config):
+        console.print(command, soft_wrap=True)
+
+
+def _next_command(run: RunDirectory, config: TrainConfig) -> str | None:
+    """The command that plays what was trained, with what it does. None if its weights are not on this machine."""
+    from gymposium_train.backends.models import player_name, trained  # imports torch
+
     model, adapter = trained(run, config)
-    if (adapter or Path(model)).exists():
-        game, player = config.games[0], player_name(model, adapter)
-        alone = load_game(game).seats == 1
-        command = (
-            command_line("eval", player, "--game", game) if alone else command_line("play", game, "--opponent", player)
-        )
-        console.print(f"{'Measure' if alone else 'Play'} it: {command}", soft_wrap=True)
+    if not (Path(model) if adapter is None else adapter / "adapter_config.json").exists():
+        return None
+    game, player = config.games[0], player_name(model, adapter)
+    if load_game(game).seats == 1:
+        return f"Measure it: {command_line('eval', player, '--game', game)}"
+    return f"Play it: {command_line('play', game, '--opponent', player)}"
 
 
 def _value(cell: str) -> str:
