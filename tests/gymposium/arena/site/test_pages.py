@@ -263,7 +263,7 @@ def test_what_the_figures_mean_and_how_they_were_made_is_said(site: Path, result
     for note in results.method.notes:
         assert plain(note) in page
     assert "does not answer within 60 s, forfeits that match" in page
-    assert "gymposium leaderboard verify small" in page
+    assert "gymposium --plugin hostile_players.py leaderboard verify small" in page
 
 
 def walk(folder: Path) -> Iterator[tuple[str, bytes]]:
