@@ -184,6 +184,18 @@ def test_lost_per_move_counts_failures_apart() -> None:
     assert b.per_move == pytest.approx(0.05)
 
 
+@pytest.mark.parametrize("given", [0.0, 2.0])
+def test_a_few_equal_deals_say_little(given: float) -> None:
+    tally = LostTally()
+    for deal in range(2):
+        tally.add(["a"], deal, review(decision(0, 0, given)), -1, 1)
+    (lost,) = tally.players()
+    assert lost.low is not None
+    assert lost.high is not None
+    assert 0.0 <= lost.low <= lost.per_move <= lost.high <= 1.0
+    assert lost.high - lost.low > 0.5
+
+
 def test_the_interval_holds_the_truth() -> None:
     """In simulated matches: deals differ in what they cost, and in how many moves they take."""
     draws, held = random.Random(7), 0

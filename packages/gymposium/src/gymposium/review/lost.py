@@ -8,9 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from gymposium.review.match import MatchReview
-
-SCORE = 1.96
-"""Standard errors on either side of a figure: 95 % confidence."""
+from gymposium.scores import mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,28 +70,25 @@ class LostTally:
     def players(self) -> list[Lost]:
         """What each player gave away, the least per move first.
 
-        The interval is that of a ratio of sums over deals, by its linear approximation (Cochran, 1977, Sampling
-        Techniques, section 6.4)."""
+        The interval is that of `scores.mean` for a ratio of sums over deals, by its linear approximation (Cochran,
+        1977, Sampling Techniques, section 6.4)."""
         found = [_lost(player, tally) for player, tally in self._players.items()]
         return sorted(found, key=lambda lost: (lost.per_move, lost.player))
 
 
 def _lost(player: str, tally: _PlayerTally) -> Lost:
     moves, given = sum(tally.moves.values()), math.fsum(tally.given.values())
-    mean, deals = given / moves if moves else 0.0, len(tally.moves)
-    low = high = None
-    if deals > 1:
-        spread = math.fsum((tally.given[deal] - mean * tally.moves[deal]) ** 2 for deal in tally.moves)
-        error = math.sqrt(spread * deals / (deals - 1)) / moves
-        low, high = max(0.0, mean - SCORE * error), mean + SCORE * error
+    per_move, deals = given / moves if moves else 0.0, len(tally.moves)
+    by_deal = [per_move + (tally.given[one] - per_move * tally.moves[one]) * deals / moves for one in tally.moves]
+    found = mean(by_deal, (0.0, 1.0))
     failures = tally.failures
     return Lost(
         player,
         tally.matches,
         moves,
-        mean,
-        low,
-        high,
+        per_move,
+        found.low if deals > 1 else None,
+        found.high if deals > 1 else None,
         len(failures),
         math.fsum(failures) / len(failures) if failures else None,
         tally.unjudged,
