@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -151,3 +153,80 @@ def test_messages_that_make_no_conversation_are_refused(messages: list[Any], fie
 def test_a_body_without_messages_is_refused(body: Any) -> None:
     with pytest.raises(BadRequest):
         CompletionRequest.read(body)
+
+
+WHOLE: dict[str, Any] = {
+    "messages": [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": [{"type": "text", "text": "Look it up."}]},
+        calls("a", "b"),
+        result("a", "1"),
+        result("b", "2"),
+    ],
+    "tools": [
+        {
+            "type": "function",
+            "function": {"name": "look_up", "description": "Looks up.", "parameters": {"type": "object"}},
+        }
+    ],
+    "response_format": {"type": "json_schema", "json_schema": {"name": "x", "schema": {}}},
+    "tool_choice": {"type": "function", "function": {"name": "look_up"}},
+    "stream_options": {"include_usage": True},
+    "stop": ["END"], "max_tokens": 9, "max_completion_tokens": 9, "logprobs": True, "stream": True, "seed": 3,
+    "n": 1, "top_p": 1, "top_k": -1, "min_p": 0, "logit_bias": {}, "modalities": ["text"], "top_logprobs": 0,
+}  # fmt: skip
+OTHERS: tuple[Any, ...] = (None, 5, "x", [], {}, ["a"], True, [{"a": []}], "\ud800", 10**4000)
+
+
+def changed(value: Any, other: Any) -> Iterator[Any]:
+    """Copies of a value, each with one part replaced."""
+    yield other
+    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, part in parts:
+        for new in changed(part, other):
+            copy = value.copy()
+            copy[key] = new
+            yield copy
+
+
+@pytest.mark.parametrize("other", OTHERS, ids=lambda other: ascii(other)[:12])
+def test_a_value_of_another_type_is_read_or_refused(other: Any) -> None:
+    assert CompletionRequest.read(WHOLE)
+    for body in changed(WHOLE, other):
+        with suppress(BadRequest):
+            assert CompletionRequest.read(body).messages
+
+
+@pytest.mark.parametrize("role", [["a"], {}, None, 5, "critic"])
+def test_a_role_that_is_none_is_refused(role: Any) -> None:
+    with pytest.raises(BadRequest, match="give an object with a role") as refused:
+        read({"role": role, "content": "x"})
+    assert (refused.value.status, refused.value.param) == (400, "messages[0]")
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"messages": [{"role": "user", "content": "\ud800"}]}, "messages"),
+        ({"messages": [ASK], "stop": ["\udfff"]}, "stop"),
+        (
+            {"messages": [ASK], "tools": [{"type": "function", "function": {"name": "f", "description": "\ud800"}}]},
+            "tools",
+        ),
+        ({"messages": [ASK, calls("\\ud800"), result("\\ud800", "1")]}, "messages[1].tool_calls[0].function.arguments"),
+    ],
+)
+def test_half_of_a_surrogate_pair_is_refused(body: dict[str, Any], field: str) -> None:
+    with pytest.raises(BadRequest, match="surrogate") as refused:
+        CompletionRequest.read(body)
+    assert refused.value.param == field
+
+
+def test_arguments_that_are_nested_too_deeply_are_refused() -> None:
+    call = {
+        "id": "a",
+        "type": "function",
+        "function": {"name": "f", "arguments": '{"a": ' + "[" * 900 + "]" * 900 + "}"},
+    }
+    with pytest.raises(BadRequest, match="too deeply"):
+        read(ASK, {"role": "assistant", "tool_calls": [call]}, result("a", "1"))

@@ -7,13 +7,14 @@ calls of tools are read and not enforced, and the answer says so.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from gymposium.serving.requests import Refused
-from gymposium.strict_json import strict_json
+from gymposium.strict_json import check_depth, strict_json
 from gymposium.tools import Call, Tool
 from gymposium_agents.tokens import Message
 
@@ -86,6 +87,7 @@ class CompletionRequest:
             raise BadRequest("body", "give a JSON object with the field messages.")
         given = {name: value for name, value in body.items() if value is not None}
         for name, value in given.items():
+            _check_unicode(name, value)
             if name in NEUTRAL and value not in NEUTRAL[name]:
                 only = " or ".join(dict.fromkeys(map(str, NEUTRAL[name])))
                 raise BadRequest(name, f"{_shown(value)} would change the distribution of replies. Leave it at {only}.")
@@ -150,7 +152,7 @@ def _messages(given: Sequence[Any]) -> tuple[Message, ...]:
     results: dict[str, Message] = {}
     for number, one in enumerate(given):
         where = f"messages[{number}]"
-        if not isinstance(one, Mapping) or one.get("role") not in _ROLES:
+        if not isinstance(one, Mapping) or not any(one.get("role") == role for role in _ROLES):
             raise BadRequest(where, f"give an object with a role: {', '.join(_ROLES)}.")
         role = _ROLES[one["role"]]
         message: Message = {"role": role, "content": _text(f"{where}.content", one.get("content"))}
@@ -204,8 +206,10 @@ def _call(where: str, given: Any) -> tuple[str, Call]:
         case {"id": str(name), "function": {"name": str(tool), "arguments": str(arguments)}}:
             try:
                 values = strict_json(arguments or "{}", any_integer=True)
+                check_depth(values)
             except ValueError as error:
                 raise BadRequest(f"{where}.function.arguments", f"this is not JSON ({error}).") from None
+            _check_unicode(f"{where}.function.arguments", values)
             if isinstance(values, dict):
                 return name, Call(tool, values)
             raise BadRequest(f"{where}.function.arguments", "give a JSON object as text.")
@@ -231,6 +235,14 @@ def _stops(given: Any) -> tuple[str, ...]:
     if len(stops) > MOST_STOPS or not all(isinstance(stop, str) and stop for stop in stops):
         raise BadRequest("stop", f"give a text or a list of at most {MOST_STOPS} texts, none of them empty.")
     return stops
+
+
+def _check_unicode(where: str, value: Any) -> None:
+    """Raise `BadRequest` for a value with a lone surrogate, which no tokenizer reads."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise BadRequest(where, "a text has half of a surrogate pair. Send valid Unicode.") from None
 
 
 def _list(where: str, given: Any) -> Sequence[Any]:

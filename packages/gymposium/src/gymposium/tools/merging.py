@@ -29,9 +29,10 @@ def merged(schema: Any, other: Any) -> Any:
 
 
 def types_of(schema: Mapping[str, Any]) -> list[str] | None:
-    """Return the types that `type` lists, or None without `type`."""
+    """Return the types that `type` lists, or None without `type`. What is no text names no type."""
     given = schema.get("type")
-    return None if given is None else [given] if isinstance(given, str) else [*given]
+    named = given if isinstance(given, list | tuple) else [given]
+    return None if given is None else [one for one in named if isinstance(one, str)]
 
 
 def _both(key: str, mine: Any, yours: Any) -> Any:
