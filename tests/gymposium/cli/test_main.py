@@ -56,7 +56,8 @@ def test_the_help_of_each_verb_has_examples(gymposium: Run, verb: str) -> None:
 
 
 def test_an_unknown_verb_names_the_nearest(gymposium: Run) -> None:
-    assert only_error(gymposium("rnu")) == "There is no command called 'rnu'. Did you mean 'run' or 'train'?"
+    advice = "Did you mean 'run' or 'train'? If a plugin file adds it, load that file:  gymposium --plugin FILE …"
+    assert only_error(gymposium("rnu")) == f"There is no command called 'rnu'. {advice}"
 
 
 @pytest.mark.parametrize(
@@ -78,7 +79,7 @@ def test_a_verb_that_is_switched_off_says_how_to_get_it(gymposium: Run, verb: st
         (["play", "kuhn_poker", "--opponent", "mct-5"], "There is no player called 'mct-5'. Did you mean 'mcts-N'?"),
         (["play", "kuhn_poker", "--seat", "2"], "--seat 2: kuhn_poker has seats 0 to 1."),
         (["run", "kuhn_poker", "--players", "random"], "kuhn_poker needs 2 players, not 1."),
-        (["run", "kuhn_poker", "--players", "human,random"], "gymposium play kuhn_poker"),
+        (["run", "kuhn_poker", "--players", "human,random"], "gymposium --no-plugins play kuhn_poker"),
         (["run", "kuhn_poker", "--players", "random,lm:x"], "comes from gymposium-agents, which is switched off"),
         (["run", "kuhn_poker", "--players", "random,random", "--on-illegal", "shrug"], "on_illegal='shrug'"),
         (["run", "openspiel:skat", "--players", "mcts-5,random,random"], "Use the random player instead"),
