@@ -145,3 +145,50 @@ def test_a_call_that_would_be_read_differently_is_not_written(
     how = bound(reader(f"tools-{name}"), (MIXED,), "a game")
     with pytest.raises(BadOption, match=says):
         how.answer(move_of([Call("find", {argument: value})]))
+
+
+MANY = 60_000
+HOSTILE = {
+    "spaces in a function": f"<tool_call><function=a>{' ' * MANY}x</tool_call>",
+    "spaces before a function's end": f"<tool_call><function=a>{' ' * MANY}x{' ' * MANY}</function></tool_call>",
+    "functions without an end": "<tool_call>" + "<function=a> " * MANY + "</tool_call>",
+    "parameters without an end": f"<tool_call><function=a>{'<parameter=a> ' * MANY}</function></tool_call>",
+    "line feeds in a parameter": f"<tool_call><function=a><parameter=a>{chr(10) * MANY}</function></tool_call>",
+    "values without a key": f"<tool_call>f<arg_key>{'</arg_key><arg_value>' * MANY}</tool_call>",
+    "keys without a value": f"<tool_call>f{'<arg_key>a</arg_key> ' * MANY}</tool_call>",
+    "spaces between a key and its value": f"<tool_call>f<arg_key>a</arg_key>{' ' * MANY}x</tool_call>",
+    "pairs": "<tool_call>f"
+    + "".join(f"<arg_key>{n}</arg_key><arg_value>1</arg_value>" for n in range(MANY))
+    + "</tool_call>",
+    "empty calls": "<tool_call></tool_call>" * MANY,
+    "calls": "<tool_call>f</tool_call> " * MANY,
+    "calls of functions": "<tool_call><function=f></function></tool_call>\n" * MANY,
+    "calls without an end": "<tool_call>" * MANY,
+    "spaces": f"<tool_call>{' ' * MANY}</tool_call>{' ' * MANY}x",
+    "brackets": "[" * MANY,
+    "braces": '{"name": ' * MANY,
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+@pytest.mark.parametrize("name", DIALECTS)
+def test_a_hostile_reply_is_read_in_time_that_grows_with_its_length(name: str, text: str) -> None:
+    """Reading some of these took hours when patterns looked for the end of each part."""
+    with suppress(ValueError):
+        DIALECTS[name].read(text, {})
+
+
+def test_a_schema_that_refers_to_itself_often_costs_little() -> None:
+    loop = {"anyOf": [{"$ref": "#/$defs/r"}] * 40, "type": "integer"}
+    tool = Tool("f", "", {"type": "object", "properties": {"a": {"$ref": "#/$defs/r"}}, "$defs": {"r": loop}})
+    written = "<tool_call>f<arg_key>a</arg_key><arg_value>5</arg_value></tool_call>"
+    assert DIALECTS["keys"].read(written, {"f": tool}) == (Call("f", {"a": 5}),)
+
+
+@pytest.mark.parametrize("keyword", ["enum", "anyOf", "oneOf", "allOf", "$ref", "type", "const"])
+@pytest.mark.parametrize("value", [None, 5, "x", [], {}, ["a"], True, [[]], [{}]], ids=str)
+def test_a_keyword_of_a_schema_may_have_any_value(keyword: str, value: object) -> None:
+    tool = Tool("f", "", {"type": "object", "properties": {"a": {keyword: value}}})
+    written = "<tool_call>f<arg_key>a</arg_key><arg_value>x</arg_value></tool_call>"
+    with suppress(ValueError):
+        assert DIALECTS["keys"].read(written, {"f": tool}) == (Call("f", {"a": "x"}),)

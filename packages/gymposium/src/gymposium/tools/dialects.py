@@ -17,9 +17,6 @@ from gymposium.tools.calls import Call
 from gymposium.tools.merging import types_of
 from gymposium.tools.tool import Tool
 
-_DEEPEST = 8
-"""Number of references and choices that are followed to find the type of an argument."""
-
 
 class Dialect(Protocol):
     """A wording of calls."""
@@ -112,12 +109,19 @@ class Keys(_Typed):
     opening = "<tool_call>"
     example = "<tool_call>name\n<arg_key>...</arg_key>\n<arg_value>...</arg_value>\n</tool_call>"
 
-    _PAIR = re.compile(r"\s*<arg_key>(.*?)</arg_key>\s*<arg_value>(.*?)</arg_value>\s*", re.DOTALL)
-
     def _split(self, text: str) -> Iterator[tuple[str, list[tuple[str, str]]]]:
         for inside in _between(text, "<tool_call>", "</tool_call>"):
-            name, tag, rest = inside.partition("<arg_key>")
-            yield name.strip(), [*_pairs(self._PAIR, tag + rest)]
+            name, tag, _ = inside.partition("<arg_key>")
+            yield name.strip(), [*self._pairs(_Scanner(inside, len(name)))] if tag else []
+
+    def _pairs(self, scanner: _Scanner) -> Iterator[tuple[str, str]]:
+        while not scanner.is_done:
+            scanner.take("<arg_key>")
+            key = scanner.until("</arg_key>")
+            scanner.skip_space()
+            scanner.take("<arg_value>")
+            yield key, scanner.until("</arg_value>")
+            scanner.skip_space()
 
     def _join(self, name: str, arguments: Sequence[tuple[str, str]]) -> str:
         pairs = (f"<arg_key>{key}</arg_key>\n<arg_value>{text}</arg_value>\n" for key, text in arguments)
@@ -131,15 +135,22 @@ class Functions(_Typed):
     opening = "<tool_call>"
     example = "<tool_call>\n<function=name>\n<parameter=...>\n...\n</parameter>\n</function>\n</tool_call>"
 
-    _CALL = re.compile(r"<function=([^>\s]+)>\s*(.*?)\s*</function>", re.DOTALL)
-    _PAIR = re.compile(r"\s*<parameter=([^>\s]+)>\n?(.*?)\n?</parameter>\s*", re.DOTALL)
-
     def _split(self, text: str) -> Iterator[tuple[str, list[tuple[str, str]]]]:
         for inside in _between(text, "<tool_call>", "</tool_call>"):
-            form = self._CALL.fullmatch(inside)
-            if form is None:
+            scanner = _Scanner(inside.removesuffix("</function>").rstrip())
+            scanner.take("<function=")
+            name = scanner.name()
+            if not inside.endswith("</function>"):
                 raise ValueError(f"a call is written {self.example}")
-            yield form[1], [*_pairs(self._PAIR, form[2])]
+            scanner.skip_space()
+            yield name, [*self._pairs(scanner)]
+
+    def _pairs(self, scanner: _Scanner) -> Iterator[tuple[str, str]]:
+        while not scanner.is_done:
+            scanner.take("<parameter=")
+            key = scanner.name()
+            yield key, scanner.until("</parameter>").removeprefix("\n").removesuffix("\n")
+            scanner.skip_space()
 
     def _join(self, name: str, arguments: Sequence[tuple[str, str]]) -> str:
         pairs = (f"<parameter={key}>\n{text}\n</parameter>\n" for key, text in arguments)
@@ -160,26 +171,54 @@ def dialect(name: str) -> Dialect:
 def _between(text: str, opening: str, closing: str) -> Iterator[str]:
     """The stripped texts between pairs of tags, of which there is at least one. Raises `ValueError` if there is
     anything else."""
-    rest = text.strip()
+    scanner = _Scanner(text.strip())
     while True:
-        if not rest.startswith(opening):
-            raise ValueError(f"a call begins with {opening}")
-        inside, closed, rest = rest.removeprefix(opening).partition(closing)
-        if not closed:
-            raise ValueError(f"a call ends with {closing}")
-        yield inside.strip()
-        if not (rest := rest.lstrip()):
+        scanner.take(opening)
+        yield scanner.until(closing).strip()
+        scanner.skip_space()
+        if scanner.is_done:
             return
 
 
-def _pairs(form: re.Pattern[str], text: str) -> Iterator[tuple[str, str]]:
-    at = 0
-    while at < len(text):
-        pair = form.match(text, at)
-        if pair is None:
-            raise ValueError("the arguments of a call are pairs of keys and values")
-        yield pair[1], pair[2]
-        at = pair.end()
+class _Scanner:
+    """A text that is read once from its beginning to its end, in time that grows with its length."""
+
+    _SPACE = re.compile(r"\s*+")
+
+    def __init__(self, text: str, at: int = 0) -> None:
+        self._text, self._at = text, at
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all is read."""
+        return self._at >= len(self._text)
+
+    def take(self, tag: str) -> None:
+        """Read this tag. Raises `ValueError` for anything else."""
+        if not self._text.startswith(tag, self._at):
+            raise ValueError(f"there is no {tag} where a call needs it")
+        self._at += len(tag)
+
+    def until(self, tag: str) -> str:
+        """Return the text before the next such tag, and read both. Raises `ValueError` without one."""
+        end = self._text.find(tag, self._at)
+        if end < 0:
+            raise ValueError(f"there is no {tag} where a call needs it")
+        part, self._at = self._text[self._at : end], end + len(tag)
+        return part
+
+    def name(self) -> str:
+        """Return the name before the next `>`, and read both. Raises `ValueError` for none, or one with spaces."""
+        name = self.until(">")
+        if name.split() != [name]:
+            raise ValueError("a name in a call is a word")
+        return name
+
+    def skip_space(self) -> None:
+        """Read the white space that comes next."""
+        space = self._SPACE.match(self._text, self._at)
+        assert space is not None
+        self._at = space.end()
 
 
 def _text(value: Any) -> str:
@@ -191,7 +230,7 @@ def _value(tool: Tool | None, name: str, text: str) -> Any:
     text. An argument that no schema describes is text. Raises `ValueError`."""
     properties = None if tool is None else tool.parameters.get("properties")
     described = properties.get(name, True) if isinstance(properties, Mapping) else True
-    types = set(_types(described, {} if tool is None else tool.parameters, 0))
+    types = set(_types(described, {} if tool is None else tool.parameters))
     if not types or types == {"string"}:
         return text
     try:
@@ -203,18 +242,28 @@ def _value(tool: Tool | None, name: str, text: str) -> Any:
     return text if "string" in types and _type_of(value) not in types - {"string"} else value
 
 
-def _types(schema: Any, whole: Mapping[str, Any], depth: int) -> Iterator[str]:
+def _types(schema: Any, whole: Mapping[str, Any]) -> Iterator[str]:
     """The JSON types that a schema lets through, as far as it names any. A number may be an integer."""
-    if not isinstance(schema, Mapping) or depth > _DEEPEST:
-        return
-    given = [*schema.get("enum", ()), *([schema["const"]] if "const" in schema else [])]
-    for kind in [*(types_of(schema) or ()), *map(_type_of, given)]:
-        yield from ("number", "integer") if kind == "number" else (kind,)
-    choices = [*schema.get("anyOf", ()), *schema.get("oneOf", ()), *schema.get("allOf", ())]
-    if (reference := schema.get("$ref")) is not None:
-        choices.append(_pointed(str(reference), whole))
-    for choice in choices:
-        yield from _types(choice, whole, depth + 1)
+    waiting, followed = [schema], set()
+    while waiting:
+        schema = waiting.pop()
+        if not isinstance(schema, Mapping):
+            continue
+        given = [*_listed(schema, "enum"), *([schema["const"]] if "const" in schema else [])]
+        for kind in [*(types_of(schema) or ()), *map(_type_of, given)]:
+            yield from ("number", "integer") if kind == "number" else (kind,)
+        for keyword in ("anyOf", "oneOf", "allOf"):
+            waiting += _listed(schema, keyword)
+        reference = schema.get("$ref")
+        if isinstance(reference, str) and reference not in followed:
+            followed.add(reference)
+            waiting.append(_pointed(reference, whole))
+
+
+def _listed(schema: Mapping[str, Any], keyword: str) -> Sequence[Any]:
+    """The list that a keyword has. Another value says nothing."""
+    value = schema.get(keyword)
+    return value if isinstance(value, list | tuple) else ()
 
 
 def _type_of(value: Any) -> str:
