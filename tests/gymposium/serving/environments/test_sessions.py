@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,9 @@ from gymposium.reading import READERS, Reader
 from gymposium.records import read_records, verify_file
 from gymposium.serving.bodies import MOST_BYTES
 from gymposium.serving.environments import EnvOffer, environments_app
-from gymposium.serving.environments.offer import SharedPlayer
-from gymposium.serving.environments.session import GREATEST_SEED
-from gymposium.serving.environments.wire import LONGEST_REPLY
+from gymposium.serving.environments.offer import OPTIONS, SharedPlayer
+from gymposium.serving.environments.session import GREATEST_SEED, EnvSession
+from gymposium.serving.environments.wire import LONGEST_REPLY, Incoming, WireError, message
 from gymposium.strict_json import DEEPEST
 
 
@@ -243,3 +244,18 @@ def test_foreign_hosts_and_pages_get_no_socket(lend) -> None:
     with pytest.raises(InvalidStatus, match="403"), lent.client(origin="http://evil.example"):
         pass
     assert ask(lent.port, path="/metadata", Host="evil.example").status == 421
+
+
+@pytest.mark.parametrize("value", [None, 5, "x", [], {}, ["a"], True, [[]], "\ud800", -1, 1.5], ids=ascii)
+def test_a_field_of_another_type_is_read_or_refused(value: Any) -> None:
+    session = EnvSession(EnvOffer.of(["tic_tac_toe"]), "tic_tac_toe", lambda played: None)
+    for field in ("seed", "episode_id", *OPTIONS):
+        with suppress(WireError):
+            assert message("observation", session.reset({field: value}))
+    session.reset({"seed": 1})
+    for action in ({"text": value}, {"text": "a1", "metadata": value}):
+        with suppress(WireError):
+            assert message("observation", session.step(action))
+    for sent in (value, {"type": value}, {"type": "reset", "data": value}):
+        with suppress(WireError):
+            assert Incoming.parse(json.dumps(sent))
