@@ -206,6 +206,14 @@ def test_a_run_from_python_stops_goes_on_and_calls_back(tmp_path: Path) -> None:
         train(config, out=tmp_path / "run", callbacks=[first])
     assert first.steps == [1, 2]
     assert not first.ended
+    states = (tmp_path / "run").glob("checkpoints/*/state.json")
+    kept = {state: state.read_text() for state in states}
+    for state, text in kept.items():
+        state.write_text(text.replace('"health"', '"heath"'))
+    said = refused("--resume", tmp_path / "run")
+    assert "state.json holds another state than this run's (KeyError: 'health')" in said
+    for state, text in kept.items():
+        state.write_text(text)
     run = train(resume=tmp_path / "run", callbacks=[second])
     assert second.steps[-1] == 3
     assert [ended.path for ended in second.ended] == [run.path]

@@ -12,7 +12,7 @@ from typing import Any
 
 from gymposium.cli.text import finite
 from gymposium.durable import MARK, remove_directory, replace_text, replaced, sweep, whole_directory
-from gymposium.errors import BadOption, BadRecord, GymposiumError, reason
+from gymposium.errors import BadOption, BadRecord, GymposiumError, describe, reason
 from gymposium.lines import LineWriter
 from gymposium.plain_file import plain_lines, read_plain_text
 from gymposium.records import Problem, read_records
@@ -181,6 +181,17 @@ def read_state(file: Path) -> dict[str, Any]:
     if not isinstance(state, dict):
         raise GymposiumError(f"{file} holds no state of a run. Remove {file.parent}.")
     return state
+
+
+@contextmanager
+def state_checked(file: Path) -> Iterator[None]:
+    """Raise `GymposiumError` if the block finds a field of the state in `file` missing or of another type."""
+    try:
+        yield
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise GymposiumError(
+            f"{file} holds another state than this run's ({describe(error)}). Remove {file.parent}."
+        ) from error
 
 
 def _keep_lines(file: Path, wanted: Callable[[dict[str, Any]], bool]) -> None:

@@ -22,7 +22,7 @@ from gymposium.child_process import python_command, python_environment
 from gymposium.errors import GymposiumError
 from gymposium.games.registry import load_game
 from gymposium.runs.curves import CONTROL
-from gymposium_train.directory import RunDirectory, is_whole, read_state, write_json
+from gymposium_train.directory import RunDirectory, is_whole, read_state, state_checked, write_json
 from gymposium_train.live import Lines
 from gymposium_train.progress import Interruption, say
 from gymposium_train.run.control import STAGE, learn
@@ -95,11 +95,14 @@ def _copy_steps(run: UnderWay) -> None:
     """Copy what a control in another process found to the files of the run."""
     file = run.directory.control / _STEPS
     if file.is_file():
-        found = read_state(file)
+        with state_checked(file):
+            found = read_state(file)
+            steps = [(metrics.pop("step"), metrics) for metrics in found["steps"]]
+            cpu_seconds = float(found["cpu_seconds"])
         run.directory.forget(CONTROL, 0)
-        for metrics in found["steps"]:
-            run.watchers.stepped(CONTROL, metrics.pop("step"), metrics)
-        run.directory.add_results(control_cpu_seconds=found["cpu_seconds"])
+        for step, metrics in steps:
+            run.watchers.stepped(CONTROL, step, metrics)
+        run.directory.add_results(control_cpu_seconds=cpu_seconds)
         file.unlink()
 
 

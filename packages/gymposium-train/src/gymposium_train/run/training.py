@@ -16,6 +16,7 @@ from gymposium.runs.curves import TRAIN
 from gymposium_train.ahead import Ahead, Taken
 from gymposium_train.backends.protocol import LearningModel
 from gymposium_train.checkpoints import (
+    STATE,
     complete_checkpoints,
     load_checkpoint,
     remove_broken,
@@ -24,7 +25,7 @@ from gymposium_train.checkpoints import (
 )
 from gymposium_train.config.schedules import Pace, growth
 from gymposium_train.credit.make import make_credit
-from gymposium_train.directory import is_whole
+from gymposium_train.directory import is_whole, state_checked
 from gymposium_train.live import StageBar, summary
 from gymposium_train.loop import Training
 from gymposium_train.progress import say
@@ -140,13 +141,15 @@ class _Steps:
             say(f"Removed an incomplete checkpoint: {broken}", style="yellow")
         self._saved = complete_checkpoints(run.directory.checkpoints)
         if self._saved:
-            state = load_checkpoint(self._saved[-1], training.trainee.learner)
-            training.restore(state["training"])
-            self.done, self.health = int(state["step"]), Health(**state["health"])
-            self._best = Best.restored(state["best"])
+            with state_checked(self._saved[-1] / STATE):
+                state = load_checkpoint(self._saved[-1], training.trainee.learner)
+                training.restore(state["training"])
+                self.done, self.health = int(state["step"]), Health(**state["health"])
+                self._best = Best.restored(state["best"])
+                cpu_seconds = float(state["cpu_seconds"])
             for later in (path for path in complete_checkpoints(run.directory.best) if step_of(path) > self.done):
                 remove_directory(later)
-            self._spend(float(state["cpu_seconds"]))
+            self._spend(cpu_seconds)
             training.rate_scale = self.health.rate_scale
             self._good = self._saved[0]
             self._points = self._tenths()
