@@ -56,7 +56,7 @@ def test_a_canonical_answer_with_the_move_that_was_read_is_read_alike(
 
 unmarked = st.lists(
     st.sampled_from(
-        ["I", "play", "b2", "a3", "c1?", "since", "it\nwins", ".", "{", '"move"', "`b2`", "<", "</", "move>"]
+        ["I", "play", "b2", "a3", "c1?", "since", "it\nwins", ".", "{", "the move,", "`b2`", "<", "</", "your moves"]
     )
 ).map(" ".join)
 """Sentences without a mark of a move."""
@@ -154,6 +154,8 @@ def test_what_was_repaired_follows_from_the_reply(text: str, name: str) -> None:
         ("Answer in <move></move>: <move>b2</move>", ("text",)),
         ("<move>a3 <move>b2</move>", ("text",)),
         ("<move>b2</move> and no <move>", ("text",)),
+        ("<move>b2</move> Explanation of my move: it stops the opponents' moves.", ("text",)),
+        ("<move>b2</move>\n\n**Why this move:** the best move (a move to the centre) wins.", ("text",)),
     ],
 )
 def test_marked_moves_are_read(text: str, repaired: tuple[str, ...]) -> None:
@@ -285,9 +287,30 @@ CORRECTIONS = [
     '{"move": "b2"}', '{"Move": "b2"}', '{"move": "b2"', '{"move": ["b2"]}', "{'move': 'b2'}", "{move: b2}",
     '{“move”: “b2”}', '"{\\"move\\": \\"b2\\"}"', '{"final": {"move": "b2"}}', '{"move": "c1", "move": "b2"}',
     '[{"move": "b2"}]', '{"n": 1e999, "move": "b2"}', '{"why": "no: <move>b2</move>"}', "<!-- <move>b2</move> -->",
-    "<!-- <move>b2", '```json\n{"move": "a3"}\n{"move": "b2"}\n```', '~~~\n{"move": "b2"}\n~~~',
+    "<!-- <move>b2", '{"why": "take the centre, "move": "b2"}', "{why: 'x', move: 'b2'}", '{"why": "x", move: "b2"}',
+    '{"why": "x", move: b2}', '{move": "b2"}', '{""move": "b2"}', '{"move: "b2"}', '{"move"": "b2"}', '{"move" "b2"}',
+    '{"move" => "b2"}', '{"move ": "b2"}', "{\n  why: x\n  move: b2\n}", "move = 'b2'", '{"next_move": "b2"}',
+    "< move >b2< /move >", "<|move|>b2<|/move|>", "<moves>b2</moves>", "<final_move>b2</final_move>", "<move\n>b2",
+    "<m\u200bove>b2</m\u200bove>", "‹m\u200bove>b2", "‹move› b2", "〈move〉 b2", "《move》 b2", "【move】 b2",
+    "{move}b2{/move}", r"\u003cmove\u003eb2", "&#60;move&#62;b2", "<parameter=move>b2</parameter>",
+    "<arg_key>move</arg_key><arg_value>b2</arg_value>", '<parameter name="move">b2</parameter>', '{"move": 4.0}',
+    '{"move": true}', '{"' * 200 + '{"move": "b2"}',
+    '```json\n{"move": "a3"}\n{"move": "b2"}\n```', '~~~\n{"move": "b2"}\n~~~',
 ]  # fmt: skip
 """Ways to write another move behind one."""
+
+
+@given(
+    st.sampled_from(['{"move": "b2"}', "<move>b2</move>"]),
+    st.integers(0, 15),
+    st.one_of(st.just(""), st.characters(), st.sampled_from("\"'{}[]<>\\/ \n_.,:;*|=\u200b")),
+    st.sampled_from(["", " ", "\n", " Taken. ", " No: ", " So:\n```json\n"]),
+)
+def test_a_correction_with_a_character_too_many_or_too_few_withdraws_a_move(
+    correction: str, at: int, inserted: str, between: str
+) -> None:
+    edited = correction[:at] + inserted + correction[at + (not inserted) :]
+    assert read_by("tags-lenient", f"<move>a3</move>{between}{edited}").move != "a3"
 
 
 @pytest.mark.parametrize("correction", CORRECTIONS)
@@ -330,6 +353,27 @@ def test_a_bare_move_is_read_in_emphasis_and_with_a_label(
         assert reading.kind == ("unparsable" if pattern else "illegal")
     else:
         assert reading == Reading("move", "b2", repaired=repaired)
+
+
+@pytest.mark.parametrize("name", READERS)
+@pytest.mark.parametrize(
+    ("text", "repaired"),
+    [
+        ('{"move": 4}', ("json",)),
+        ('{"reasoning": "centre", "move": 4}', ("json",)),
+        ('```json\n{"move": 4}\n```', ("fence", "json")),
+        ('{"move": 4.0}', None),
+        ('{"move": 4e0}', None),
+        ('{"move": true}', None),
+        ('{"move": null}', None),
+        ('{"move": 4} or {"move": 5}', None),
+    ],
+)
+def test_a_number_is_read_as_the_move_that_it_spells(name: str, text: str, repaired: tuple[str, ...] | None) -> None:
+    pattern = re.compile("[1-7]")
+    expected = Reading("unparsable") if repaired is None else Reading("move", "4", repaired=repaired)
+    assert read(text, ["4", "5"], GENERAL[f"{name}-lenient"], pattern) == expected
+    assert read(text, ["4", "5"], GENERAL[name], pattern) == Reading("unparsable")
 
 
 def test_a_move_that_is_legal_as_it_stands_loses_nothing() -> None:
@@ -418,11 +462,16 @@ def test_free_text_keeps_its_white_space_and_its_fences() -> None:
         f"{'`' * 100_000}{'a' * 100_000} <move>b2</move>",
         f"<move>{CALL}{'.' * 200_000}</move>",
         f"<move>{(CALL + ' ') * 10_000}</move>",
+        "{ x " * 40_000,
+        '{"' * 400_000,
+        '{"a": 1 \n' * 40_000,
+        '"\n' * 100_000,
+        "move " * 50_000,
     ],
     ids=[
         *("think", "thought", "open", "close", "ticks", "fences", "blank fence", "JSON fences", "in one fence"),
         *("moves", "fenced", "too long", "objects", "lists", "JSON", "open JSON", "comments", "escaped", "Kimi"),
-        *("ticks and text", "dots", "calls"),
+        *("ticks and text", "dots", "calls", "braces", "keys", "broken objects", "quotes", "words"),
     ],
 )
 def test_huge_replies_are_read_in_time_that_grows_with_their_length(text: str) -> None:

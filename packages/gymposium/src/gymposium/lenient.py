@@ -5,7 +5,8 @@ marked, in one of these ways:
 
 - `<move>b2</move>`, in any case, or `<move>b2` with nothing that closes it;
 - `{"move": "b2"}`, in any case and with other keys, in a code fence or in text; the move may also be a call of a tool;
-- an *odd* mark, whose move cannot be read: a broken tag or object, or a mark in an HTML comment.
+- an *odd* mark, whose move cannot be read: anything else that looks like a tag or a key called `move`, such as a broken
+  tag or object, or a mark in an HTML comment.
 
 A mark with no text, or with an ellipsis, is an example of the form and does not count. The last mark holds the move. If
 it is odd, or a complete mark before it holds another move, the reply has no move. Prose is never searched.
@@ -28,10 +29,27 @@ Repair = Literal["thoughts", "text", "fence", "json", "tags"]
 REPAIRS: tuple[Repair, ...] = get_args(Repair)
 
 _TAG = re.compile(r"<(?P<slash>/?)move[ \t]*>", re.IGNORECASE)
-_KEY = r"""(?:["'“”‘’`]move\\?["'“”‘’`]|\{\s*move)\s*[:=]"""
-_ODD = re.compile(rf"(?:<|&lt;|＜)/?move\b|\[/?move\]|{_KEY}", re.IGNORECASE)
-_BEGINNING = re.compile(rf"(?P<tag>{_TAG.pattern})|(?P<comment><!--)|(?P<object>\{{)|{_ODD.pattern}", re.IGNORECASE)
+_SIGN = r"[^\w\s.,;:!?()*–—-]"
+"""A character of tags or keys, such as a bracket or a quotation mark: no punctuation of sentences, and no emphasis."""
+_GAP = r"[^\w<{]?\s{0,20}+"
+_WORD = r"(?:\w{0,20}m.?o.?v.?e\w{0,20}|(?:ove|mve|moe|mov)\b)"
+"""The word move, also with a character too many or too few, or within another word (`final_move`)."""
+_ODD = re.compile(
+    rf"(?:(?P<opening>[<{{\[＜]|&\#?\w{{1,8}};|\\u\w{{4}})|{_SIGN}){_GAP}{_WORD}"
+    rf"(?(opening)|(?={_GAP}(?:{_SIGN}|:)))"
+    rf"|[,\n]{_GAP}{_WORD}(?={_GAP}[:=])"  # a key without quotation marks
+    rf"|m.?o.?v.?e\w{{0,20}}(?=\s{{0,20}}+(?:[>}}\]]|{_SIGN}?\s{{0,20}}+[:=]>?\s{{0,20}}+{_SIGN}))",
+    re.IGNORECASE | re.DOTALL,
+)
+"""What looks like a tag or a key called move."""
+_REACH = 80
+"""The length beyond which no odd mark extends."""
+_BEGINNING = re.compile(
+    rf"(?P<tag>{_TAG.pattern})|(?P<comment><!--)|(?P<object>\{{(?=\s*+\"))|{_ODD.pattern}", re.IGNORECASE | re.DOTALL
+)
 """What a mark may begin with."""
+_MOST_BROKEN = 100
+"""Number of broken objects behind which an answer is not searched further: the time of each grows with the answer."""
 _EXAMPLE = re.compile(r"[\s.…]*")
 _JSON = json.JSONDecoder(parse_int=str, parse_float=str)
 """A decoder that finds the end of a value."""
@@ -64,7 +82,7 @@ class MoveMark:
 
 def find_marks(answer: str) -> Iterator[MoveMark]:
     """Yield the marks in an answer, in order. The time grows with the length of the answer."""
-    at = 0
+    at = broken = 0
     while beginning := _BEGINNING.search(answer, at):
         start = beginning.start()
         if beginning["tag"]:
@@ -77,6 +95,9 @@ def find_marks(answer: str) -> Iterator[MoveMark]:
         elif beginning["object"]:
             mark = _object(answer, start)
             at = mark.end
+            broken += mark.form == "tags"
+            if broken == _MOST_BROKEN:
+                mark = _odd(answer, start, at := len(answer))
         else:
             mark = _odd(answer, start, at := beginning.end())
         if mark.text is None or not _EXAMPLE.fullmatch(mark.text):
@@ -167,6 +188,8 @@ def _object(answer: str, start: int) -> MoveMark:
     except ValueError:
         return _odd(answer, start, end)
     match [move for key, move in value.items() if key.lower() == "move"]:
+        case [int(move)] if not isinstance(move, bool):
+            return MoveMark(start, end, "json", str(move))
         case [str(move)]:
             return MoveMark(start, end, "json", move, is_exact=len(value) == 1 and "move" in value)
         case [{"name": str(), "arguments": dict()} as call]:
@@ -176,8 +199,7 @@ def _object(answer: str, start: int) -> MoveMark:
 
 def _odd(answer: str, start: int, end: int) -> MoveMark:
     """The mark in a part of an answer that cannot be read; a blank one if that part marks no move."""
-    is_mark = _ODD.search(answer, start, end) or _ODD.match(answer, start)
-    return MoveMark(start, end, "tags", None if is_mark else "")
+    return MoveMark(start, end, "tags", None if _ODD.search(answer, start, end + _REACH) else "")
 
 
 def _surroundings(answer: str, mark: MoveMark) -> tuple[bool, bool]:
