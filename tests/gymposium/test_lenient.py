@@ -68,7 +68,6 @@ wraps = st.lists(
         st.just("```\n{}\n```"),
         st.just("```xml\n{}\n```\n"),
         st.just("**{}**"),
-        st.just("{}<think>Should I have said <move>a3</move>?"),
     ),
     max_size=3,
 )
@@ -142,7 +141,15 @@ def test_what_was_repaired_follows_from_the_reply(text: str, name: str) -> None:
         ("a3 or <move>a3</move>?</think>\n\n<move>b2</move>", ("thoughts",)),
         ("hm</think><think>hm</think>So: <move>b2</move>", ("thoughts", "text")),
         ("<think>one</think><think>two</think><move>b2</move>", ("thoughts",)),
-        ("<move>b2</move><think>was that <move>a3</move>?</think>", ("thoughts",)),
+        ("Maybe <move>a3</move>. I think in <think> tags. No.\n</think>\n\n<move>b2</move>", ("thoughts",)),
+        (
+            "<think>I must think inside <think></think>. <move>a3</move>?</think>So: <move>b2</move>",
+            ("thoughts", "text"),
+        ),
+        (
+            '<|channel|>analysis<|message|>hm<|end|><|channel|>final <|constrain|>json<|message|>{"move":"b2"}',
+            ("thoughts", "json"),
+        ),
         ("```\n<move>b2</move>\n```", ("fence",)),
         ("```xml\n<move>b2</move>\n```\nGood luck!", ("text", "fence")),
         ('```json\n{"move": "b2"}\n```', ("fence", "json")),
@@ -177,6 +184,16 @@ def test_marked_moves_are_read(text: str, repaired: tuple[str, ...]) -> None:
         '```json\n{"move": "b2", "move": "a3"}\n```',
         '```json\n["b2"]\n```',
         "<think>no end <move>b2</move>",
+        "<move>b2</move><think>was that <move>a3</move>?</think>",
+        "<move>b2</move><think>was that <move>a3</move>?",
+        "<think>hm</think><move>b2</move>. I thought within <think></think>.",
+        "<think>hm</think><move>b2</move>. I rejected <think>this</think>: <move>a3</move>",
+        "<move>b2</move>. I have no <think></think> and rejected <move>a3</move>.",
+        "Maybe <move>a3</move>. I must think in <think> tags. It loses.\n</think>\n\nI play b2.",
+        "Maybe <move>a3</move>. I must think in <think> tags. It loses.",
+        "<think>I am to think inside <think></think>. Maybe <move>a3</move>? It loses",
+        "<think>I close it with </think>. Maybe <move>a3</move>? No, <think>b2</think>: b2",
+        "analysisMaybe <move>a3</move>? It loses.",
         "<think><move>b2</move></think>",
         "<move> </move>",
         "<mo<think></think>ve>b2</move>",
@@ -218,6 +235,23 @@ THOUGHTS = {
     "Reflection": ("<reflection>", "</reflection>"),
     "scratchpad": ("<scratchpad>", "</scratchpad>"),
     "nested": ("<thinking>a<reflection>b</reflection>", "</thinking>"),
+    **{
+        name: (f"<{name}>", f"</{name}>")
+        for name in (
+            *("thought_process", "thinking_process", "analysis", "rationale", "antThinking", "internal_monologue"),
+            *("reason", "seed:cot"),
+        )
+    },
+    "line break": ("<think\n>", "</think\n>"),
+    "mismatched": ("<think>", "</thinking>"),
+    "mismatched bars": ("<|think|>", "</think>"),
+    "begin_of_thinking": ("<|begin_of_thinking|>", "<|end_of_thinking|>"),
+    "REASONING": ("[REASONING]", "[/REASONING]"),
+    "[thinking]": ("[thinking]", "[/thinking]"),
+    "fence": ("```thinking\n", "\n```"),
+    "fence around fences": ("```thinking\n```json\n{}\n```\n", "\n```"),
+    "Granite": ("Here is my thought process: ", "Here is my response:"),
+    "Apriel": ("Here are my reasoning steps:\n", "[BEGIN FINAL RESPONSE]"),
     "Magistral": ("[THINK]", "[/THINK]"),
     "Seed": ("<seed:think>", "</seed:think>"),
     "MiniMax": ("<mm:think>", "</mm:think>"),
@@ -242,7 +276,7 @@ def test_no_move_is_read_out_of_thoughts(family: str) -> None:
     opening, closing = THOUGHTS[family]
     for withdrawn in ("<move>a3</move>", '{"move": "a3"}', '```json\n{"move": "a3"}\n```'):
         thoughts = f"{opening}What about {withdrawn}? It is taken."
-        unfinished = [f"{thoughts} Or <move>c1"] if opening.startswith(("<", "[", "&", "◁")) else []
+        unfinished = [f"{thoughts} Or <move>c1"] if opening.startswith(("<", "[", "&", "◁", "`", "H")) else []
         for name in READERS:
             for reply in (f"{thoughts}{closing}\nI play b2", f"{thoughts}{closing}", *unfinished):
                 assert read_by(f"{name}-lenient", reply) == Reading("unparsable")

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from gymposium.strict_json import strict_json
-from gymposium.thoughts import remove_stray_closing, remove_thoughts
+from gymposium.thoughts import find_answer, remove_stray_closing
 
 Repair = Literal["thoughts", "text", "fence", "json", "tags"]
 """What was wrong with a reply: `thoughts` before the move, `text` around it, a code `fence` around it, or `json` or
@@ -116,12 +116,12 @@ def find_final_mark(answer: str) -> MoveMark | None:
 def find_move(reply: str, form: str) -> tuple[str, set[Repair]] | None:
     """Return the marked move of a reply, with its white space, and what was repaired apart from thoughts; None if the
     reply has no move. `form` is the form that the prompt asks for."""
-    answer = remove_thoughts(reply)
+    answer, certain = find_answer(reply)
     stray = answer == ""
     if stray:
-        answer = remove_thoughts(remove_stray_closing(reply))
+        answer, certain = find_answer(remove_stray_closing(reply))
     mark = find_final_mark(answer)
-    if mark is None or mark.text is None:
+    if mark is None or mark.text is None or mark.start < certain:
         return None
     is_fenced, is_alone = _surroundings(answer, mark)
     if stray and not is_alone:

@@ -3,51 +3,130 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
-_NAMES = ("think", "thinking", "thought", "thoughts", "reasoning", "reflection", "scratchpad")
-"""Names of tags around thoughts, written `<think>`, `<|think|>`, `<think kind="x">` or `<seed:think>`."""
+_WORDS = "(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflect(?:ion)?|scratchpad|analysis|rationale|monologue|cot)"
+_NAME = rf"(?:[\w.-]*[:_.-]|ant)?{_WORDS}(?:[_-]?process)?"
+"""Names of thoughts, such as `think`, `seed:cot`, `internal_monologue` or `thought_process`."""
+_CLOSES = r"/[ \t]*|end_(?:of_)?"
+_ATTRIBUTES = r"(?:\s[^<>&]{0,200})?(?<!/)"
+_OPENS = "(?:(?:begin|start)_(?:of_)?)?"
 
-
-def _tag(slash: str, name: str) -> str:
-    return rf"(?:<\|{slash}|(?:<|&lt;){slash}(?:[\w.-]*[:_])?){name}(?:[ \t][^<>&\n]*)?(?:\|?>|&gt;)"
-
-
-_DELIMITERS: tuple[tuple[str, str], ...] = (
-    *((_tag("", name), _tag("/", name)) for name in _NAMES),
-    (r"\[think\]", r"\[/think\]"),  # Magistral
-    ("◁think▷", "◁/think▷"),  # Kimi
-    (r"<\|START_THINKING\|>", r"<\|END_THINKING\|>"),  # Command A
-    (r"<\|begin_of_thought\|>", r"<\|end_of_thought\|>"),  # Sky-T1, OpenThinker
-    ("<unused94>", "<unused95>"),  # MedGemma
-    (r"<\|channel>thought", r"<channel\|>"),  # Gemma
-    # gpt-oss; servers that drop its control tokens leave `assistantfinal`
-    (r"<\|channel\|>(?:analysis|commentary)", r"<\|channel\|>final[^\n]{0,40}?<\|message\|>|assistantfinal"),
+_NAMED = (
+    rf"(?P<tag>(?:<|&lt;)\|?(?P<tag_closes>{_CLOSES})?{_OPENS}(?P<tag_name>{_NAME}){_ATTRIBUTES}\|?(?:>|&gt;))",
+    rf"(?P<bracket>\[(?P<bracket_closes>{_CLOSES})?{_OPENS}(?P<bracket_name>{_NAME})\s*\])",
 )
-"""What opens a thought and what closes it, as patterns that ignore case and match no line break."""
+"""Delimiters with a name: `<think>`, `<think kind="x">`, `<|begin_of_thought|>`, `[THINK]`."""
 
-_FIRST = r"(?=[<&\[◁a])"
-"""A look at the first character, which makes the search several times faster."""
-_OPENINGS = re.compile(_FIRST + "(?:" + "|".join(f"({opening})" for opening, _ in _DELIMITERS) + ")", re.IGNORECASE)
-_CLOSINGS = [re.compile(closing, re.IGNORECASE) for _, closing in _DELIMITERS]
-_ANY_CLOSING = re.compile(_FIRST + "(?:" + "|".join(closing for _, closing in _DELIMITERS) + ")", re.IGNORECASE)
-_STRAY = re.compile(rf"{_ANY_CLOSING.pattern}\s*\Z", re.IGNORECASE)
+_PAIRS = {
+    "kimi": ("◁think▷", "◁/think▷"),
+    "medgemma": ("<unused94>", "<unused95>"),
+    "gemma": (r"<\|channel>thought", r"<channel\|>"),
+    # servers that drop the control tokens leave `analysis` and `assistantfinal`
+    "gpt_oss": (
+        r"<\|channel\|>(?:analysis|commentary)|(?-i:\A(?:analysis|commentary)(?=[A-Z]))",
+        r"<\|channel\|>\s*final[^\n]{0,40}?<\|message\|>|assistantfinal",
+    ),
+    "granite": (r"\AHere is my thought process:", "Here is my response:"),
+    "apriel": (r"\AHere are my reasoning steps:", r"\[BEGIN FINAL RESPONSE\]"),
+}
+"""What opens a thought and what closes it, in the styles of some families of models. These do not nest."""
+_PAIRED = [f"(?P<{style}>{opens}|(?P<{style}_closes>{closes}))" for style, (opens, closes) in _PAIRS.items()]
+
+_FENCE = r"(?P<fence>^(?:`{3,}+|~{3,}+)[ \t]*+(?P<info>[\w.+-]*+)[ \t\r]*+$)"
+"""A line that opens or closes a fence. A fence whose info is a name of thoughts holds thoughts."""
+
+_DELIMITER = re.compile(
+    r"(?=[<&\[◁ah`~])(?:"  # a look at the first character makes the search several times faster
+    + "|".join((*_NAMED, *_PAIRED, _FENCE))
+    + ")",
+    re.IGNORECASE | re.MULTILINE,
+)
+_NAME_ALONE = re.compile(_NAME, re.IGNORECASE)
+_BLANK = re.compile(r"[\s.…]*")
+_LONGEST_DELIMITER = 300
+
+
+class _OpenThoughts:
+    """The thoughts that are open at a place in a reply, from the outermost to the innermost."""
+
+    def __init__(self) -> None:
+        self._open: list[tuple[str, str]] = []
+        self._counts: Counter[str | tuple[str, str]] = Counter()
+
+    def __bool__(self) -> bool:
+        return bool(self._open)
+
+    def has(self, style: str) -> bool:
+        return self._counts[style] > 0
+
+    def push(self, style: str, name: str) -> None:
+        self._open.append((style, name))
+        self._counts.update([style, (style, name)])
+
+    def pop(self, style: str, name: str) -> None:
+        """Close the innermost thought with this style and name, or else with this style, and all thoughts in it."""
+        wanted = (style, name) if self._counts[style, name] else style
+        while self._counts[wanted] and self._open:
+            last = self._open.pop()
+            self._counts.subtract([last[0], last])
+            if wanted in (last, last[0]):
+                return
+
+
+def find_answer(reply: str) -> tuple[str, int]:
+    """Return a reply without its thoughts and the white space around the rest, and the index in it at which the text
+    after the last thought begins. A move before that index is in doubt.
+
+    The rest is empty if a thought is not closed or nothing follows the last thought. Models quote delimiters in their
+    thoughts, and servers without a reasoning parser drop the first one. So thoughts nest, a delimiter closes the
+    innermost thought of its name or else of its style, and one that closes nothing makes a thought of all text before
+    it. So does one that closes the first thought, because text before that thought may have lost its delimiter. Text
+    before a blank thought and between later thoughts remains."""
+    reply = reply.strip()
+    open_thoughts, kept, at, start, inside = _OpenThoughts(), list[str](), 0, 0, 0
+    has_thoughts = False
+    for delimiter in _DELIMITER.finditer(reply):
+        style = delimiter.lastgroup or ""
+        if style == "fence":
+            closes, name = not delimiter["info"], ""
+            if not open_thoughts.has(style) and not _NAME_ALONE.fullmatch(delimiter["info"]):
+                continue  # a fence around something else
+        else:
+            closes = delimiter[f"{style}_closes"] is not None
+            name = "" if style in _PAIRS else delimiter[f"{style}_name"].lower()
+        if not closes:
+            if not open_thoughts:
+                start, inside = delimiter.span()
+            if style not in _PAIRS or not open_thoughts.has(style):
+                open_thoughts.push(style, name)
+            continue
+        if not open_thoughts:
+            kept.clear()
+        else:
+            open_thoughts.pop(style, name)
+            if open_thoughts:
+                continue
+            if has_thoughts or _BLANK.fullmatch(reply, inside, delimiter.start()):
+                kept.append(reply[at:start])
+        has_thoughts, at = True, delimiter.end()
+    rest = "" if open_thoughts else reply[at:].strip()
+    if not rest:
+        return "", 0
+    between = "\n".join([*kept, ""]).lstrip()  # line breaks, so that no new delimiter forms
+    return between + rest, len(between)
 
 
 def remove_thoughts(reply: str) -> str:
-    """Return a reply without its thoughts and the white space around the rest.
-
-    A thought ends at the first delimiter that closes its kind, or else at the end of the reply. All text before a
-    delimiter that closes nothing is a thought too, because servers without a reasoning parser drop what opens it."""
-    parts, at = [], 0
-    while opening := _OPENINGS.search(reply, at):
-        parts.append(reply[at : opening.start()])
-        closing = _CLOSINGS[(opening.lastindex or 1) - 1].search(reply, opening.end())
-        at = len(reply) if closing is None else closing.end()
-    parts.append(reply[at:])
-    rest = "\n".join(parts)  # joined by a line break, so that no new delimiter forms
-    return _ANY_CLOSING.split(rest)[-1].strip()
+    """Return a reply without its thoughts and the white space around the rest (see `find_answer`)."""
+    return find_answer(reply)[0]
 
 
 def remove_stray_closing(reply: str) -> str:
     """Return a reply without a delimiter at its end that closes thoughts."""
-    return _STRAY.sub("", reply)
+    stripped = reply.rstrip()
+    for delimiter in _DELIMITER.finditer(stripped, max(0, len(stripped) - _LONGEST_DELIMITER)):
+        style = delimiter.lastgroup
+        if delimiter.end() == len(stripped) and style != "fence" and delimiter[f"{style}_closes"] is not None:
+            return stripped[: delimiter.start()]
+    return reply
