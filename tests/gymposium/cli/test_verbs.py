@@ -238,6 +238,14 @@ class Saying:
             "such as “I ␛[31mthink <move>a3</move>”: reading=lenient, an option of language models, finds a move in 2",
         ),
         (
+            "move",
+            "**MOVE**",
+            "stop",
+            "such as “**a3**”: reading=lenient, an option of language models, finds a move in 2",
+        ),
+        ("move", "Move: MOVE", "stop", "finds a move in 2 of them"),
+        ("tags", "I think <move>the centre</move>", "stop", "ask a language model for another form"),
+        (
             "tags-lenient",
             "<move>a1</move> or\n<move>b2</move>",
             "stop",

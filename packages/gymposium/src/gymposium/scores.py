@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gymposium.ending import FAILURES, EndingKind
 from gymposium.failures import FailurePolicy
 from gymposium.players.protocol import Usage
-from gymposium.reading import KINDS, MAX_REPLY, READERS, lenient
+from gymposium.reading import KINDS, READERS, lenient, read
 from gymposium.repetition import ends_in_loop
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ class Score:
     unparsable_example: str | None = field(default=None, repr=False)
     """The first unparsable reply."""
     marked_moves: int = 0
-    """Number of unparsable replies to a strict reader in which a lenient one would find a move."""
+    """Number of replies that are unparsable to a strict reader and a move, legal or not, to a lenient one."""
     reports: dict[str, list[float]] = field(default_factory=dict, repr=False)
     """Values that the matches report beside the returns (`Reports`), by name."""
 
@@ -158,7 +158,7 @@ class Score:
                 self._reply(turn.reading, turn.usage)
                 self.repaired += bool(turn.repaired)
                 if turn.reading in _TOLD:
-                    self._failed(turn.reading, turn.text, played.job.players[seat].reader.name)
+                    self._failed(turn.reading, turn.text, played.job.players[seat].reader.name, played.job.game)
 
     def add_record(self, record: Record, game: Game, seat: int) -> None:
         """Count a recorded match of this game in which the player had `seat`."""
@@ -170,7 +170,7 @@ class Score:
                 self._reply(turn["reading"], usage)
                 self.repaired += "repaired" in turn
                 if turn["reading"] in _TOLD:
-                    self._failed(turn["reading"], turn["text"], record.prompts[seat]["reader"])
+                    self._failed(turn["reading"], turn["text"], record.prompts[seat]["reader"], game)
 
     def _count(self, match: MatchResult | Record, seat: int, result: str, game: Game, policy: FailurePolicy) -> None:
         self.returns.append(match.returns[seat])
@@ -195,15 +195,17 @@ class Score:
             if usage.cost is not None:
                 self.cost = (self.cost or 0.0) + usage.cost
 
-    def _failed(self, reading: str, text: str, reader: str) -> None:
+    def _failed(self, reading: str, text: str, reader: str, game: Game) -> None:
         """Note what advice about a reply depends on that was cut off or unparsable."""
         if reading == "cut off":
             self.looping += ends_in_loop(text)
             return
         if self.unparsable_example is None:
             self.unparsable_example = text
-        if reader in READERS and len(text) <= MAX_REPLY:
-            self.marked_moves += lenient(READERS[reader]).repair(text) is not None
+        if reader in READERS:
+            legal: list[str] | None = None if game.spec.free_text else []
+            how, calls = lenient(READERS[reader]), bool(game.spec.tools)
+            self.marked_moves += read(text, legal, how, game.move_pattern, calls=calls).move is not None
 
     @property
     def matches(self) -> int:
