@@ -89,7 +89,7 @@ def test_an_engine_that_fails_is_an_error_and_nothing_is_lost(gymposium: Run, tm
     assert "Traceback" not in done.stderr
     assert "The engine of fragile failed in match run-" in done.stderr
     assert "RuntimeError: out of ink" in done.stderr
-    assert "gymposium replay m/matches.jsonl" in done.stderr
+    assert "fragile.py replay m/matches.jsonl" in done.stderr
     lines = [json.loads(line) for line in (tmp_path / "m/matches.jsonl").read_text().splitlines()]
     broken = [line for line in lines if line["ending"]["kind"] == "broke off"]
     assert [len(line["events"]) for line in broken] == [3]

@@ -14,7 +14,7 @@ def test_what_each_player_gave_away_and_where(gymposium: Run, tmp_path: Path) ->
     assert done.returncode == 0, done.stderr
     text = [" ".join(line.split()) for line in done.stdout.splitlines()]
     assert text[0] == "tic_tac_toe: 6 matches, judged by exact"
-    assert any(line.startswith("exact ") and "0.000 [0.000, 0.000] 0" in line for line in text)
+    assert any(line.startswith("exact ") and "0.000 [0.000, " in line for line in text)
     drops = [line for line in text if "random played" in line]
     assert len(drops) == 2
     assert all("; better: " in line for line in drops)

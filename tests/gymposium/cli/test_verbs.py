@@ -415,7 +415,7 @@ def test_records_of_a_game_that_is_not_there(gymposium: Run, tmp_path: Path) -> 
     assert done.returncode == 1
     assert done.stderr.endswith(
         "cannot be played again: There is no game called 'tic_tac_to'. Did you mean 'tic_tac_toe' or "
-        "'ultimate_tic_tac_toe'?\n"
+        "'ultimate_tic_tac_toe'? If a plugin file adds it, load that file: gymposium --plugin FILE …\n"
     )
     done = gymposium("verify", RECORD)
     assert done.returncode == 1

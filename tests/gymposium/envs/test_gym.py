@@ -143,7 +143,7 @@ def test_a_player_that_does_not_answer_once_is_named() -> None:
 
     env = TextGameEnv("tic_tac_toe", opponent=Silent("silent", []))
     env.reset(seed=0)
-    with pytest.raises(ValueError, match=r"silent gave 0 replies to 1 asks"):
+    with pytest.raises(TypeError, match="silent was asked for 1 replies and gave a list of 0"):
         env.step("a1")
 
 

@@ -80,7 +80,7 @@ def test_a_view_tells_what_the_seat_knew_and_did_before(name: str) -> None:
         ("hearts", "need two seats"),
         ("2048", "two seats|OpenSpiel"),
         ("chess", "more than 300 moves"),
-        ("trace", "OpenSpiel"),
+        ("trace", "need two seats"),
         ("openspiel:pig(players=2,winscore=10,horizon=100)", "positions repeat"),
         ("openspiel:coin_game", "cannot say what a seat knows"),
     ],

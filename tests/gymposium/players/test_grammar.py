@@ -19,7 +19,7 @@ from gymposium.errors import UnknownName
         ("hold-0", "Write hold-N, with N from 1 to 9999, for instance hold-20."),
         ("stand-100", "Write stand-N, with N from 1 to 99, for instance stand-17."),
         ("expectimax-7", "Write expectimax-D, with D from 1 to 6, for instance expectimax-1."),
-        ("mct-5", "Did you mean 'mcts-N'?"),
+        ("mct-5", "Did you mean 'mcts-N'? If a plugin file adds it, load that file:  gymposium --plugin FILE …"),
     ],
 )
 def test_it_says_how_to_write_the_player(text: str, told: str) -> None:

@@ -65,7 +65,8 @@ def check_player(text: str) -> tuple[OpponentSpec, dict[str, str | None]]:
     check_first_party("player", text, map(written, known), host().plugins)
     meant = (s for s in known if s.fixed_part and (text.startswith(s.fixed_part) or text == s.fixed_part.rstrip("-:")))
     hint = next(map(_how_to_write, meant), None)
-    raise UnknownName("player", text, (spec.form for spec in known), hint, remark_on_missing(host().plugins))
+    remark = remark_on_missing(host().plugins) if hint is None else ""
+    raise UnknownName("player", text, (spec.form for spec in known), hint, remark)
 
 
 def _how_to_write(spec: OpponentSpec) -> str:
