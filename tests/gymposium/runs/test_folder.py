@@ -56,7 +56,7 @@ def test_a_folder_that_is_in_use_is_refused(tmp_path: Path) -> None:
         ("{", "cannot be read"),
         ("[1]", "no settings of format"),
         ('{"format": "gymposium-run-9", "settings": {}}', "no settings of format"),
-        ('{"format": "gymposium-run-1", "command": "eval", "settings": {}}', "another command:  gymposium eval"),
+        ('{"format": "gymposium-run-1", "command": "eval", "settings": {}}', "of another command, eval"),
     ],
 )
 def test_what_is_no_run_does_not_go_on(tmp_path: Path, text: str | None, said: str) -> None:
