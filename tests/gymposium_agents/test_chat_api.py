@@ -133,6 +133,10 @@ def test_requests_in_a_minute_are_limited() -> None:
         ("model_length", "length"),
         ("content_filter", "length"),
         ("SAFETY", "length"),
+        ("SPII", "length"),
+        ("refusal", "length"),
+        ("sensitive", "length"),
+        ("model_context_window_exceeded", "length"),
         ("tool_calls", "stop"),
         (None, "stop"),
         ("eos", "stop"),
@@ -151,9 +155,11 @@ def test_thoughts_are_not_the_reply() -> None:
         completion([{"type": "thinking", "thinking": "a1?"}, {"type": "text", "text": "b2"}]),
         completion([{"type": "reasoning", "text": "a1?"}, {"type": "output_text", "text": "b2"}]),
         completion([{"type": "refusal", "refusal": "b2"}]),
+        completion([{"type": "reference", "reference_ids": [1]}, {"type": "text", "text": "b2"}]),
+        completion([{"type": "reasoning_text", "text": "a1?"}, {"type": "text", "text": None}]),
     ]
     with chat_server(lambda asked, number: answers[number]) as server:
-        assert [ask(local(server)).text for _ in answers] == ["b2", "", "", "b2", "b2", ""]
+        assert [ask(local(server)).text for _ in answers] == ["b2", "", "", "b2", "b2", "", "b2", ""]
 
 
 def test_the_reply_is_the_choice_with_the_index_0() -> None:
@@ -268,7 +274,11 @@ def test_a_server_that_drips_is_given_up() -> None:
         {"error": "upstream is down"},
         {"object": "error", "message": "busy", "code": 503},
         {"choices": [{"message": {"content": "b"}, "finish_reason": "error", "error": {"code": 503}}]},
-        {"choices": [{"message": {"content": "b"}, "finish_reason": "error"}]},
+        *(
+            {"choices": [{"message": {"content": "b"}, "finish_reason": reason}]}
+            for reason in ("error", "insufficient_system_resource", "abort", "network_error")
+        ),
+        {"choices": None, "base_resp": {"status_code": 1002, "status_msg": "rate limit"}},
     ],
 )
 def test_a_passing_failure_inside_an_answer_is_tried_again(body: dict[str, Any]) -> None:

@@ -33,13 +33,13 @@ _MOST_TOKENS = 10**9
 """Largest token count that an answer may report."""
 
 
-_CUT_OFF = {"length", "max_tokens", "max_output_tokens", "model_length"}
+_CUT_OFF = {"length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded"}
 """Finish reasons of a reply that reached a limit of tokens: OpenAI's and vLLM's, Anthropic's and Gemini's, others'."""
-_WITHHELD = {"content_filter", "safety", "recitation", "prohibited_content"}
-"""Finish reasons of a reply that a filter ended: OpenAI's and Gemini's."""
+_WITHHELD = {"content_filter", "safety", "recitation", "prohibited_content", "spii", "refusal", "sensitive"}
+"""Finish reasons of a reply that a filter ended: OpenAI's, Gemini's, Anthropic's and GLM's."""
 _TEXTS = {"text", "output_text"}
 """Types of the parts of a message that are its text."""
-_NO_TEXTS = {"thinking", "redacted_thinking", "reasoning", "refusal"}
+_NO_TEXTS = {"thinking", "redacted_thinking", "reasoning", "reasoning_text", "reference", "refusal"}
 """Types of the parts that are not part of the reply."""
 
 
@@ -184,7 +184,8 @@ def _content(content: Any) -> str:
     if not isinstance(content, list):
         content = [] if content is None else [{"type": "text", "text": content}]
     types: list[Any] = [part.get("type") if isinstance(part, dict) else None for part in content]
-    texts: list[Any] = [part.get("text") for part, kind in zip(content, types) if kind in _TEXTS]
+    told = [part for part, kind in zip(content, types) if kind in _TEXTS]
+    texts: list[Any] = ["" if "text" in part and part["text"] is None else part.get("text") for part in told]
     if not all(isinstance(kind, str) for kind in types) or not all(isinstance(text, str) for text in texts):
         raise _NoReply("its content is not text")
     if unknown := {*types} - _TEXTS - _NO_TEXTS:

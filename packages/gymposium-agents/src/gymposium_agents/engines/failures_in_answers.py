@@ -1,7 +1,8 @@
 """Failures that a chat service reports inside an answer with status 200.
 
 Gateways such as OpenRouter send the headers before the model answers, so a rate limit or a server error can only stand
-in the body: as `error` beside empty `choices`, or as a choice that ended with `finish_reason: error`.
+in the body: as `error` beside empty `choices`, or as a choice whose finish reason is a failure of the server.
+MiniMax reports failures in `base_resp`.
 """
 
 from __future__ import annotations
@@ -18,11 +19,15 @@ _RATE_LIMITS = frozenset(
     {"rate_limit", "rate_limited", "rate_limit_error", "rate_limit_exceeded", "too_many_requests", "throttled"}
 )
 """Words for a rate limit that services put into `code` or `type` in place of 429."""
+_FAILED = frozenset({"error", "insufficient_system_resource", "abort", "network_error"})
+"""Finish reasons of a reply that the server broke off: OpenRouter's, DeepSeek's, vLLM's and SGLang's, GLM's."""
+_MINIMAX = {1002: 429, 1004: 401, 1008: 402}
+"""MiniMax's codes for a rate limit, a wrong key and an empty account, as statuses."""
 
 
 def find_failure(body: bytes) -> tuple[int, bytes] | None:
     """Return the status and the body that an answer with status 200 should have had, or None unless it is a failure."""
-    if b"error" not in body:
+    if not any(word in body for word in (b"error", b"insufficient_system_resource", b"abort", b"base_resp")):
         return None
     try:
         answer = strict_json(body.decode("utf-8"))
@@ -47,12 +52,16 @@ def _error(answer: Any) -> dict[str, Any] | None:
     if not isinstance(answer, dict):
         return None
     choice = first_choice(answer)
-    if isinstance(choice, dict) and (choice.get("error") or choice.get("finish_reason") == "error"):
-        error = choice.get("error") or answer.get("error") or "the reply ended with finish_reason: error"
+    reason = str(choice.get("finish_reason")).lower() if isinstance(choice, dict) else ""
+    if isinstance(choice, dict) and (choice.get("error") or reason in _FAILED):
+        error = choice.get("error") or answer.get("error") or f"the reply ended with finish_reason: {reason}"
     elif choice is None and answer.get("object") == "error":
         error = answer
     elif choice is None and answer.get("error"):
         error = answer["error"]
+    elif choice is None and isinstance(response := answer.get("base_resp"), dict) and response.get("status_code"):
+        code = response["status_code"]
+        error = {"code": _MINIMAX.get(code) if type(code) is int else None, "message": str(response.get("status_msg"))}
     else:
         return None
     return error if isinstance(error, dict) else {"message": str(error)}
