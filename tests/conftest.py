@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from gymposium.child_process import PLUGIN_FILES, plugin_files
 from gymposium.games.registry import load_game
 from gymposium.prompt import prompt_for
 from gymposium.reading import reader
@@ -29,9 +30,13 @@ def pytest_configure() -> None:
 
 
 @pytest.fixture(autouse=True)
-def global_options_of_the_test() -> Iterator[None]:
-    """Keep the global options of a test (`--plugin`, `--allow`, ...), which child processes inherit, from the next."""
+def global_options_of_the_test(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Keep the global options of a test (`--plugin`, `--allow`, ...), which child processes inherit, from the next, and
+    plugin files of fixtures for a whole session from the tests in other folders."""
     before = {name: value for name, value in os.environ.items() if name.startswith("GYMPOSIUM_")}
+    if PLUGIN_FILES in before:
+        own = [str(file) for file in plugin_files() if file.parent == request.path.parent]
+        os.environ[PLUGIN_FILES] = "\n".join(own)
     yield
     for name in {name for name in os.environ if name.startswith("GYMPOSIUM_")} - before.keys():
         del os.environ[name]

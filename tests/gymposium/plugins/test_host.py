@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gymposium.child_process import PLUGIN_FILES, python_command, python_environment
+from gymposium.child_process import python_command, python_environment
 from gymposium.errors import PluginError
 from gymposium.plugins import hookspecs
 from gymposium.plugins.hookspecs import API_VERSION, HOOKS
@@ -75,7 +75,6 @@ def load(names: list[str], site: Path, monkeypatch: pytest.MonkeyPatch, *, stric
     """A host with these plugins only."""
     monkeypatch.syspath_prepend(site)
     monkeypatch.setenv("GYMPOSIUM_PLUGINS", ",".join(names))
-    monkeypatch.setenv(PLUGIN_FILES, "")
     return Host(strict=strict)
 
 
