@@ -418,7 +418,8 @@ ODD: dict[str, dict[str, bytes]] = {
 def test_an_odd_zip_is_an_error_that_names_the_file(
     members: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gymposium_sb3.policy_file.LIMIT", 200_000)
+    for limit in ("MAX_JSON", "MAX_WEIGHTS"):
+        monkeypatch.setattr(policy_file, limit, 200_000)
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "odd.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
