@@ -180,8 +180,7 @@ def test_the_tags_of_a_call_are_tokens_in_a_reply_and_those_in_its_arguments_are
     assert chat.read(ids) == "b2 " + chat.dialect.write([plain])
     try:
         written = chat.reply("b2 ", [call])
-    except GymposiumError as error:
-        assert "cannot be written" in str(error)
+    except GymposiumError:  # the dialect cannot write its own tags
         return
     assert added(chat, written) == added(chat, ids)
     assert len(added(chat, chat.reply("", [call]))) == (1 if family == "llama3" else 7 if family == "glm4" else 3)
