@@ -113,10 +113,11 @@ def find_final_mark(answer: str) -> MoveMark | None:
     return None if differ else marks[-1]
 
 
-def find_move(reply: str, form: str) -> tuple[str, set[Repair]] | None:
+def find_move(reply: str, found: tuple[str, int], form: str) -> tuple[str, set[Repair]] | None:
     """Return the marked move of a reply, with its white space, and what was repaired apart from thoughts; None if the
-    reply has no move. `form` is the form that the prompt asks for."""
-    answer, certain = find_answer(reply)
+    reply has no move. `found` is what `find_answer` returns for the reply, and `form` is the form that the prompt asks
+    for."""
+    answer, certain = found
     stray = answer == ""
     if stray:
         answer, certain = find_answer(remove_stray_closing(reply))

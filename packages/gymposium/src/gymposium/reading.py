@@ -17,7 +17,7 @@ from typing import Literal, Protocol
 from gymposium.errors import BadOption, UnknownName
 from gymposium.lenient import REPAIRS, Repair, find_move, undress, unwrap_fence
 from gymposium.strict_json import strict_json
-from gymposium.thoughts import remove_thoughts
+from gymposium.thoughts import find_answer
 from gymposium.tools.calls import calls_of, move_of
 from gymposium.tools.reader import ToolsReader, tools_readers
 from gymposium.tools.tool import Tool
@@ -168,9 +168,9 @@ class LenientReader:
         """Return the text of the move in a reply that does not have the strict form, and what was repaired; None if
         there is nothing to repair, or no move. `marks` says whether marked moves are looked for, as in every game but
         those whose moves are free text and are asked for without a mark."""
-        answer = remove_thoughts(reply)
+        answer, _ = thoughtless = find_answer(reply)
         repairs: set[Repair] = set() if answer == _strip_allowed_thoughts(reply, self.strict) else {"thoughts"}
-        if marks and (found := find_move(reply, self.strict.name)) is not None:
+        if marks and (found := find_move(reply, thoughtless, self.strict.name)) is not None:
             return found[0], repairs | found[1]
         content = self.strict.submission(unwrapped := unwrap_fence(answer))
         if unwrapped != answer:

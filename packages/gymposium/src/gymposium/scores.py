@@ -97,7 +97,12 @@ def mean_gain(
         known = [b - a for a, b in zip(old, new, strict=True) if a is not None and b is not None]
         if len(known) == seats:
             gains.append(math.fsum(known) / seats)
-    return mean(gains, None if bounds is None else (bounds[0] - bounds[1], bounds[1] - bounds[0]))
+    return mean(gains, None if bounds is None else margin_bounds(bounds))
+
+
+def margin_bounds(bounds: Bounds) -> Bounds:
+    """Return the least and the greatest difference of two values within these bounds."""
+    return bounds[0] - bounds[1], bounds[1] - bounds[0]
 
 
 def _half(values: Sequence[float]) -> float:

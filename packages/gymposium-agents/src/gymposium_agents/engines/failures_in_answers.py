@@ -21,13 +21,15 @@ _RATE_LIMITS = frozenset(
 """Words for a rate limit that services put into `code` or `type` in place of 429."""
 _FAILED = frozenset({"error", "insufficient_system_resource", "abort", "network_error"})
 """Finish reasons of a reply that the server broke off: OpenRouter's, DeepSeek's, vLLM's and SGLang's, GLM's."""
+_SIGNS = tuple(word.encode() for word in ("base_resp", *sorted(_FAILED)))
+"""Words of which an answer with a failure holds one; others are not read here."""
 _MINIMAX = {1002: 429, 1004: 401, 1008: 402}
 """MiniMax's codes for a rate limit, a wrong key and an empty account, as statuses."""
 
 
 def find_failure(body: bytes) -> tuple[int, bytes] | None:
     """Return the status and the body that an answer with status 200 should have had, or None unless it is a failure."""
-    if not any(word in body for word in (b"error", b"insufficient_system_resource", b"abort", b"base_resp")):
+    if not any(sign in body for sign in _SIGNS):
         return None
     try:
         answer = strict_json(body.decode("utf-8"))

@@ -16,6 +16,7 @@ from typing import Any
 from gymposium.serving.requests import Refused
 from gymposium.strict_json import check_depth, strict_json
 from gymposium.tools import Call, Tool
+from gymposium.visible import is_encodable
 from gymposium_agents.tokens import Message
 
 NEUTRAL: Mapping[str, tuple[Any, ...]] = {
@@ -239,10 +240,8 @@ def _stops(given: Any) -> tuple[str, ...]:
 
 def _check_unicode(where: str, value: Any) -> None:
     """Raise `BadRequest` for a value with a lone surrogate, which no tokenizer reads."""
-    try:
-        json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        raise BadRequest(where, "a text has half of a surrogate pair. Send valid Unicode.") from None
+    if not is_encodable(json.dumps(value, ensure_ascii=False)):
+        raise BadRequest(where, "a text has half of a surrogate pair. Send valid Unicode.")
 
 
 def _list(where: str, given: Any) -> Sequence[Any]:

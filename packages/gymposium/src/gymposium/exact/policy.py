@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from gymposium.errors import GymposiumError
 from gymposium.exact.graph import Graph, Position, graph_of
 from gymposium.games.protocol import Game
-from gymposium.players.asking import blaming
+from gymposium.players.asking import ask_distributions
 from gymposium.players.distribution import MoveDistribution
 from gymposium.players.protocol import Ask, Distributes, MatchContext, Player
 from gymposium.streams import stream
@@ -110,7 +110,7 @@ def gives_probabilities(game: Game, player: Player) -> bool:
         return False
     graph = graph_of(game)
     first = next(position for position in graph.positions if position.seat >= 0)
-    (found,) = player.distributions([ask_in(graph, first, "exact-first", 0)])
+    (found,) = ask_distributions(player, [ask_in(graph, first, "exact-first", 0)])
     return found.samples is None
 
 
@@ -171,8 +171,7 @@ def ask_in(graph: Graph, position: Position, key: str, seed: int, *numbers: int)
 
 
 def _answers(player: Distributes, asks: Sequence[Ask]) -> Sequence[MoveDistribution]:
-    with blaming(player):
-        answers = player.distributions(asks) if asks else ()
+    answers = ask_distributions(player, asks)
     for ask, answer in zip(asks, answers, strict=True):
         if list(answer.moves) != ask.legal_moves:
             raise ValueError(f"A distribution is over {answer.moves}, but the legal moves are {ask.legal_moves}.")

@@ -21,7 +21,7 @@ from gymposium.exact.policy import as_played
 from gymposium.exact.sampling import move_of
 from gymposium.failures import forfeit_returns
 from gymposium.games.protocol import Game, Match
-from gymposium.players.asking import ask_player, blaming
+from gymposium.players.asking import ask_distributions, ask_player
 from gymposium.players.protocol import Ask, Distributes, MatchContext, Player
 from gymposium.streams import stream
 
@@ -115,8 +115,7 @@ class _Search:
             if len(self._known) > MOST_KEPT:
                 self._known.clear()
             unknown = {view: one for one in asking if (view := one.match.view(other)) not in self._known}
-            with blaming(self._player):
-                found = self._player.distributions([one.ask(other) for one in unknown.values()]) if unknown else ()
+            found = ask_distributions(self._player, [one.ask(other) for one in unknown.values()])
             self._known |= dict(zip(unknown, map(as_played, found), strict=True))
         else:
             asks = [one.ask(other) for one in asking]

@@ -10,17 +10,29 @@ from contextlib import contextmanager
 from typing import Any, get_args
 
 from gymposium.errors import tells_what_to_do
+from gymposium.players.distribution import MoveDistribution
 from gymposium.players.protocol import Ask, Distributes, FinishReason, Player, Reply, Usage
 
 _BEGINNING = "The player "
+_FINISH_REASONS = get_args(FinishReason)
 
 
 def ask_player(player: Player, asks: Sequence[Ask]) -> list[Reply]:
     """Return the player's replies to its asks, in order.
 
     Raises what the player raises, and `TypeError` for replies that cannot be read and recorded."""
-    with blaming(player):
+    try:
         return check_replies(player, player.act(asks), len(asks))
+    except (Exception, SystemExit):
+        with blaming(player):  # entered for an exception only: every turn of a match passes here
+            raise
+
+
+def ask_distributions(player: Distributes, asks: Sequence[Ask]) -> Sequence[MoveDistribution]:
+    """Return the player's distributions over its moves for these asks, in order; the player is not called for none.
+    Raises what the player raises."""
+    with blaming(player):
+        return player.distributions(asks) if asks else ()
 
 
 @contextmanager
@@ -84,8 +96,8 @@ def _wrong(reply: Any) -> str | None:
     text: Any = reply.text
     if not isinstance(text, str):
         return f"a Reply whose text is {_kind(text)}"
-    if reply.finish_reason not in get_args(FinishReason):
-        return f"a Reply with finish_reason {str(reply.finish_reason)!r}, which is not one of {get_args(FinishReason)}"
+    if reply.finish_reason not in _FINISH_REASONS:
+        return f"a Reply with finish_reason {str(reply.finish_reason)!r}, which is not one of {_FINISH_REASONS}"
     if reply.action is not None and type(reply.action) is not int:
         return f"a Reply whose action is {_kind(reply.action)}, not an int"
     usage: Any = reply.usage

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -71,7 +72,7 @@ class Llama:
         return json.dumps({"name": written["name"], "parameters": written["arguments"]}, ensure_ascii=False)
 
 
-class _Typed:
+class _Typed(ABC):
     """Base of the dialects that write a text argument as it is, and any other as JSON. The tool's schema says which."""
 
     name: str
@@ -93,13 +94,13 @@ class _Typed:
             raise ValueError(f"the dialect {self.name} cannot write names or texts with its own tags in them")
         return written
 
+    @abstractmethod
     def _split(self, text: str) -> Iterator[tuple[str, list[tuple[str, str]]]]:
         """The name of each call, with the names and texts of its arguments. Raises `ValueError`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _join(self, name: str, arguments: Sequence[tuple[str, str]]) -> str:
         """The text of one call."""
-        raise NotImplementedError
 
 
 class Keys(_Typed):

@@ -21,7 +21,7 @@ from gymposium.arena.outcomes import MatchOutcome
 from gymposium.arena.ratings.bootstrap import interval
 from gymposium.arena.ratings.comparisons import Floats, index_outcomes
 from gymposium.arena.ratings.ranks import FEWEST, Above, surely_above
-from gymposium.scores import Bounds, Estimate, are_equal, mean
+from gymposium.scores import Bounds, Estimate, are_equal, margin_bounds, mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Means:
             _margins(self.returns, one, other),
             self.samples[:, one] - self.samples[:, other],
             int(self.returns.played[[one, other]].min()),
-            _margin_bounds(self.bounds),
+            margin_bounds(self.bounds),
         )
         return replace(margin, value=float(self.values[one] - self.values[other]))
 
@@ -122,7 +122,7 @@ def _above(returns: GameReturns, samples: Floats, bounds: Bounds) -> Above:
     returns: where none of the margins is negative, none of its samples is."""
     above = surely_above(samples, returns.played)
     for one, other in np.argwhere(above):
-        above[one, other] = mean(_margins(returns, one, other).tolist(), _margin_bounds(bounds)).low > 0.0
+        above[one, other] = mean(_margins(returns, one, other).tolist(), margin_bounds(bounds)).low > 0.0
     return above
 
 
@@ -150,10 +150,6 @@ def _influence(returns: GameReturns, player: int) -> Floats:
 
 def _mean(returns: GameReturns, player: int) -> float:
     return float(returns.paid[:, player].sum() / returns.seats[:, player].sum())
-
-
-def _margin_bounds(bounds: Bounds) -> Bounds:
-    return bounds[0] - bounds[1], bounds[1] - bounds[0]
 
 
 def _quotient(paid: Floats, seats: Floats) -> Floats:

@@ -161,12 +161,7 @@ def _replies(opened: Opened) -> dict[int, list[tuple[str, float]]]:
     for step, line in first:
         try:
             found = first_replies(json.loads(line or b""))
-        except (
-            ValueError,
-            LookupError,
-            TypeError,
-            RecursionError,
-        ):  # the group's page tells what is wrong
+        except (ValueError, LookupError, TypeError, RecursionError):  # the group's page tells what is wrong
             continue
         if found:
             replies[step] = found
