@@ -100,6 +100,17 @@ def mean_gain(
     return mean(gains, None if bounds is None else margin_bounds(bounds))
 
 
+def ratio_by_deal(amounts: Sequence[float], counts: Sequence[float]) -> list[float]:
+    """Return one value for each deal, whose mean is the sum of the amounts over that of the counts. Their spread is
+    that of this ratio by its linear approximation (Cochran, 1977, Sampling Techniques, section 6.4)."""
+    import numpy as np
+
+    paid, count = np.asarray(amounts, dtype=float), np.asarray(counts, dtype=float)
+    ratio = paid.sum() / count.sum()
+    by_deal: list[float] = (ratio + len(paid) * (paid - ratio * count) / count.sum()).tolist()
+    return by_deal
+
+
 def margin_bounds(bounds: Bounds) -> Bounds:
     """Return the least and the greatest difference of two values within these bounds."""
     return bounds[0] - bounds[1], bounds[1] - bounds[0]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from gymposium.review.match import MatchReview
-from gymposium.scores import mean
+from gymposium.scores import mean, ratio_by_deal
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +70,7 @@ class LostTally:
     def players(self) -> list[Lost]:
         """What each player gave away, the least per move first.
 
-        The interval is that of `scores.mean` for a ratio of sums over deals, by its linear approximation (Cochran,
-        1977, Sampling Techniques, section 6.4)."""
+        The interval is that of `scores.mean` for a ratio of sums over deals."""
         found = [_lost(player, tally) for player, tally in self._players.items()]
         return sorted(found, key=lambda lost: (lost.per_move, lost.player))
 
@@ -79,7 +78,7 @@ class LostTally:
 def _lost(player: str, tally: _PlayerTally) -> Lost:
     moves, given = sum(tally.moves.values()), math.fsum(tally.given.values())
     per_move, deals = given / moves if moves else 0.0, len(tally.moves)
-    by_deal = [per_move + (tally.given[one] - per_move * tally.moves[one]) * deals / moves for one in tally.moves]
+    by_deal = ratio_by_deal([tally.given[one] for one in tally.moves], [*tally.moves.values()]) if moves else []
     found = mean(by_deal, (0.0, 1.0))
     failures = tally.failures
     return Lost(

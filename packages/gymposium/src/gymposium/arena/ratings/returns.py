@@ -21,7 +21,7 @@ from gymposium.arena.outcomes import MatchOutcome
 from gymposium.arena.ratings.bootstrap import interval
 from gymposium.arena.ratings.comparisons import Floats, index_outcomes
 from gymposium.arena.ratings.ranks import FEWEST, Above, surely_above
-from gymposium.scores import Bounds, Estimate, are_equal, margin_bounds, mean
+from gymposium.scores import Bounds, Estimate, are_equal, margin_bounds, mean, ratio_by_deal
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +107,11 @@ def means_of(returns: GameReturns, weights: Floats, bounds: Bounds) -> Means:
     return Means(values, low, high, samples, _above(returns, samples, bounds), returns, bounds)
 
 
-def _estimate(by_deal: Floats, samples: Floats, deals: int, bounds: Bounds) -> Estimate:
+def _estimate(by_deal: Sequence[float], samples: Floats, deals: int, bounds: Bounds) -> Estimate:
     """The mean of the deals with its interval: by bootstrap, or by `scores.mean` where deals are too few for that or
     resampling shows no spread."""
-    estimate = mean(by_deal.tolist(), bounds)
-    if deals < FEWEST or are_equal(by_deal.tolist(), bounds):
+    estimate = mean(by_deal, bounds)
+    if deals < FEWEST or are_equal(by_deal, bounds):
         return estimate
     low, high = interval(samples)
     return replace(estimate, low=float(low), high=float(high))
@@ -122,34 +122,26 @@ def _above(returns: GameReturns, samples: Floats, bounds: Bounds) -> Above:
     returns: where none of the margins is negative, none of its samples is."""
     above = surely_above(samples, returns.played)
     for one, other in np.argwhere(above):
-        above[one, other] = mean(_margins(returns, one, other).tolist(), margin_bounds(bounds)).low > 0.0
+        above[one, other] = mean(_margins(returns, one, other), margin_bounds(bounds)).low > 0.0
     return above
 
 
-def _own(returns: GameReturns, player: int) -> Floats:
+def _own(returns: GameReturns, player: int) -> list[float]:
     """One value for each deal that the player played, whose mean is the player's mean return."""
     played = returns.seats[:, player] > 0.0
-    if not played.any():
-        return np.array([math.nan])
-    return _mean(returns, player) + np.count_nonzero(played) * _influence(returns, player)[played]
+    return _by_deal(returns, player, played) if played.any() else [math.nan]
 
 
-def _margins(returns: GameReturns, one: int, other: int) -> Floats:
+def _margins(returns: GameReturns, one: int, other: int) -> list[float]:
     """One value for each deal that either played, whose mean is the difference of their mean returns. If both played
     all of them in the same number of seats, these are the differences on each deal."""
-    played = returns.seats[:, [one, other]].any(axis=1)
-    apart = _influence(returns, one) - _influence(returns, other)
-    return _mean(returns, one) - _mean(returns, other) + np.count_nonzero(played) * apart[played]
+    played = np.asarray(returns.seats[:, [one, other]].any(axis=1))
+    pairs = zip(_by_deal(returns, one, played), _by_deal(returns, other, played), strict=True)
+    return [mine - theirs for mine, theirs in pairs]
 
 
-def _influence(returns: GameReturns, player: int) -> Floats:
-    """How much each deal moves the player's mean return, by linear approximation: shape (deals)."""
-    paid, seats = returns.paid[:, player], returns.seats[:, player]
-    return np.asarray((paid - _mean(returns, player) * seats) / seats.sum())
-
-
-def _mean(returns: GameReturns, player: int) -> float:
-    return float(returns.paid[:, player].sum() / returns.seats[:, player].sum())
+def _by_deal(returns: GameReturns, player: int, deals: NDArray[np.bool_]) -> list[float]:
+    return ratio_by_deal(returns.paid[deals, player].tolist(), returns.seats[deals, player].tolist())
 
 
 def _quotient(paid: Floats, seats: Floats) -> Floats:
