@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from gymposium.tools import Call
+from gymposium_agents.serving import requests
 from gymposium_agents.serving.requests import BadRequest, CompletionRequest
 
 ASK = {"role": "user", "content": "Look it up."}
@@ -95,6 +96,37 @@ def test_what_changes_nothing_passes() -> None:
 def test_a_field_that_is_wrong_or_would_change_replies_is_named(fields: dict[str, Any], field: str) -> None:
     with pytest.raises(BadRequest, match=rf"^{field}: "):
         read(ASK, **fields)
+
+
+def schema_of_tool(name: str, **schema: Any) -> dict[str, Any]:
+    return {"type": "function", "function": {"name": name, "parameters": {"type": "object", **schema}}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "fault"),
+    [
+        ({"properties": {"a": {"type": "text"}}}, "'text' is not valid"),
+        ({"properties": []}, r"\[\] is not of type 'object'"),
+        ({"properties": {"a": 5}}, "5 is not of type 'object', 'boolean'"),
+        ({"properties": {"a": {"minLength": -1}}}, "-1 is less than the minimum"),
+        ({"properties": {"a": {"pattern": 5}}}, "5 is not of type 'string'"),
+        ({"required": "a"}, "'a' is not of type 'array'"),
+        ({"properties": {"a": {"$ref": "http://127.0.0.1/b"}}}, "refers to 'http://127.0.0.1/b'"),
+        ({"$schema": "http://json-schema.org/draft-03/schema#"}, "which is none of"),
+        ({"properties": {"a": {"$ref": "#/$defs/b"}}, "$defs": {"b": {"enum": 5}}}, "5 is not of type 'array'"),
+    ],
+)
+def test_an_invalid_schema_of_a_tool_is_refused_by_name(schema: dict[str, Any], fault: str) -> None:
+    why = rf"^tools\[1\].function.parameters: the schema of look_up is not valid: .*{fault}"
+    with pytest.raises(BadRequest, match=why) as caught:
+        read(ASK, tools=[schema_of_tool("fine"), schema_of_tool("look_up", **schema)])
+    assert caught.value.status == 400
+
+
+def test_the_checks_of_all_schemas_of_a_request_together_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(requests, "TOOLS_SECONDS", 0.0)
+    with pytest.raises(BadRequest, match=r"^tools: the schemas up to that of a take more than 0 s"):
+        read(ASK, tools=[schema_of_tool("a")])
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,9 @@ calls of tools are read and not enforced, and the answer says so.
 from __future__ import annotations
 
 import json
+import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,6 +46,8 @@ READ = frozenset(
 """Fields that are read."""
 MOST_TOOLS = 128
 """The largest number of tools, as in OpenAI's API."""
+TOOLS_SECONDS = 10.0
+"""Time after which the schemas of further tools of a request are not checked, in seconds."""
 MOST_MESSAGES = 4096
 """The largest number of messages."""
 MOST_STOPS = 4
@@ -101,7 +104,7 @@ class CompletionRequest:
         given_tools = _list("tools", given.get("tools", []))
         if len(given_tools) > MOST_TOOLS:
             raise BadRequest("tools", f"there are {len(given_tools)}; give at most {MOST_TOOLS}.")
-        tools = tuple(_tool(f"tools[{n}]", tool) for n, tool in enumerate(given_tools))
+        tools = tuple(_tools(given_tools))
         if repeated := [name for name, times in Counter(tool.name for tool in tools).items() if times > 1]:
             raise BadRequest("tools", f"{', '.join(sorted(repeated))} is there more than once. Give each tool once.")
         return cls(
@@ -215,6 +218,23 @@ def _call(where: str, given: Any) -> tuple[str, Call]:
                 return name, Call(tool, values)
             raise BadRequest(f"{where}.function.arguments", "give a JSON object as text.")
     raise BadRequest(where, 'give {"id": "…", "type": "function", "function": {"name": "…", "arguments": "{…}"}}.')
+
+
+def _tools(given: Sequence[Any]) -> Iterator[Tool]:
+    """The tools, whose schemas are valid. Raises `BadRequest`, also when the checks together take too long."""
+    begun = time.monotonic()
+    for number, one in enumerate(given):
+        where = f"tools[{number}]"
+        tool = _tool(where, one)
+        if time.monotonic() - begun > TOOLS_SECONDS:
+            why = f"the schemas up to that of {tool.name} take more than {TOOLS_SECONDS:g} s to check. Simplify them."
+            raise BadRequest("tools", why)
+        try:
+            tool.schema.check()
+        except ValueError as error:
+            why = f"the schema of {tool.name} is not valid: {str(error).rstrip('.')}."
+            raise BadRequest(f"{where}.function.parameters", why) from None
+        yield tool
 
 
 def _tool(where: str, given: Any) -> Tool:

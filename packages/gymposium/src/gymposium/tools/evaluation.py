@@ -44,6 +44,7 @@ dialect than Python's, and for numbers beyond floating point."""
 _LONGEST_REASON = 200
 
 
+@lru_cache(maxsize=256)
 def invalidity(text: str) -> str | None:
     """Return why this is no valid schema of its draft, or None if it is. A reference to another document is invalid."""
     document = json.loads(text)
