@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import socket
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -238,3 +240,13 @@ def test_whether_something_can_be_written_is_asked_without_a_trace(tmp_path: Pat
             check_writable("--out", path)
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
     assert not (tmp_path / "file").read_bytes()
+
+
+def test_a_pipe_or_a_socket_cannot_be_written_and_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(tmp_path / "socket"))
+        for path in (tmp_path / "pipe", tmp_path / "socket"):
+            with pytest.raises(BadOption, match=r"--out .*: cannot be written \(it is not a regular file\)"):
+                check_writable("--out", path)
+    assert check_writable("--out", Path("/dev/null")) == Path("/dev/null")
