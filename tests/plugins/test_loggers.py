@@ -7,6 +7,7 @@ from __future__ import annotations
 import base64
 import json
 import math
+import os
 import re
 import struct
 import subprocess
@@ -24,6 +25,7 @@ from gymposium.errors import BadOption, LoggerError, MissingExtra, UnknownName
 from gymposium.loggers.make import check_installed, check_loggers, close_loggers, make_loggers
 from gymposium.loggers.protocol import Logger, LoggerStart
 from gymposium.plugins.first_party import first_party
+from gymposium_loggers.kept import keep, recall
 from gymposium_loggers.mlflow import flat
 from gymposium_loggers.wandb import WandbSettings
 
@@ -428,3 +430,22 @@ def test_a_config_is_flattened_for_comparisons() -> None:
     assert dict(flat(CONFIG)) == {
         "model": "tiny", "grpo.epochs": 2, "grpo.clip": [0.2, 0.28], "limit": math.inf
     }  # fmt: skip
+
+
+def test_a_stored_id_of_a_run_is_read_within_bounds(tmp_path: Path) -> None:
+    old, resumed = start(tmp_path), start(tmp_path, resumed=True)
+    keep(old, "wandb", "abc123")
+    assert recall(resumed, "wandb") == "abc123"
+    assert recall(old, "wandb") is None
+    file = tmp_path / "loggers" / "wandb.txt"
+    with file.open("wb") as sparse:
+        sparse.truncate(6 << 30)
+    with pytest.raises(BadOption, match=r"wandb\.txt: the id .* cannot be read .*larger than 4,096 bytes"):
+        recall(resumed, "wandb")
+    file.write_bytes(b"\xff\xfe")
+    with pytest.raises(BadOption, match="cannot be read"):
+        recall(resumed, "wandb")
+    file.unlink()
+    os.mkfifo(file)
+    with pytest.raises(BadOption, match="not a regular file"):
+        recall(resumed, "wandb")

@@ -5,13 +5,27 @@ from __future__ import annotations
 from pathlib import Path
 
 from gymposium.durable import replace_text
+from gymposium.errors import BadOption, reason
 from gymposium.loggers.protocol import LoggerStart
+from gymposium.plain_file import read_plain_text
+
+_MOST_BYTES = 4096
 
 
 def recall(start: LoggerStart, service: str) -> str | None:
-    """Return the id that an earlier process of this run stored, or None if the run is new or had no such logger."""
+    """Return the id that an earlier process of this run stored, or None if the run is new or had no such logger.
+
+    Raises `BadOption` for a file that holds no such id."""
     file = _file(start, service)
-    return file.read_text(encoding="utf-8") if start.resumed and file.exists() else None
+    if not (start.resumed and file.exists()):
+        return None
+    try:
+        return read_plain_text(file, _MOST_BYTES)
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadOption(
+            f"{file}: the id of the run at {service} cannot be read ({reason(error)}). Remove the file to begin a new "
+            f"run there."
+        ) from error
 
 
 def keep(start: LoggerStart, service: str, known_by: str) -> None:
