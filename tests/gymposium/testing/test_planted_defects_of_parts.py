@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -304,6 +305,22 @@ def test_a_player_that_refuses_every_game_is_not_judged() -> None:
     [check] = [check for check in CHECKS if check.name == "players_answer_every_ask"]
     with pytest.raises(NotApplicable, match="refuses every game"):
         check.run(subject.get(), 0, FEW)
+
+
+class Raising(Sound):
+    def act(self, asks: Sequence[Ask]) -> list[Reply]:
+        return json.loads("{")  # type: ignore[no-any-return] # raises in another file
+
+
+class Wordless(Sound):
+    def act(self, asks: Sequence[Ask]) -> list[Reply]:
+        return []
+
+
+@pytest.mark.parametrize("defect", ["Raising", "Wordless"])
+def test_a_player_that_raises_is_named_first_with_its_file(defect: str) -> None:
+    message = red(player(defect))["players_answer_every_ask"]
+    assert message.startswith(f"The player 'planted' failed in {__file__}")
 
 
 class Refusing(Sound):

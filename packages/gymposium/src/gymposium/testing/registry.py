@@ -11,6 +11,7 @@ from typing import Any, Literal
 import gymposium
 from gymposium.errors import CannotPlayOn, MissingExtra
 from gymposium.games.protocol import Game
+from gymposium.players.asking import blamed_player
 from gymposium.plugins.specs import GameSpec
 from gymposium.testing.checks import (
     environments,
@@ -67,7 +68,7 @@ class Check:
             raise NotApplicable("a loaded match is not played on, as tools would not return the same again") from error
         except Exception as error:  # a plugin may raise anything
             raise CheckFailed(
-                raised(error),
+                f"{blamed_player(error)} {raised(error)}".lstrip(),
                 where=f"{subject.name}, check {self.name}, {_line(error)}",
                 do="fix what fails there: no method of the protocol may raise that.",
             ) from error
