@@ -99,6 +99,25 @@ def test_a_dry_run_says_what_would_be_done_and_does_nothing(tmp_path: Path, mode
     assert not where.exists()
 
 
+@pytest.mark.parametrize(
+    ("option", "name"),
+    [
+        ("--executor", "rey"),
+        ("--metrics", "train/no_such_metric"),
+        ("--metrics", "rollout/win,perfs/*"),
+    ],
+)
+def test_a_dry_run_refuses_unknown_names(option: str, name: str) -> None:
+    done = gymposium("--game", "tic_tac_toe", "steps=1", "--dry-run", option, name)
+    assert done.exit_code == 2
+    assert f"called {name.rpartition(',')[2]!r}" in " ".join(done.output.split())
+
+
+@pytest.mark.parametrize("names", ["train/grad_norm,perf/*", "rollout/win/mcts-50", "rollout/win/mcts-*", "rollout/*"])
+def test_a_dry_run_takes_metrics_and_patterns_of_them(names: str) -> None:
+    assert planned("--game", "tic_tac_toe", "steps=1", "--metrics", names).games == ("tic_tac_toe",)
+
+
 def test_a_dry_run_estimates_the_memory_by_part(model_directory: Path) -> None:
     asked = ("--game", "tic_tac_toe", "--model", model_directory, "--dry-run", "--memory", "prompting.reply=move")
     shown = gymposium(*asked)

@@ -15,6 +15,7 @@ from gymposium.cli.text import note, out, show
 from gymposium.command_line import command_line
 from gymposium.errors import BadOption
 from gymposium.games.registry import load_game
+from gymposium.runs.metric_docs import check_patterns
 from gymposium.runs.results import lines, spent, verdict
 from gymposium_train.api import train
 from gymposium_train.config import TrainConfig
@@ -77,10 +78,17 @@ def config_of(
     return config
 
 
+def shown_metrics(metrics: str | None) -> list[str]:
+    """Return the names and patterns that `--metrics` lists. Raises `UnknownName` for one that fits no metric."""
+    shown = [name.strip() for name in metrics.split(",")] if metrics else []
+    check_patterns("--metrics", shown)
+    return shown
+
+
 def do_run(config: TrainConfig | None, directory: Path | None, metrics: str | None, *, as_json: bool) -> None:
     """Start a run in a directory, or without a config resume the run there, and show its results. `metrics` are the
     metrics to show in a terminal beside the usual ones, with commas between them."""
-    shown = [name.strip() for name in metrics.split(",")] if metrics else []
+    shown = shown_metrics(metrics)
     try:
         if config is None:
             assert directory is not None, "a run is resumed from its directory"

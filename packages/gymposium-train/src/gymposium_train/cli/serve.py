@@ -17,7 +17,7 @@ from gymposium.extras import needs_extra
 from gymposium.players.grammar import make_player
 from gymposium.runs.folder import check_new
 from gymposium_train.cli.backend import BackendOption, BaseUrlOption
-from gymposium_train.cli.running import MetricsOption, config_of, do_run, option_name, show_plan
+from gymposium_train.cli.running import MetricsOption, config_of, do_run, option_name, show_plan, shown_metrics
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.engine import engine_of
 from gymposium_train.config.overrides import Override
@@ -155,6 +155,7 @@ def command(
     if only is not None:
         _serve_model(config)
     elif dry_run:
+        shown_metrics(metrics)
         show_plan(config, as_json=as_json)
     else:
         check_new(out_dir)

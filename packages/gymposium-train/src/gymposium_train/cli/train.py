@@ -14,11 +14,12 @@ from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.resume import OutOption, ResumeOption, refuse_beside, refuse_beside_resume
 from gymposium.cli.text import note, out
 from gymposium.errors import BadOption
+from gymposium.executors.make import check_executor
 from gymposium.executors.protocol import RunsCommands
 from gymposium.runs.folder import check_new
 from gymposium_train.api import train
 from gymposium_train.cli.backend import BackendOption, BaseUrlOption
-from gymposium_train.cli.running import MetricsOption, config_of, do_run, option_name, show_plan
+from gymposium_train.cli.running import MetricsOption, config_of, do_run, option_name, show_plan, shown_metrics
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.checks import check
 from gymposium_train.config.distributed import check_processes
@@ -148,6 +149,9 @@ def command(
     options = [Override(path, value, option_name(path)) for path, value in shortcuts.items() if value is not None]
     config = config_of(preset, arguments or [], options)
     if dry_run:
+        shown_metrics(metrics)
+        if executor is not None:
+            check_executor(executor)
         check_processes(config, processes or 1)
         show_plan(config, memory=memory, as_json=as_json)
     elif executor is not None:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from gymposium.errors import UnknownName
 
 _PAGE = Path(__file__).parent / "metrics.md"
 _ROW = re.compile(r"\| `([^`]+)` \| (.+) \| (.+?) \| ?(.*?) ?\|")
 _ANY = re.compile("GAME|OPPONENT|PART")
 """Placeholders in names. The name of a game may hold any character but a slash."""
+_WILDCARD = re.compile(r"[*?\[]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +59,20 @@ def about(name: str) -> Metric | None:
     # exact names first: rollout/reward/kl is a part of the reward, and rollout/win/random is no game called win
     known = sorted(metrics(), key=lambda metric: len(_ANY.findall(metric.name)))
     return next((metric for metric in known if re.fullmatch(metric.pattern, name)), None)
+
+
+def check_patterns(option: str, patterns: Sequence[str]) -> None:
+    """Raise `UnknownName` for a name that is not documented, or a pattern such as `perf/*` that no documented name
+    begins like."""
+    for pattern in patterns:
+        start = _WILDCARD.split(pattern)[0]
+        if not (about(pattern) if start == pattern else any(_can_begin(metric.name, start) for metric in metrics())):
+            raise UnknownName(
+                f"metric for {option}", pattern, [metric.name for metric in metrics() if not metric.apart]
+            )
+
+
+def _can_begin(name: str, start: str) -> bool:
+    """Whether a name with placeholders can begin with this text."""
+    literal = _ANY.split(name)[0]
+    return literal.startswith(start) or (literal != name and start.startswith(literal))
