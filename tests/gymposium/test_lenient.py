@@ -161,6 +161,8 @@ def test_what_was_repaired_follows_from_the_reply(text: str, name: str) -> None:
         ("Answer in <move></move>: <move>b2</move>", ("text",)),
         ("<move>a3 <move>b2</move>", ("text",)),
         ("<move>b2</move> and no <move>", ("text",)),
+        (r"\boxed{<move>b2</move>}", ("text",)),
+        ("<|begin_of_box|><move>b2</move><|end_of_box|>", ("text",)),
         ("<move>b2</move> Explanation of my move: it stops the opponents' moves.", ("text",)),
         ("<move>b2</move>\n\n**Why this move:** the best move (a move to the centre) wins.", ("text",)),
     ],
@@ -427,6 +429,12 @@ def test_a_move_that_is_legal_as_it_stands_loses_nothing() -> None:
         ("```text\n42\n```", "42", ("fence",)),
         ("<think>6 * 7 is", None, ()),
         ("<think>42</think>", None, ()),
+        ("[THINK]6 * 7[/THINK]It </think> is 42", "It </think> is 42", ("thoughts",)),
+        ("<think>Not [THINK]</think>The <reasoning> is 42", "The <reasoning> is 42", ("thoughts",)),
+        *(
+            (text, text, ())
+            for text in ("We need the <reasoning> behind it.", "About </think> tags: fine", "4<think>2", "a [THINK] b")
+        ),
     ],
 )
 def test_free_text_that_is_asked_for_bare_holds_no_thoughts_and_no_fence(
@@ -434,6 +442,29 @@ def test_free_text_that_is_asked_for_bare_holds_no_thoughts_and_no_fence(
 ) -> None:
     reading = read(text, None, GENERAL["move-lenient"], None)
     assert reading == Reading("move" if move else "unparsable", move, repaired=repaired)
+
+
+@pytest.mark.parametrize("name", ["tags", "json"])
+@pytest.mark.parametrize(
+    ("text", "move"),
+    [
+        ("Sure! <move>Hello, I think <move> is fine</move>", None),
+        ("Sure! <move>Hello there", None),
+        (r"Sure! <move>Hello there <\/move>", None),
+        ("Sure! <move>Hello</ move> Let me know.", None),
+        ("Sure! <move>Use </move> to end it</move>", None),
+        ("Sure! <think>Or <move>Hello</move>", None),
+        ("Sure! <think>Or</think> <move>Hello</move>", None),
+        ("Sure! <move>Hello</move> Let me know.", "Hello"),
+        ("hm\n</think>\nSure! <move>Hello</move>", "Hello"),
+        ("Sure! <move>Our <think> tank</move>", "Our <think> tank"),
+        ("Sure! <move>The <reasoning> in </think> tags</move>", "The <reasoning> in </think> tags"),
+        ('Sure! {"move": "The <think> tag"}', "The <think> tag"),
+    ],
+)
+def test_marked_free_text_is_read_whole_or_not_at_all(name: str, text: str, move: str | None) -> None:
+    reading = read(text, None, GENERAL[f"{name}-lenient"], None)
+    assert (reading.kind, reading.move) == ("unparsable" if move is None else "move", move)
 
 
 CALL = '{"name": "put", "arguments": {"move": "b2", "n": 10000000000000000000001}}'
@@ -510,6 +541,7 @@ def test_free_text_keeps_its_white_space_and_its_fences() -> None:
 )
 def test_huge_replies_are_read_in_time_that_grows_with_their_length(text: str) -> None:
     assert read_by("tags-lenient", text).kind in ("unparsable", "move")
+    assert read(text, None, GENERAL["tags-lenient"], None).kind in ("unparsable", "move")
 
 
 def test_lenient_readers_go_by_name_and_leave_calls_alone() -> None:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from gymposium.strict_json import strict_json
-from gymposium.thoughts import find_answer, remove_stray_closing
+from gymposium.thoughts import find_answer, remove_leading_thoughts, remove_stray_closing, remove_thoughts
 
 Repair = Literal["thoughts", "text", "fence", "json", "tags"]
 """What was wrong with a reply: `thoughts` before the move, `text` around it, a code `fence` around it, or `json` or
@@ -113,16 +113,19 @@ def find_final_mark(answer: str) -> MoveMark | None:
     return None if differ else marks[-1]
 
 
-def find_move(reply: str, found: tuple[str, int], form: str) -> tuple[str, set[Repair]] | None:
+def find_move(
+    reply: str, found: tuple[str, int], form: str, *, is_free_text: bool = False
+) -> tuple[str, set[Repair]] | None:
     """Return the marked move of a reply, with its white space, and what was repaired apart from thoughts; None if the
-    reply has no move. `found` is what `find_answer` returns for the reply, and `form` is the form that the prompt asks
-    for."""
+    reply has no move. `found` is what `find_answer` returns for the reply, or `find_text` for free text, and `form` is
+    the form that the prompt asks for. Free text is read whole or not at all."""
     answer, certain = found
     stray = answer == ""
     if stray:
-        answer, certain = find_answer(remove_stray_closing(reply))
+        find = find_text if is_free_text else find_answer
+        answer, certain = find(remove_stray_closing(reply))
     mark = find_final_mark(answer)
-    if mark is None or mark.text is None or mark.start < certain:
+    if mark is None or mark.text is None or mark.start < certain or (is_free_text and not _is_whole(answer, mark)):
         return None
     is_fenced, is_alone = _surroundings(answer, mark)
     if stray and not is_alone:
@@ -133,6 +136,18 @@ def find_move(reply: str, found: tuple[str, int], form: str) -> tuple[str, set[R
         mark.form: mark.form != form or not mark.is_exact,
     }
     return mark.text, {name for name, is_needed in needed.items() if is_needed}
+
+
+def find_text(reply: str) -> tuple[str, int]:
+    """Return a reply of free text without the thoughts before it, and 0: no part of the rest is in doubt."""
+    return remove_leading_thoughts(reply), 0
+
+
+def _is_whole(answer: str, final: MoveMark) -> bool:
+    """Whether all marks in an answer are complete, and no delimiter of thoughts stands outside the final one."""
+    outside = f"{answer[: final.start]}\n{answer[final.end :]}".strip()
+    are_complete = all(mark.is_complete and mark.text is not None for mark in find_marks(answer))
+    return are_complete and remove_thoughts(outside) == outside
 
 
 def unwrap_fence(text: str) -> str:

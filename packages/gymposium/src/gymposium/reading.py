@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from gymposium.errors import BadOption, UnknownName
-from gymposium.lenient import REPAIRS, Repair, find_move, undress, unwrap_fence
+from gymposium.lenient import REPAIRS, Repair, find_move, find_text, undress, unwrap_fence
 from gymposium.strict_json import strict_json
 from gymposium.thoughts import find_answer
 from gymposium.tools.calls import calls_of, move_of
@@ -164,14 +164,16 @@ class LenientReader:
     def answer(self, move: str) -> str:
         return self.strict.answer(move)
 
-    def repair(self, reply: str, *, marks: bool = True) -> tuple[str, set[Repair]] | None:
+    def repair(self, reply: str, *, is_free_text: bool = False) -> tuple[str, set[Repair]] | None:
         """Return the text of the move in a reply that does not have the strict form, and what was repaired; None if
-        there is nothing to repair, or no move. `marks` says whether marked moves are looked for, as in every game but
-        those whose moves are free text and are asked for without a mark."""
-        answer, _ = thoughtless = find_answer(reply)
+        there is nothing to repair, or no move. In free text that is asked for without a mark, no mark is looked for."""
+        answer, _ = thoughtless = find_text(reply) if is_free_text else find_answer(reply)
         repairs: set[Repair] = set() if answer == _strip_allowed_thoughts(reply, self.strict) else {"thoughts"}
-        if marks and (found := find_move(reply, thoughtless, self.strict.name)) is not None:
-            return found[0], repairs | found[1]
+        has_marks = not (is_free_text and isinstance(self.strict, MoveReader))
+        if has_marks:
+            found = find_move(reply, thoughtless, self.strict.name, is_free_text=is_free_text)
+            if found is not None:
+                return found[0], repairs | found[1]
         content = self.strict.submission(unwrapped := unwrap_fence(answer))
         if unwrapped != answer:
             repairs.add("fence")
@@ -267,10 +269,11 @@ def _read_leniently(
 ) -> Reading:
     """Reads a reply strictly and, if it is no move or may be one with thoughts, by what can be repaired."""
     reading = read(text, legal, how.strict, pattern, cut_off=cut_off, calls=calls)
-    is_anything = legal is None and not calls and isinstance(how.strict, MoveReader)
+    is_free_text = legal is None and not calls
+    is_anything = is_free_text and isinstance(how.strict, MoveReader)
     if cut_off or len(text) > MAX_REPLY or (_is_certain(reading, pattern) and not is_anything):
         return reading
-    found = how.repair(text, marks=not is_anything)
+    found = how.repair(text, is_free_text=is_free_text)
     submission, repairs = found or (how.strict.submission(text), set())
     if submission is None:
         return reading

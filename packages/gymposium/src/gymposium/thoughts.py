@@ -44,6 +44,8 @@ _DELIMITER = re.compile(
 )
 _NAME_ALONE = re.compile(_NAME, re.IGNORECASE)
 _BLANK = re.compile(r"[\s.…]*")
+_SPACE = re.compile(r"\s*+")
+_LINE_END = re.compile(r"[ \t\r]*+(?:\n|\Z)")
 _LONGEST_DELIMITER = 300
 
 
@@ -74,6 +76,17 @@ class _OpenThoughts:
                 return
 
 
+def _parse(delimiter: re.Match[str], open_thoughts: _OpenThoughts) -> tuple[str, str, bool] | None:
+    """Return the style and the name of a delimiter, and whether it closes; None for a fence around something else."""
+    style = delimiter.lastgroup or ""
+    if style == "fence":
+        if not open_thoughts.has(style) and not _NAME_ALONE.fullmatch(delimiter["info"]):
+            return None
+        return style, "", not delimiter["info"]
+    name = "" if style in _PAIRS else delimiter[f"{style}_name"].lower()
+    return style, name, delimiter[f"{style}_closes"] is not None
+
+
 def find_answer(reply: str) -> tuple[str, int]:
     """Return a reply without its thoughts and the white space around the rest, and the index in it at which the text
     after the last thought begins. A move before that index is in doubt.
@@ -87,14 +100,9 @@ def find_answer(reply: str) -> tuple[str, int]:
     open_thoughts, kept, at, start, inside = _OpenThoughts(), list[str](), 0, 0, 0
     has_thoughts = False
     for delimiter in _DELIMITER.finditer(reply):
-        style = delimiter.lastgroup or ""
-        if style == "fence":
-            closes, name = not delimiter["info"], ""
-            if not open_thoughts.has(style) and not _NAME_ALONE.fullmatch(delimiter["info"]):
-                continue  # a fence around something else
-        else:
-            closes = delimiter[f"{style}_closes"] is not None
-            name = "" if style in _PAIRS else delimiter[f"{style}_name"].lower()
+        if (parsed := _parse(delimiter, open_thoughts)) is None:
+            continue
+        style, name, closes = parsed
         if not closes:
             if not open_thoughts:
                 start, inside = delimiter.span()
@@ -120,6 +128,33 @@ def find_answer(reply: str) -> tuple[str, int]:
 def remove_thoughts(reply: str) -> str:
     """Return a reply without its thoughts and the white space around the rest (see `find_answer`)."""
     return find_answer(reply)[0]
+
+
+def remove_leading_thoughts(reply: str) -> str:
+    """Return free text without the thoughts before it and the white space around the rest.
+
+    Free text may name delimiters. Only these are removed: thoughts with which the reply begins, and all text up to a
+    delimiter at the end of a line that closes nothing. The rest is empty if a thought is not closed."""
+    reply = reply.strip()
+    open_thoughts, start = _OpenThoughts(), 0
+    for delimiter in _DELIMITER.finditer(reply):
+        if (parsed := _parse(delimiter, open_thoughts)) is None:
+            continue
+        style, name, closes = parsed
+        is_leading = delimiter.start() == start
+        if not closes:
+            if (is_leading or open_thoughts) and (style not in _PAIRS or not open_thoughts.has(style)):
+                open_thoughts.push(style, name)
+            continue
+        if open_thoughts:
+            open_thoughts.pop(style, name)
+            if open_thoughts:
+                continue
+        elif not is_leading and not _LINE_END.match(reply, delimiter.end()):
+            continue
+        space = _SPACE.match(reply, delimiter.end())
+        start = space.end() if space else delimiter.end()
+    return "" if open_thoughts else reply[start:]
 
 
 def remove_stray_closing(reply: str) -> str:
