@@ -2,28 +2,45 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import socket
 import threading
+import weakref
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import httpx
 import pytest
+import tinker
 
 from gymposium.errors import GymposiumError
 from gymposium_agents.tokens import Policy
 from gymposium_tinker.data import logprobs, scored
 from gymposium_tinker.engine import TinkerEngine
-from gymposium_tinker.model import _context
-from gymposium_tinker.service import check_answers, connected, explained, offered
+from gymposium_tinker.model import _context, player
+from gymposium_tinker.service import (
+    SECONDS,
+    check_answers,
+    close_service,
+    connected,
+    explained,
+    offered,
+    open_service,
+    settled,
+)
 from gymposium_tinker.settings import TinkerSettings
+from gymposium_train.backends.protocol import BackendStart
 from gymposium_train.config.checks import check
 from gymposium_train.config.reading import config_from
+from gymposium_train.directory import RunDirectory
 
 from .runs import config_of
+from .stand_in.running import Server, running
+from .stand_in.service import StandIn
 
 
 class Sparse(BaseHTTPRequestHandler):
@@ -101,6 +118,47 @@ def test_a_404_at_the_end_does_not_hide_the_error(sparse: TinkerSettings) -> Non
         raise RuntimeError("the real one")
     with connected(sparse):
         pass
+
+
+def test_a_finalizer_of_a_player_does_not_wait_for_the_service(
+    model_directory: Path, server: Server, tmp_path: Path
+) -> None:
+    """The garbage collector runs it in any thread. Here that is the thread that would have to answer it."""
+    config = config_of(model_directory, server.url)
+    settings = TinkerSettings(base_url=server.url)
+    made: Any = player(BackendStart(config=config, directory=RunDirectory(tmp_path)), settings, "cold start")
+    made.cycle = made
+    finalized, ended = weakref.ref(made.engine), threading.Event()
+    collected_in: list[int] = []
+
+    def collect(path: str) -> None:
+        if path.endswith("/finish"):
+            ended.set()
+        elif path.endswith("/capabilities") and not collected_in:
+            collected_in.append(threading.get_ident())
+            gc.collect()
+
+    server.on_request = collect
+    gc.disable()
+    try:
+        del made
+        httpx.get(f"{server.url}/capabilities", timeout=SECONDS / 2)
+    finally:
+        gc.enable()
+    assert finalized() is None
+    assert collected_in != [threading.get_ident()]
+    assert ended.wait(60) or not hasattr(tinker.ServiceClient, "close")
+
+
+def test_a_session_that_cannot_be_ended_is_not_waited_for(
+    model_directory: Path, service: StandIn, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with running(service) as server:
+        opened = open_service(TinkerSettings(base_url=server.url))
+        settled(opened.create_sampling_client(base_model=str(model_directory)))
+    monkeypatch.setattr("gymposium_tinker.service.SECONDS", 0.1)
+    close_service(opened, "errored")
+    assert "The session was not closed" in caplog.text or not hasattr(opened, "close")
 
 
 def test_an_address_without_a_server_is_told_at_once(model_directory: Path) -> None:

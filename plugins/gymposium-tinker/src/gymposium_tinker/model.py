@@ -23,7 +23,7 @@ from gymposium_tinker.engine import TinkerEngine
 from gymposium_tinker.learner import STATE, TinkerLearner
 from gymposium_tinker.losses import service_loss
 from gymposium_tinker.publisher import Snapshots
-from gymposium_tinker.service import base_model, close_service, connected, explained, offered, open_service, settled
+from gymposium_tinker.service import base_model, connected, explained, offered, open_service, settled, start_closing
 from gymposium_tinker.settings import TinkerSettings
 from gymposium_train.backends.protocol import BackendStart, Learned
 from gymposium_train.config import TrainConfig
@@ -99,7 +99,7 @@ def player(start: BackendStart, settings: TinkerSettings, learned: Learned) -> L
             client = settled(service.create_sampling_client(model_path=_read(saved)["sampler"]))
     chat, stops = _format(config)
     engine = TinkerEngine(_context(config, settings), stops, BASE, client)
-    weakref.finalize(engine, close_service, service, "success")
+    weakref.finalize(engine, start_closing, service, "success")
     return over(f"lm:{saved or model}", engine, chat, config.prompting.player_settings())
 
 

@@ -25,7 +25,7 @@ BASE_URL = "TINKER_BASE_URL"
 PRODUCTION = "https://tinker.thinkingmachines.dev/services/tinker-prod"
 """The address of the service by default."""
 SECONDS = 10.0
-"""Time limit for the first answer of the service, in seconds."""
+"""Time limit for the service's first answer and for ending a session, in seconds."""
 LOGGER = logging.getLogger(__name__)
 PROBES = ("The quick brown fox.", " 12 a1\n\tb2 {}<>", "Grüße, 你好 🙂")
 """Texts that equal tokenizers turn into equal tokens."""
@@ -40,10 +40,10 @@ def key() -> str:
     return os.environ[KEY]
 
 
-def settled(found: Any) -> Any:
+def settled(found: Any, timeout: float | None = None) -> Any:
     """Return what the SDK returned or, of a future, its result. Clients come as futures since SDK 0.38, and at once
-    before."""
-    return found.result() if isinstance(found, APIFuture) else found
+    before. Raises `TimeoutError` if a future takes longer than `timeout` seconds."""
+    return found.result(timeout) if isinstance(found, APIFuture) else found
 
 
 @contextmanager
@@ -68,14 +68,18 @@ def open_service(settings: TinkerSettings) -> tinker.ServiceClient:
 
 def close_service(service: tinker.ServiceClient, status: Literal["success", "errored"]) -> None:
     """End a session. The service ends sessions by itself as well, and older SDKs and some servers have no request for
-    that, so a failure is only noted."""
-    if not hasattr(service, "close"):
-        return
+    that, so a failure is only logged. The SDK retries for minutes, which is not waited for."""
     try:
         with explained():
-            settled(service.close(status))
+            settled(start_closing(service, status), SECONDS)
     except GymposiumError as error:
         LOGGER.warning("The session was not closed: %s", error)
+
+
+def start_closing(service: tinker.ServiceClient, status: Literal["success", "errored"]) -> Any:
+    """Start to end a session and return the SDK's future; None if the SDK has no such request. A finalizer may call
+    this, since it never blocks: finalizers run in any thread, such as the SDK's own or the server's."""
+    return service.close(status) if hasattr(service, "close") else None
 
 
 def check_answers(settings: TinkerSettings) -> None:
