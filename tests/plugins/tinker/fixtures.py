@@ -9,6 +9,9 @@ import pytest
 import tinker
 import torch
 
+from gymposium_tinker.service import connected
+from gymposium_tinker.settings import TinkerSettings
+
 from .runs import guess_world, taught
 from .stand_in.app import KEY
 from .stand_in.running import Faults, Server, running
@@ -53,5 +56,5 @@ def server(service: StandIn, faults: Faults) -> Iterator[Server]:
 
 @pytest.fixture
 def client(server: Server) -> Iterator[tinker.ServiceClient]:
-    with tinker.ServiceClient(base_url=server.url, api_key=KEY) as opened:
+    with connected(TinkerSettings(base_url=server.url)) as opened:
         yield opened

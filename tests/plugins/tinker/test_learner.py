@@ -15,6 +15,7 @@ from gymposium_agents.loading import load_model
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_tinker.learner import TinkerLearner
 from gymposium_tinker.losses import service_loss
+from gymposium_tinker.service import settled
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.reading import config_from
 from gymposium_train.learner import LocalLearner, Loss
@@ -56,9 +57,9 @@ def learners(model_directory: Path, client: tinker.ServiceClient) -> Callable[[T
 
     def made(config: TrainConfig) -> Learners:
         loss = Loss.of(config)
-        training = client.create_lora_training_client(
-            str(model_directory), rank=RANK, seed=7, train_unembed=False
-        ).result()
+        training = settled(
+            client.create_lora_training_client(str(model_directory), rank=RANK, seed=7, train_unembed=False)
+        )
         there = TinkerLearner(client, training, config.optimizer, loss=loss, on_service=service_loss(config), days=1)
         loaded = load_model(model_directory)
         model = attach_lora(loaded.model, rank=RANK, alpha=ALPHA, seed=7)

@@ -139,7 +139,7 @@ class _Endpoints:
         asked = pb.ForwardBackwardRequest()
         asked.ParseFromString(body)
         data = [_datum(one) for one in asked.data]
-        settings = {name: value.number for name, value in asked.loss_fn_config_v2.items()}
+        settings = dict(asked.loss_fn_config)
 
         def work(trained: TrainedModel) -> Result:
             logprobs, loss = trained.forward_backward(data, asked.loss_fn, settings, backward=not asked.forward_only)
