@@ -68,6 +68,9 @@ class Server:
     ) -> None:
         assert scope["type"] == "http"
         self.on_request(scope["path"])
+        if scope["path"] == "/api/v1/healthz":  # it is asked without a key
+            await JSONResponse({"status": "ok"})(scope, receive, send)  # type: ignore[arg-type]
+            return
         if dict(scope["headers"]).get(b"x-api-key") != KEY.encode():
             self.unauthorized += 1
             await JSONResponse({"detail": "unknown key"}, 401)(scope, receive, send)  # type: ignore[arg-type]
