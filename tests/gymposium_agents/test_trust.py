@@ -4,22 +4,35 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from safetensors.torch import load_file
+from transformers import modeling_utils
 
 from gymposium import make_player
 from gymposium.errors import BadOption, GymposiumError
-from gymposium_agents.loading import load_chat, load_model, skeleton, stop_tokens
+from gymposium_agents.loading import (
+    load_chat,
+    load_model,
+    load_weights,
+    local_architecture,
+    own_context,
+    skeleton,
+    stop_tokens,
+)
 from gymposium_agents.lora.attach import attach_lora, load_lora
+from gymposium_agents.lora.files import read_adapter
 from gymposium_agents.lora.saving import save_lora
 from gymposium_agents.merge import merge_lora
+from gymposium_agents.model_files import UnsafeModelError
 from gymposium_agents.player import LanguageModelPlayer
 from gymposium_agents.sources import Trust
 from gymposium_train import TrainConfig
@@ -181,3 +194,106 @@ def test_a_hub_that_cannot_be_reached_is_not_tried_again_and_again() -> None:
     assert "There is no model at 'nobody/nothing'" in done.stderr
     assert "The hub cannot be reached from here." in done.stderr
     assert "Retrying" not in done.stderr + done.stdout
+
+
+def nested(names: list[str], value: object) -> dict[str, object]:
+    """A config with a value below some keys."""
+    return {names[0]: value if len(names) == 1 else nested(names[1:], value)}
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"attn_implementation": "kernels-community/flash-attn2@0123456789abcdef"},
+        {"_attn_implementation": "kernels-community/flash-attn2"},
+        {"_attn_implementation_internal": "a/b"},
+        {"attn_implementation": {"": "sdpa", "text_config": "a/b:c"}},
+        {"attn_implementation": "flash_attention_2"},
+        {"experts_implementation": "deepgemm"},
+        nested(["text_config", "decoder", "attn_implementation"], "a/b"),
+        {"layers": [{"attn_implementation": "a/b"}]},
+        {"attribute_map": {"title": "_attn_implementation"}, "title": "a/b"},
+        {"configuration_files": ["config.4.0.0.json"]},
+    ],
+    ids=str,
+)
+def test_a_config_names_no_code_and_no_other_config(copy: Path, entry: dict[str, Any]) -> None:
+    change(copy / "config.json", **entry)
+    for use in (load_chat, load_model, skeleton, stop_tokens_of, own_context, local_architecture):
+        with pytest.raises(UnsafeModelError, match=re.escape("config.json")):
+            use(str(copy))
+
+
+def stop_tokens_of(name: str) -> object:
+    return stop_tokens(name, None, Trust())  # type: ignore[arg-type]  # the files are refused before
+
+
+def test_a_kernel_is_loaded_only_from_a_trusted_model(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """transformers takes the name of a kernel from the config, and would download and import it."""
+    asked = []
+    monkeypatch.setattr(modeling_utils, "lazy_import_flash_attention", lambda name, **_: asked.append(name))
+    change(copy / "config.json", attn_implementation="kernels-community/flash-attn2")
+    with pytest.raises(UnsafeModelError, match="trust_remote_code=true"):
+        make_player(f"lm:{copy}")
+    assert asked == []
+    load_weights(copy, Trust(remote_code=True))
+    assert asked
+
+
+def test_built_in_attention_may_be_named(copy: Path) -> None:
+    change(copy / "config.json", attn_implementation="eager")
+    assert load_model(copy).model.config._attn_implementation == "eager"
+
+
+def test_a_tokenizer_is_of_a_class_of_tokenizers(copy: Path) -> None:
+    change(copy / "tokenizer_config.json", tokenizer_class="AutoModelForCausalLM")
+    with pytest.raises(UnsafeModelError, match="tokenizer_class"):
+        load_chat(copy)
+
+
+def test_a_model_with_an_adapter_within_is_refused(copy: Path) -> None:
+    """transformers would load the base model that the adapter names, whose files nobody has checked."""
+    (copy / "adapter_config.json").write_text('{"base_model_name_or_path": "/elsewhere"}')
+    with pytest.raises(UnsafeModelError, match="lm:MODEL@ADAPTER"):
+        load_model(copy)
+
+
+SMALL_FILES = [
+    "config.json",
+    "generation_config.json",
+    "tokenizer_config.json",
+    "tokenizer.json",
+    "chat_template.jinja",
+    "additional_chat_templates/other.jinja",
+    "player.json",
+]
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, lambda file: file.symlink_to("/dev/zero")], ids=["pipe", "device"])
+@pytest.mark.parametrize("name", [*SMALL_FILES, "model.safetensors", "model.safetensors.index.json"])
+def test_no_file_of_a_model_stalls_the_process(copy: Path, name: str, make: Callable[[Path], object]) -> None:
+    file = copy / name
+    file.parent.mkdir(exist_ok=True)
+    file.unlink(missing_ok=True)
+    make(file)
+    with pytest.raises(GymposiumError, match="not a regular file"):
+        make_player(f"lm:{copy}")
+
+
+@pytest.mark.parametrize("name", SMALL_FILES)
+def test_no_small_file_of_a_model_fills_the_process(copy: Path, name: str) -> None:
+    file = copy / name
+    file.parent.mkdir(exist_ok=True)
+    with file.open("ab") as content:
+        content.truncate(6 * 2**30)
+    with pytest.raises(GymposiumError, match=re.escape(name)):
+        make_player(f"lm:{copy}")
+
+
+def test_files_of_an_adapter_are_regular_and_bounded(copy: Path, tmp_path: Path) -> None:
+    adapter = tmp_path / "adapter"
+    adapter.mkdir()
+    (adapter / "adapter_config.json").write_text("{}")
+    os.mkfifo(adapter / "adapter_model.safetensors")
+    with pytest.raises(UnsafeModelError, match="not a regular file"):
+        read_adapter(adapter)

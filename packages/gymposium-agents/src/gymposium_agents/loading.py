@@ -22,6 +22,7 @@ from gymposium_agents.engines.protocol import EngineStart
 from gymposium_agents.engines.transformers import TransformersEngine
 from gymposium_agents.lora.attach import load_lora
 from gymposium_agents.lora.files import PLAYER
+from gymposium_agents.model_files import check_model_files
 from gymposium_agents.sources import NO_TRUST, Trust, no_model, on_this_machine_only, reading
 from gymposium_agents.tokens import History, Policy
 
@@ -98,6 +99,7 @@ def local_architecture(name: str, trust: Trust = NO_TRUST) -> Any | None:
     """The architecture of a model, as a transformers config, or None if the model is not on this machine. The hub is
     not asked."""
     try:
+        check_model_files(name, remote_code=trust.remote_code, local_files_only=True)
         return AutoConfig.from_pretrained(name, trust_remote_code=trust.remote_code, local_files_only=True)
     except (OSError, ValueError):
         return None

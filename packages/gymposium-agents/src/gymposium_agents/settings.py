@@ -22,6 +22,7 @@ from gymposium.strict_json import strict_json
 from gymposium.tools.dialects import DIALECTS
 from gymposium.tools.reader import ToolsReader
 from gymposium_agents.context import context
+from gymposium_agents.model_files import MOST_SETTINGS_BYTES
 from gymposium_agents.tokens import History
 
 ReadingName = Literal["strict", "lenient"]
@@ -103,14 +104,16 @@ class PlayerSettings:
         Raises `BadOption` for a file that does not hold settings."""
         for place in places:
             file = Path(place) / cls.FILE
-            if file.is_file():
+            if file.exists():
                 return cls._read(file)
         return cls(reading="lenient")
 
     @classmethod
     def _read(cls, file: Path) -> Self:
         try:
-            values = strict_json(read_plain_text(file))
+            values = strict_json(read_plain_text(file, MOST_SETTINGS_BYTES))
+        except OSError as error:
+            raise BadOption(f"{file} cannot be read ({error.strerror}). Delete it for the defaults.") from error
         except ValueError as error:
             raise BadOption(f"{file} is not JSON ({error}). Repair it, or delete it for the defaults.") from error
         if not isinstance(values, dict):

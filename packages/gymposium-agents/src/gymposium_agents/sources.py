@@ -12,6 +12,7 @@ from urllib.request import getproxies, proxy_bypass
 from gymposium.errors import GymposiumError, reason
 from gymposium.plain_file import read_plain_text
 from gymposium.strict_json import strict_json
+from gymposium_agents.model_files import MOST_SETTINGS_BYTES, check_model_files
 
 _HUB_SECONDS = 10.0
 
@@ -45,14 +46,19 @@ def title_of(model: str | Path) -> str | None:
     file = Path(model) / "config.json"
     if not file.is_file():
         return None
-    title = strict_json(read_plain_text(file)).get(TITLE)
+    title = strict_json(read_plain_text(file, MOST_SETTINGS_BYTES)).get(TITLE)
     return title if isinstance(title, str) else None
 
 
 def reading(name: str | Path, trust: Trust) -> dict[str, Any]:
-    """The arguments of transformers' `from_pretrained` for this model. With them it never asks at the terminal, and
-    does not try to reach a hub that does not answer, which would take it a minute and a half."""
-    return {"trust_remote_code": trust.remote_code, "local_files_only": on_this_machine_only(name)}
+    """Check the files of this model, and return the arguments of transformers' `from_pretrained` for it. With them it
+    never asks at the terminal, and does not try to reach a hub that does not answer, which would take it a minute and a
+    half.
+
+    Raises `UnsafeModelError`, and `OSError` or `ValueError` for a model that cannot be found."""
+    here = on_this_machine_only(name)
+    check_model_files(name, remote_code=trust.remote_code, local_files_only=here)
+    return {"trust_remote_code": trust.remote_code, "local_files_only": here}
 
 
 def on_this_machine_only(name: str | Path) -> bool:

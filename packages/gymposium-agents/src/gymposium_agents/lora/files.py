@@ -13,6 +13,7 @@ from gymposium.errors import BadOption, GymposiumError
 from gymposium.plain_file import read_plain_text
 from gymposium.strict_json import strict_json
 from gymposium_agents.lora.fields import wrong_fields
+from gymposium_agents.model_files import check_plain_files
 
 CONFIG = "adapter_config.json"
 WEIGHTS = "adapter_model.safetensors"
@@ -88,6 +89,8 @@ def read_adapter(directory: str | Path) -> Adapter:
             f"The adapter in {str(directory)!r} has pickled weights ({PICKLED}), which are not read. Load it with PEFT "
             f"where you trust it, and save it again: save_pretrained writes {WEIGHTS}."
         )
+    if directory.is_dir():
+        check_plain_files(directory)
     for name in (CONFIG, WEIGHTS):
         if not (directory / name).is_file():
             raise GymposiumError(
