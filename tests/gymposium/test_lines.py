@@ -91,6 +91,14 @@ def test_a_link_is_not_appended_to(tmp_path: Path, target: str) -> None:
     assert not (tmp_path / "new").exists()
 
 
+def test_a_hard_link_is_not_appended_to(tmp_path: Path) -> None:
+    (tmp_path / "victim").write_text("a torn line")
+    (tmp_path / "lines").hardlink_to(tmp_path / "victim")
+    with pytest.raises(BadOption, match="has another name elsewhere"):
+        LineWriter(tmp_path / "lines")
+    assert (tmp_path / "victim").read_text() == "a torn line"
+
+
 def test_a_pipe_and_a_line_of_gigabytes_are_refused_at_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(BadOption, match="not a regular file"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -66,6 +67,12 @@ def linked_folders(folder: Path, outside: Path) -> None:
         place.symlink_to(outside / place.name)
 
 
+def hard_links(folder: Path, outside: Path) -> None:
+    """All files of the folder are files outside as well."""
+    for number, place in enumerate(sorted(path for path in folder.rglob("*") if path.is_file())):
+        (outside / str(number)).hardlink_to(place)
+
+
 def linked_new_folders(folder: Path, outside: Path) -> None:
     """Links that lead nowhere yet, in the place of folders that a verb makes."""
     for place in (folder / "matches", folder / "entries" / "mcts-2", folder / "entries" / "random" / "matches"):
@@ -90,7 +97,7 @@ VERBS = {
 }
 
 
-@pytest.mark.parametrize("attack", [staging_links, linked_files, linked_folders, linked_new_folders])
+@pytest.mark.parametrize("attack", [staging_links, linked_files, linked_folders, linked_new_folders, hard_links])
 @pytest.mark.parametrize("verb", VERBS)
 def test_nothing_outside_is_written(
     folders: Path, tmp_path: Path, verb: str, attack: Callable[[Path, Path], None]
@@ -106,7 +113,7 @@ def test_nothing_outside_is_written(
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exc_info
     assert content(outside) == before
     if done.exit_code:
-        assert "symbolic link" in done.stderr
+        assert re.search("symbolic link|hard link", done.stderr)
 
 
 @pytest.mark.parametrize("verb", VERBS)

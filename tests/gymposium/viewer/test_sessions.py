@@ -206,7 +206,7 @@ def test_events_tell_each_change_and_the_end(serve: Any, served: Served, trainin
         ("text", "cannot be read as a file of sessions"),
         ("folder", "is not a file"),
         ("version", "holds sessions of version 7"),
-        ("tables", "no such table"),
+        ("tables", "has other tables"),
         ("json", "malformed JSON"),
         ("number", "TypeError"),
         ("ending", "KeyError"),

@@ -42,7 +42,7 @@ class LineWriter:
         """`wait`: wait for another writer of the file to close it. `sync=False` leaves it to the operating system when
         lines reach the disk.
 
-        Raises `BadOption` if another writer has the file open, or if it is a symbolic link, a pipe or a folder, and
+        Raises `BadOption` if another writer has the file open, or if it is a link, a pipe or a folder, and
         `OSError` if the file cannot be opened."""
         self.path, self._syncs = Path(path), sync
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -55,10 +55,12 @@ class LineWriter:
                 ) from None
             raise
         try:
-            mode = os.fstat(self._file).st_mode
-            self._regular = stat.S_ISREG(mode)
-            if not (self._regular or stat.S_ISCHR(mode)):
+            found = os.fstat(self._file)
+            self._regular = stat.S_ISREG(found.st_mode)
+            if not (self._regular or stat.S_ISCHR(found.st_mode)):
                 raise BadOption(f"{self.path} is not a regular file. Remove it, or name another file.")
+            if self._regular and found.st_nlink > 1:
+                raise BadOption(f"{self.path} has another name elsewhere (a hard link). Replace it by a copy.")
             self._lock(wait=wait)
             self.size, rest = self._split_last_line()
             """Size of the file in bytes."""

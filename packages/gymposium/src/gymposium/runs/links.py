@@ -1,12 +1,17 @@
-"""Symbolic links that lead out of a directory."""
+"""Files of a directory that lead out of it: links, and journals of SQLite."""
 
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
 from gymposium.errors import BadOption
+from gymposium.plain_file import open_plain
+
+_JOURNAL = bytes.fromhex("d9d505f920a163d7")
+"""The last bytes of a rollback journal of SQLite that names another journal."""
 
 
 def leads_out(path: Path, directory: Path) -> bool:
@@ -15,10 +20,17 @@ def leads_out(path: Path, directory: Path) -> bool:
     return not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(directory))
 
 
+def is_shared(path: Path) -> bool:
+    """True for a regular file with several hard links: its content is that of a file elsewhere."""
+    found = path.stat(follow_symlinks=False)
+    return stat.S_ISREG(found.st_mode) and found.st_nlink > 1
+
+
 def check_contained(directory: Path, *names: str) -> None:
-    """Check that a directory of others can be worked in: no link in it leads out of it, so that whatever is written
-    stays inside, and nothing in it is a pipe or a device. `names` limit the check to these files and folders in it. The
-    directory itself may be a link.
+    """Check that a directory of others can be worked in, so that whatever is written stays inside: no link in it leads
+    out of it, no file is shared with another folder (a hard link), nothing is a pipe or a device, and no journal of
+    SQLite names another file. `names` limit the check to these files and folders in it. The directory itself may be a
+    link.
 
     Raises `BadOption` with the first such path."""
     for path in _walk(directory, names):
@@ -27,8 +39,21 @@ def check_contained(directory: Path, *names: str) -> None:
                 f"{path} is a symbolic link that leads out of {directory}. Nothing is written there: replace the link "
                 f"by what it leads to."
             )
-        if path.exists() and not (path.is_file() or path.is_dir()):
+        if not path.exists():
+            continue
+        if not (path.is_file() or path.is_dir()):
             raise BadOption(f"{path} is not a regular file or a folder. Remove it.")
+        if is_shared(path):
+            raise BadOption(f"{path} has another name elsewhere (a hard link). Replace it by a copy.")
+        if path.name.endswith("-journal") and path.is_file() and _names_a_file(path):
+            raise BadOption(f"{path} is a journal of SQLite that would remove another file. Remove it.")
+
+
+def _names_a_file(journal: Path) -> bool:
+    """True if a rollback journal names another one at its end, which SQLite removes after a rollback."""
+    with open_plain(journal) as file:
+        file.seek(max(0, file.seek(0, os.SEEK_END) - len(_JOURNAL)))
+        return file.read() == _JOURNAL
 
 
 def _walk(directory: Path, names: tuple[str, ...]) -> Iterator[Path]:

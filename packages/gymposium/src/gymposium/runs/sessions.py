@@ -7,10 +7,11 @@ the file meanwhile. A machine that loses power may lose the newest changes, but 
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import RLock
@@ -18,6 +19,8 @@ from typing import Any, Literal
 from urllib.parse import quote
 
 from gymposium.errors import BadRecord
+from gymposium.plain_file import MOST_BYTES
+from gymposium.runs.links import is_shared
 
 FORMAT = 2
 """The version of the tables, `PRAGMA user_version` of the file."""
@@ -48,6 +51,13 @@ CREATE TABLE jobs (
     metrics TEXT NOT NULL DEFAULT '{}'
 );
 """
+_SCHEMA = "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name"
+_PROGRESS = 10_000
+"""Number of steps of SQLite's machine between two checks of a query's cost."""
+_STEPS = 1_000_000
+_STEPS_PER_BYTE = 10
+"""The steps that a query may take: so many, and so many for each byte of the file. Rows take some dozens of bytes each,
+and queries some dozens of steps for each row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,35 +150,89 @@ def rows_of_turns(parents: Mapping[int, int | None]) -> list[list[int]]:
 class SessionsFile:
     """The file of sessions, open for reading and, unless `read_only`, for writing. It may be used in any thread.
 
-    Raises `BadRecord` for a file that is not one of this version."""
+    Raises `BadRecord` for a file that is not one of this version. A query of a file whose pages refer to each other
+    raises `sqlite3.Error` or `BadRecord` once it costs more than the file's size explains."""
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self.path = path
         self._lock = RLock()
+        self._rest = 0
+        """Number of progress calls that the current query may still cause."""
+        found = path.resolve()
+        self._files = [found.with_name(f"{found.name}{end}") for end in ("", "-wal", "-shm")]
+        self._check_files(read_only)
         mode = "ro" if read_only else "rwc"
-        if read_only and not path.with_name(f"{path.name}-wal").exists():
+        if read_only and not self._files[1].exists():
             mode += "&immutable=1"  # nobody writes it, and SQLite then makes no files beside it
         try:
             self._file = sqlite3.connect(
-                f"file:{quote(str(path.absolute()))}?mode={mode}",
+                f"file:{quote(str(found))}?mode={mode}",
                 uri=True,
                 check_same_thread=False,
                 isolation_level=None,
             )
-            self._file.row_factory = sqlite3.Row
-            self._file.execute("PRAGMA trusted_schema = OFF")
-            found = self._file.execute("PRAGMA user_version").fetchone()[0]
-            if found == 0 and not read_only:
-                self._file.execute("PRAGMA journal_mode = WAL")
-                self._file.executescript(f"BEGIN; {_TABLES} PRAGMA user_version = {FORMAT}; COMMIT;")
-                found = FORMAT
-            if not read_only:
-                self._file.execute("PRAGMA synchronous = NORMAL")
         except sqlite3.Error as error:
-            raise BadRecord(f"{path} cannot be read as a file of sessions ({error})") from error
-        if found != FORMAT:
+            raise self._unreadable(error) from error
+        try:
+            version = self._prepare(read_only)
+            if version != FORMAT:
+                raise BadRecord(f"{path} holds sessions of version {version}, and this version reads {FORMAT}")
+            self._check_tables()
+        except sqlite3.Error as error:
             self._file.close()
-            raise BadRecord(f"{path} holds sessions of version {found}, and this version reads {FORMAT}")
+            raise self._unreadable(error) from error
+        except BadRecord:
+            self._file.close()
+            raise
+
+    def _check_files(self, read_only: bool) -> None:
+        """Raise `BadRecord` if SQLite would write to a file outside the folder, or remove one."""
+        journal = self._files[0].with_name(f"{self._files[0].name}-journal")
+        if os.path.lexists(journal):  # SQLite removes the file that a journal names
+            raise BadRecord(f"{journal} is a rollback journal, which gymposium never writes. Remove it.")
+        for file in self._files[1:] if read_only else self._files:  # the log's index is written by readers too
+            if os.path.lexists(file) and (file.is_symlink() or not file.is_file() or is_shared(file)):
+                raise BadRecord(f"{file} is a link, or not a regular file. Replace it by a copy.")
+
+    def _prepare(self, read_only: bool) -> int:
+        """Set limits, make the tables in a new file, and return the version of the tables."""
+        self._file.row_factory = sqlite3.Row
+        self._file.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_BYTES)
+        self._file.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+        self._file.set_progress_handler(self._exhausted, _PROGRESS)
+        self._execute("PRAGMA trusted_schema = OFF")
+        version = int(self._execute("PRAGMA user_version").fetchone()[0])
+        if version == 0 and not read_only:
+            self._execute("PRAGMA journal_mode = MEMORY")  # a process killed here leaves no rollback journal
+            self._execute("PRAGMA journal_mode = WAL")
+            self._file.executescript(f"BEGIN; {_TABLES} PRAGMA user_version = {FORMAT}; COMMIT;")
+            version = FORMAT
+        if not read_only:
+            self._execute("PRAGMA synchronous = NORMAL")
+        return version
+
+    def _check_tables(self) -> None:
+        """Raise `BadRecord` if the file holds other tables than ours, or a view or a trigger, which run as code."""
+        with closing(sqlite3.connect(":memory:")) as expected:
+            expected.executescript(_TABLES)
+            ours = expected.execute(_SCHEMA).fetchall()
+        if [tuple(row) for row in self._execute(_SCHEMA).fetchmany(len(ours) + 1)] != ours:
+            raise BadRecord(f"{self.path} has other tables than those that gymposium makes")
+
+    def _unreadable(self, error: sqlite3.Error) -> BadRecord:
+        return BadRecord(f"{self.path} cannot be read as a file of sessions ({error})")
+
+    def _exhausted(self) -> bool:
+        self._rest -= 1
+        return self._rest < 0
+
+    def _size(self) -> int:
+        """The size of the file and of SQLite's log beside it, in bytes."""
+        return sum(file.stat().st_size for file in self._files[:2] if file.exists())
+
+    def _execute(self, query: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
+        self._rest = (_STEPS + _STEPS_PER_BYTE * self._size()) // _PROGRESS
+        return self._file.execute(query, values)
 
     def close(self) -> None:
         self._file.close()
@@ -177,13 +241,13 @@ class SessionsFile:
     def change(self) -> Iterator[None]:
         """A transaction: the changes in the block are written together, or not at all if it raises."""
         with self._lock:
-            self._file.execute("BEGIN IMMEDIATE")
+            self._execute("BEGIN IMMEDIATE")
             try:
                 yield
             except BaseException:
-                self._file.execute("ROLLBACK")
+                self._execute("ROLLBACK")
                 raise
-            self._file.execute("COMMIT")
+            self._execute("COMMIT")
 
     # -- reading
 
@@ -223,8 +287,7 @@ class SessionsFile:
 
     def turns(self, session: str) -> list[TurnRow]:
         """The turns of a session, in order."""
-        with self._lock:
-            rows = self._file.execute("SELECT * FROM turns WHERE session = ? ORDER BY number", (session,)).fetchall()
+        rows = self._all("SELECT * FROM turns WHERE session = ? ORDER BY number", (session,))
         return [
             TurnRow(
                 row["number"],
@@ -252,7 +315,7 @@ class SessionsFile:
         """The number of sessions, groups and jobs in each state."""
         with self._lock:
             return {
-                table: dict(self._file.execute(f"SELECT state, count(*) FROM {table} GROUP BY state").fetchall())
+                table: dict(self._execute(f"SELECT state, count(*) FROM {table} GROUP BY state").fetchall())
                 for table in ("sessions", "groups", "jobs")
             }
 
@@ -276,8 +339,15 @@ class SessionsFile:
         ]
 
     def _all(self, query: str, values: Sequence[Any]) -> list[dict[str, Any]]:
+        """The rows of a query. Raises `BadRecord` if they hold more bytes than the file."""
         with self._lock:
-            return [dict(row) for row in self._file.execute(query, values).fetchall()]
+            rows, most = [], self._size()
+            for row in self._execute(query, values):
+                rows.append(dict(row))
+                most -= sum(len(value) for value in row if isinstance(value, str | bytes))
+                if most < 0:
+                    raise BadRecord(f"{self.path}: a query found more than the file holds, so that it is damaged")
+            return rows
 
     # -- writing
 
@@ -317,7 +387,7 @@ class SessionsFile:
     def add_job(self) -> int:
         """Add a job that waits, and return its number."""
         with self._lock:
-            return int(self._file.execute("INSERT INTO jobs DEFAULT VALUES").lastrowid or 0)
+            return int(self._execute("INSERT INTO jobs DEFAULT VALUES").lastrowid or 0)
 
     def set_job(
         self, number: int, state: JobState, *, step: int | None, metrics: Mapping[str, Any] | None = None
@@ -328,4 +398,4 @@ class SessionsFile:
 
     def _run(self, query: str, *values: Any) -> None:
         with self._lock:
-            self._file.execute(query, values)
+            self._execute(query, values)

@@ -17,6 +17,9 @@ from gymposium.visible import visible
 _OVERLAP = 60.0
 """Number of seconds for which sessions are counted again, because a clock may be set back."""
 
+_LONGEST = 1000
+"""Length in characters up to which names of groups and clients are compared; servers write at most 200."""
+
 
 @dataclass(frozen=True, slots=True)
 class ListedSession:
@@ -53,7 +56,7 @@ class SessionsReader(SessionsFile):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, read_only=True)
-        self._file.create_function("visible", 1, visible, deterministic=True)
+        self._file.create_function("visible", 1, _shown, deterministic=True)
 
     def newest(
         self, *, state: str = "", group: str = "", client: str = "", most: int = 1000
@@ -109,6 +112,12 @@ class SessionsReader(SessionsFile):
     def last_seen(self) -> float:
         """The time of the newest request of any session; 0 without sessions."""
         return float(self._all("SELECT coalesce(max(seen), 0) AS seen FROM sessions", ())[0]["seen"])
+
+
+def _shown(value: object) -> str:
+    if not isinstance(value, str) or len(value) > _LONGEST:
+        raise ValueError("a name is not as this version writes it")
+    return visible(value)
 
 
 @contextmanager
