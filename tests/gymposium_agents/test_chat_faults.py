@@ -17,9 +17,9 @@ from gymposium import load_game, make_player
 from gymposium.driver import MatchJob, play
 from gymposium.driver.guard import Guard
 from gymposium.errors import GymposiumError
+from gymposium.http_bodies import MAX_BODY
 from gymposium.records import Record
 from gymposium_agents.engines.api_settings import ApiSettings
-from gymposium_agents.engines.bodies import MAX_BODY
 from gymposium_agents.engines.chat_api import OpenAIChatEngine
 from gymposium_agents.engines.secrets import without_secret
 from gymposium_agents.tokens import Sampling

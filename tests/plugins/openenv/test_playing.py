@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import socket
 import threading
+import tracemalloc
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -45,11 +47,11 @@ def serving() -> Iterator[Callable[..., str]]:
     """`serving(answer)` starts a server that answers each message by a function; None ends the connection."""
     servers = []
 
-    def begin(answer: Answer, schema: Any = None, status: int = 200) -> str:
+    def begin(answer: Answer, schema: Any = None, status: int = 200, more: Any = ()) -> str:
         about = {
             "/schema": {"action": schema or {"type": "object", "properties": {"text": {"type": "string"}}}},
             "/metadata": {"name": "scripted", "description": "A scripted\n environment."},
-        }
+        } | {f"/{path}": value for path, value in dict(more).items()}
 
         def http(socket: ServerConnection, request: Any) -> Any:
             if request.path == "/ws":
@@ -112,7 +114,7 @@ def test_records_verify_without_the_server(serving, tmp_path: Path, monkeypatch:
     game = serving(scripted(shown("one", 0.25), shown("two", 0.5, done=True)))
     result = played(game, "a", "b", file=tmp_path / "m.jsonl")
     assert (result.paid, result.reports[0]) == ((0.75,), {"steps": 2.0, "invalid_replies": 0.0})
-    monkeypatch.setattr(connection, "connect", None)
+    monkeypatch.setattr(connection, "DirectConnect", None)
     monkeypatch.setattr(connection, "httpx", None)
     verified = verify_file(tmp_path / "m.jsonl")
     assert (verified.matches, verified.unchecked, verified.problems) == (1, 1, [])
@@ -300,6 +302,94 @@ def test_observations_in_words(observation: dict[str, Any], text: str) -> None:
 def test_long_observations_are_cut_off() -> None:
     text = in_words({"text": "x" * (LONGEST + 1)})
     assert text == f"{'x' * LONGEST}\n[cut off: the whole observation has 20,001 characters]\n"
+
+
+@pytest.mark.parametrize(
+    "about",
+    [
+        *({"schema": {"action": schema}} for schema in (True, None, [], "x", {"properties": [1]}, {"type": 3})),
+        {"schema": {}},
+        {"schema": {"action": {"properties": {"te\ud800": {"type": "string", "description": "\udfff"}}}}},
+        {"schema": {"action": {"properties": {"a": {"$ref": "http://127.0.0.1:1/x"}}}}},
+        {"schema": json.loads('{"action":' * 200 + "1" + "}" * 200)},
+        {"schema": [1]},
+        {"metadata": {"description": "d \ud800"}},
+    ],
+    ids=lambda about: str(about)[:60],
+)
+def test_a_server_that_describes_itself_wrongly_is_an_error_that_names_it(serving, about: dict[str, Any]) -> None:
+    game = load_game(serving(scripted(shown("end", 1.0, done=True)), more=about))
+    for use in (lambda: game.new(0), lambda: game.rules(0)):
+        with pytest.raises(GymposiumError, match=r"http://127\.0\.0\.1:\d+/(schema|metadata)"):
+            use()
+
+
+def test_errors_of_a_server_are_shown_without_control_characters(serving) -> None:
+    """Lone surrogates can be recorded, and no escape sequence reaches a terminal."""
+    refusal, failure = (
+        json.dumps({"type": "error", "data": {"message": "bad \ud800 \x1b[31m", "code": code}})
+        for code in ("VALIDATION_ERROR", "E\udc00\x1b]0;t\x07")
+    )
+    (result,) = play([MatchJob("m", load_game(serving(scripted(refusal, failure))), [Says("a", "b")], 7)])
+    assert result.ending.broke_off
+    for text in (result.events[-1][1], result.ending.detail):
+        assert "\x1b" not in json.loads(json.dumps(text))
+        text.encode()
+
+
+def compressed(times: int) -> bytes:
+    """A response of 2 KB at most that is 40 MB when its encodings are undone."""
+    body = b"0" * 40_000_000
+    for _ in range(times):
+        body = gzip.compress(body)
+    coding = ", ".join(["gzip"] * times)
+    return f"HTTP/1.1 200 OK\r\nContent-Encoding: {coding}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_compressed_answer_does_not_fill_the_process(answering, times: int) -> None:
+    game = load_game(f"openenv:{answering(compressed(times))}")
+    tracemalloc.start()
+    try:
+        with pytest.raises(GymposiumError, match=r"/schema cannot be read: it "):
+            game.new(0)
+        assert tracemalloc.get_traced_memory()[1] < 20_000_000
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("scheme", ["ws", "http"])
+def test_a_websocket_is_not_redirected(serving, answering, scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    elsewhere = serving(scripted(shown("stolen", 1.0, done=True))).partition(":http:")[2]
+    for location in (f"{scheme}:{elsewhere}/ws", "ws://[bad", "/other"):
+        address = answering(f"HTTP/1.1 302 Found\r\nLocation: {location}\r\nContent-Length: 0\r\n\r\n".encode())
+        game = load_game(f"openenv:{address}")
+        monkeypatch.setitem(vars(game), "about", {"schema": {}, "description": ""})
+        with pytest.raises(WorldBroke, match="HTTP 302"):
+            game.new(0)
+
+
+@pytest.fixture
+def answering() -> Iterator[Callable[[bytes], str]]:
+    """`answering(response)` starts a server that answers one request with these bytes."""
+    threads = []
+    with ExitStack() as stack:
+
+        def begin(response: bytes) -> str:
+            server = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+
+            def answer() -> None:
+                with suppress(OSError), server.accept()[0] as client:
+                    client.recv(65536)
+                    client.sendall(response)
+
+            threads.append(threading.Thread(target=answer))
+            threads[-1].start()
+            return f"http://127.0.0.1:{server.getsockname()[1]}"
+
+        yield begin
+        for thread in threads:
+            thread.join()
 
 
 def test_a_server_that_is_gone_at_the_beginning(serving) -> None:

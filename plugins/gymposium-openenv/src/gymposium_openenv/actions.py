@@ -26,8 +26,11 @@ class BadAction(GymposiumError):
 class Actions:
     """The actions of an environment with this JSON schema."""
 
-    def __init__(self, schema: Mapping[str, Any]) -> None:
-        """Raises `ValueError` for what is no valid schema, and for one that refers to another document."""
+    def __init__(self, schema: Any) -> None:
+        """Raises `ValueError` for anything but a valid schema of an object, and for one that refers to another
+        document."""
+        if not isinstance(schema, Mapping):
+            raise ValueError(f"the schema of actions is {str(schema)[:80]!r}, not an object")  # noqa: TRY004  # from a server
         try:
             self._fitting = Schema(schema)
             self._fitting.check()

@@ -13,12 +13,12 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import WebSocketException
 
 from gymposium.errors import BadOption, BadParameter, GymposiumError, WorldBroke
-from gymposium.strict_json import strict_json
+from gymposium.http_bodies import MAX_BODY, read_body
+from gymposium.strict_json import bounded_json
+from gymposium.visible import is_encodable, visible
 from gymposium.worlds.running import start
 from gymposium_openenv.actions import BadAction
 
-MOST_BYTES = 4 * 2**20
-"""Maximum number of bytes of one answer."""
 SECONDS = 60.0
 """Time limit of one answer of a server."""
 
@@ -44,31 +44,38 @@ class Address:
 
         Raises `GymposiumError` if there is none, and if the whole answer takes more than `SECONDS`."""
         try:
-            value = strict_json(start(self._body(path)).result().decode())
+            text = start(self._body(path)).result().decode()
+            value = bounded_json(text)
         except (WorldBroke, ValueError) as error:
             raise GymposiumError(f"{self.url}{path} cannot be read: {error}. Is an OpenEnv server there?") from error
+        if not is_encodable(json.dumps(value, ensure_ascii=False)):
+            raise GymposiumError(f"{self.url}{path} holds half of a surrogate pair. Is an OpenEnv server there?")
         if not isinstance(value, dict):
             raise GymposiumError(f"{self.url}{path} holds no JSON object. Is an OpenEnv server there?")
         return value
 
     async def _body(self, path: str) -> bytes:
-        body = bytearray()
+        headers = {**self.headers, "Accept-Encoding": "identity"}
         try:
             async with (
                 asyncio.timeout(SECONDS),
-                httpx.AsyncClient(headers=self.headers, timeout=SECONDS, trust_env=False) as client,
+                httpx.AsyncClient(headers=headers, timeout=SECONDS, trust_env=False) as client,
                 client.stream("GET", f"{self.url}{path}") as answer,
             ):
                 answer.raise_for_status()
-                async for part in answer.aiter_bytes():
-                    body += part
-                    if len(body) > MOST_BYTES:
-                        raise WorldBroke(f"it has more than {MOST_BYTES:,} bytes")
+                return await read_body(answer)
         except TimeoutError as error:
             raise WorldBroke(f"it was not there within {SECONDS:g} s") from error
         except httpx.HTTPError as error:
-            raise WorldBroke(str(error) or type(error).__name__) from error
-        return bytes(body)
+            raise WorldBroke(visible(str(error)) or type(error).__name__) from error
+
+
+class DirectConnect(connect):
+    """A connection that follows no redirection, since the user has allowed one address."""
+
+    def process_redirect(self, exc: Exception) -> Exception:
+        """Return the error that holds the redirection."""
+        return exc
 
 
 class Connection:
@@ -82,16 +89,17 @@ class Connection:
         """Connect. Raises `WorldBroke`."""
         url = f"ws{address.url.removeprefix('http')}/ws"
         try:
-            socket = await connect(
+            socket = await DirectConnect(
                 url,
                 additional_headers=address.headers,
-                max_size=MOST_BYTES,
+                max_size=MAX_BODY,
+                compression=None,
                 open_timeout=SECONDS,
                 ping_interval=None,  # pings draw from the global random numbers, and each call has a time limit
                 proxy=None,
             )
         except (OSError, TimeoutError, WebSocketException) as error:
-            raise WorldBroke(f"{url} cannot be reached: {error}") from error
+            raise WorldBroke(f"{url} cannot be reached: {visible(str(error))}") from error
         return cls(socket)
 
     async def ask(self, kind: str, data: dict[str, Any]) -> dict[str, Any]:
@@ -100,20 +108,20 @@ class Connection:
         try:
             async with asyncio.timeout(SECONDS):
                 await self._socket.send(json.dumps({"type": kind, "data": data}))
-                answer = strict_json(str(await self._socket.recv()))
+                answer = bounded_json(str(await self._socket.recv()))
         except TimeoutError as error:
             raise WorldBroke(f"The server did not answer within {SECONDS:g} s") from error
         except (OSError, WebSocketException) as error:
-            raise WorldBroke(f"The connection was lost: {error}") from error
+            raise WorldBroke(f"The connection was lost: {visible(str(error))}") from error
         except ValueError as error:
             raise WorldBroke(f"The server sent no JSON: {error}") from error
         match answer:
             case {"type": "observation", "data": {"observation": dict()} as shown}:
                 return dict(shown)
             case {"type": "error", "data": {"code": "VALIDATION_ERROR", "message": str(why)}} if kind == "step":
-                raise BadAction(f"The environment refuses your reply: {why[:200]}.")
+                raise BadAction(f"The environment refuses your reply: {visible(why[:200])}.")
             case {"type": "error", "data": {"message": str(why), "code": str(code)}}:
-                raise WorldBroke(f"The server refused {kind}: {why[:200]} ({code[:40]})")
+                raise WorldBroke(f"The server refused {kind}: {visible(why[:200])} ({visible(code[:40])})")
         raise WorldBroke(f"The server answered {kind} with something else than an observation")
 
     async def close(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -9,9 +10,10 @@ from types import MappingProxyType
 from typing import Any
 
 from gymposium import GameSpec
-from gymposium.errors import BadRecord
+from gymposium.errors import BadRecord, GymposiumError
 from gymposium.games.protocol import Event, Style
 from gymposium.strict_json import strict_json
+from gymposium.visible import is_encodable
 from gymposium.worlds.one_seat import first_event
 from gymposium_openenv.actions import Actions
 from gymposium_openenv.connection import Address
@@ -53,6 +55,10 @@ class OpenEnvGame:
             return about_in(first_event(self.record))
         schema = self.address.read("/schema").get("action")
         described = str(self.address.read("/metadata").get("description", ""))
+        try:
+            Actions(schema)
+        except ValueError as error:
+            raise GymposiumError(f"{self.address.url}/schema: {error}. Correct the server's schema.") from error
         return {"schema": schema, "description": " ".join(described.split())}
 
     @cached_property
@@ -96,7 +102,10 @@ def about_in(event: Event) -> Mapping[str, Any]:
     """What the first event of a match says of the environment. Raises `BadRecord` if it is none."""
     try:
         about = strict_json(event.move)["about"]
-        Actions(about["schema"])
-        return {"schema": about["schema"], "description": str(about["description"])}
+        schema, described = about["schema"], str(about["description"])
+        Actions(schema)
+        if not is_encodable(json.dumps([schema, described], ensure_ascii=False)):
+            raise ValueError("half of a surrogate pair")
+        return {"schema": schema, "description": described}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise BadRecord("Event 0 is no first observation of an environment.") from error

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gymposium.errors import GymposiumError
+from gymposium.http_bodies import BadBody
 from gymposium.visible import visible
 from gymposium_agents.engines.api_settings import ApiSettings
-from gymposium_agents.engines.bodies import BadBody
 
 if TYPE_CHECKING:
     from openai import OpenAIError

@@ -19,9 +19,9 @@ import httpx
 
 from gymposium.command_line import command_line
 from gymposium.errors import GymposiumError
+from gymposium.http_bodies import MAX_BODY, read_body, read_lines
 from gymposium.strict_json import strict_json
 from gymposium.visible import visible
-from gymposium_agents.engines.bodies import MAX_BODY, read_body, read_lines
 from gymposium_agents.engines.secrets import without_secret
 from gymposium_agents.engines.vllm.server import PROBE_SECONDS, server_of_this_process
 from gymposium_agents.engines.vllm.settings import KEY_VARIABLE, Patience

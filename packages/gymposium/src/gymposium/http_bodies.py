@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator
 import httpx
 
 MAX_BODY = 4 * 2**20
-"""Maximum size of a chat service's answer in bytes, compressed and decompressed."""
+"""Maximum size of an answer in bytes, compressed and decompressed."""
 
 _ZLIB_OR_GZIP = 47
 """Value of zlib's `wbits` that accepts both formats and detects them by the header."""
