@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import gzip
+import inspect
 import json
+import sys
 import traceback
 import tracemalloc
 import zlib
 from base64 import b64encode
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import quote
 
@@ -133,6 +137,9 @@ def test_what_is_compressed_takes_no_more_memory_than_is_allowed(encoding: str) 
     assert peak < 40 * 2**20
 
 
+INVISIBLE = (
+    "\u00ad\u034f\u061c\u115f\u17b4\u180e\u2028\u202e\u2061\u2065\u2800\u3164\ufe0f\uffa0\ufff9\U000e0041\U000e0101"
+)
 FORMS = {
     "as it is": KEY,
     "as JSON escapes a slash": KEY.replace("/", r"\/"),
@@ -152,6 +159,15 @@ FORMS = {
     "base64 in percent": quote(b64encode(KEY.encode()).decode(), safe=""),
     "with what shows nothing": "\\u200b".join(KEY),
     "over two lines": f"{KEY[:7]}\\n{KEY[7:]}",
+    "long JSON escapes": "".join(f"\\\\U{ord(c):08x}" for c in KEY),
+    "JSON escapes of other shapes": "".join(f"\\\\uff{ord(c) - 32:02x}" for c in KEY),
+    "fullwidth letters": "".join(chr(ord(c) + 0xFEE0) for c in KEY),
+    "mathematical letters": "".join(chr(0x1D41A + ord(c) - 97) if "a" <= c <= "z" else c for c in KEY),
+    "hexadecimal of both cases": "".join(d.upper() if n % 3 else d for n, d in enumerate(KEY.encode().hex())),
+    "tag characters": "".join(chr(0xE0000 + ord(c)) for c in KEY),
+    "tag characters in escapes": "".join(f"\\\\udb40\\\\udc{ord(c):02x}" for c in KEY),
+    **{f"with U+{ord(c):04X}": c.join(KEY) for c in INVISIBLE},
+    **{f"with U+{ord(c):04X} in HTML": f"&#{ord(c)};".join(KEY) for c in INVISIBLE},
 }
 
 
@@ -177,6 +193,29 @@ def test_a_key_that_is_repeated_stands_nowhere(monkeypatch: pytest.MonkeyPatch, 
             assert "[key]" in said, name
             assert without_secret(said, KEY) == said, name
         engine.close()
+
+
+@pytest.mark.parametrize("first", ["%{}41", "={}41", "&{}#65;", "\\{}x41"])
+def test_nested_encodings_are_undone_in_time_that_grows_with_the_text(first: str) -> None:
+    """Each line holds the key one layer deeper. The number of replacements over all layers is bounded."""
+    layer = {"%": "25", "=": "3D", "&": "amp;", "\\": "\\"}[first[0]]
+    text = "\n".join(first.format(layer * depth) + KEY[1:].replace("k", "A") for depth in range(300))
+    key = "A" + KEY[1:].replace("k", "A")
+    with recursion_limit(200):
+        shown = without_secret(text, key)
+        assert "[key]" in shown
+        assert without_secret(shown, key) == shown
+
+
+@contextmanager
+def recursion_limit(frames: int) -> Iterator[None]:
+    """Allow this many more frames than there are now."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(len(inspect.stack(0)) + frames)
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
 
 
 def test_a_key_in_several_parts_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

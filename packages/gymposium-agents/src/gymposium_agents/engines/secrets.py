@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+import unicodedata
 from base64 import b64encode
 from functools import lru_cache
 
@@ -12,52 +13,82 @@ HIDDEN = "[key]"
 
 _LAYERS = 4
 """Number of nested encodings that are undone in the search for a key."""
+_MOST_LAYERS = 8
+"""Number of nested encodings that are undone at most, if there is a key below each few of them."""
 _SHORTEST = 8
 """Number of characters of the shortest key that is removed. Shorter ones, such as `none` for a server on this machine,
 are no secrets, and occur in replies by chance."""
 
 _ESCAPE = re.compile(
-    r"\\{1,8}(?:u00[0-9a-f]{2}|u\{0{0,6}[0-9a-f]{2}\}|x[0-9a-f]{2}|[01][0-7]{2}|[!-/:-@\[-`{-~])"
-    r"|\\{1,8}(?:[bfnrt]|u(?:00ad|200[b-f]|2060|feff))"  # invisible
+    r"\\{1,8}(?:(?-i:U)[0-9a-f]{8}|u[0-9a-f]{4}|u\{[0-9a-f]{1,8}\}|x[0-9a-f]{2}|[01][0-7]{2}|[bfnrt]"
+    r"|[!-/:-@\[-`{-~])"
     r"|%(?:25){0,4}[0-9a-f]{2}"
     r"|=[0-9a-f]{2}"
-    r"|&(?:\#x?[0-9a-f]{1,8}|[a-z]{2,8});?"
-    r"|[\x00-\x1f\x7f\xad\u200b-\u200f\u2060\ufeff]{1,9}",  # invisible
+    r"|&(?:\#x?[0-9a-f]{1,8}|[a-z][a-z0-9]{1,31});?",
     re.IGNORECASE,
 )
+_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+_TAGS = 0xE0000
+"""Difference between a tag character, which shows nothing, and its ASCII character."""
+_BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+_MOST_REMEMBERED = 10_000
 
 
 def without_secret(text: str, secret: str | None) -> str:
-    """Replace each occurrence of the secret in the text by `[key]`: plain, in base64 or hexadecimal digits, or with the
-    escapes of JSON, HTML or URLs, which may be nested. If the secret occurs in escapes only, the text is returned with
-    all its escapes undone. A secret of fewer than eight characters stays, because it may be a word or a move."""
+    """Replace each occurrence of the secret in the text by `[key]`: plain, in base64 or hexadecimal digits, with the
+    escapes of JSON, HTML or URLs, which may be nested, in letters of other shapes, or with invisible characters
+    between. If the secret occurs in such forms only, the text is returned with all its escapes undone; if that takes
+    more than `_MOST_LAYERS` layers, only `[key]` is returned. A secret of fewer than eight characters stays, because it
+    may be a word or a move."""
     if not secret or len(secret) < _SHORTEST:
         return text
     forms = _forms(secret)
-    for form in forms:
-        text = text.replace(form, HIDDEN)
-    plain = text
-    for _ in range(_LAYERS):
-        before, plain = plain, _ESCAPE.sub(lambda match: _unescaped(match[0]), plain)
-        if plain == before:
-            return text
-        if any(form in plain for form in forms):
-            return without_secret(plain, secret)
-    return text
+    shown = plain = forms.sub(HIDDEN, text)
+    clean = 0
+    for _ in range(_MOST_LAYERS):
+        before, plain = plain, _undo(plain)
+        if clean == _LAYERS or plain == before:
+            return shown
+        plain, found = forms.subn(HIDDEN, plain)
+        clean = 0 if found else clean + 1
+        shown = plain if found else shown
+    return HIDDEN
 
 
-def _forms(secret: str) -> list[str]:
-    """The secret, its hexadecimal digits, and the part of its base64 form that is the same in any text."""
+@lru_cache(maxsize=64)
+def _forms(secret: str) -> re.Pattern[str]:
+    """The secret, its hexadecimal digits, the part of its base64 form that is the same in any text, and its tags."""
     data = secret.encode()
-    forms = [secret, data.hex(), data.hex().upper()]
+    forms = [secret]
     for before in range(3):
         text = b64encode(bytes(before) + data).decode()
         kept = text[(8 * before + 5) // 6 : 8 * (before + len(data)) // 6]
         forms += dict.fromkeys((kept, kept.replace("+", "-").replace("/", "_")))
-    return forms
+    if secret.isascii():
+        forms.append("".join(chr(_TAGS + ord(character)) for character in secret))
+    return re.compile("|".join([*map(re.escape, forms), f"(?i:{data.hex()})"]))
 
 
-_BLANKS = ("b", "f", "n", "r", "t", "u00ad")
+def _undo(text: str) -> str:
+    """Return the text with one layer of escapes undone, and without invisible characters."""
+    text = _ESCAPE.sub(lambda match: _unescaped(match[0]), text.translate(_PLAIN))
+    return _PAIR.sub(lambda pair: pair[0].encode("utf-16-le", "surrogatepass").decode("utf-16-le"), text)
+
+
+class _PlainCharacters(dict[int, str]):
+    """The plain form of each character: ASCII for a letter of another shape, nothing for an invisible one."""
+
+    def __missing__(self, code: int) -> str:
+        if len(self) >= _MOST_REMEMBERED:
+            self.clear()
+        character = chr(code)
+        invisible = unicodedata.category(character) in ("Cc", "Cf", "Cn", "Me", "Mn", "Zl", "Zp") or character in _BLANK
+        normal = unicodedata.normalize("NFKC", character)
+        self[code] = "" if invisible else normal if normal.isascii() else character
+        return self[code]
+
+
+_PLAIN = _PlainCharacters()
 
 
 @lru_cache(maxsize=4096)
@@ -65,10 +96,11 @@ def _unescaped(escape: str) -> str:
     first, rest = escape[0], escape.lstrip("\\")
     if first == "&":
         return html.unescape(escape)
-    if first == "\\" and ((len(rest) == 5 and rest[1:3] != "00") or rest.lower() in _BLANKS):
-        return ""
-    if first in "%=" or rest[:1] in ("u", "U", "x", "X"):
-        return chr(int(rest.rstrip("}")[-2:], 16))
-    if first == "\\":
-        return chr(int(rest, 8)) if len(rest) == 3 else escape[-1]
-    return ""
+    if first in "%=":
+        return chr(int(escape[-2:], 16))
+    if rest[:1] in ("u", "U", "x", "X"):
+        code = int(rest[1:].strip("{}"), 16)
+        return chr(code) if code <= 0x10FFFF else ""
+    if len(rest) == 3:
+        return chr(int(rest, 8))
+    return "" if rest.lower() in ("b", "f", "n", "r", "t") else escape[-1]
