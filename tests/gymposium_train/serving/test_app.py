@@ -296,6 +296,14 @@ def test_bodies_that_are_too_large_or_too_deep_are_refused(ask: Ask) -> None:
     assert ask("POST", path, {**HELLO, "tools": [tool]}).status_code == 400
 
 
+@pytest.mark.parametrize("digits", [18, 19, 20, 5000])
+@pytest.mark.parametrize(("method", "path"), [("GET", "/v1/jobs/{}"), ("POST", "/v1/checkpoints/{}/promote")])
+def test_a_number_of_any_length_in_an_address_is_refused(ask: Ask, method: str, path: str, digits: int) -> None:
+    refused = ask(method, path.format("9" * digits))
+    assert 400 <= refused.status_code < 500
+    assert refused.json()["error"]["message"]
+
+
 def test_names_are_names_and_never_paths(ask: Ask, tmp_path: Path) -> None:
     before = sorted(tmp_path.rglob("*"))
     hostile = "../../../etc/passwd"

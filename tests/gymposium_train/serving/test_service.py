@@ -275,3 +275,11 @@ def test_status_counts_what_happened(service: Service, player: LanguageModelPlay
     assert status["differences"] == {"messages[1].content": 1}
     assert list(status["clients"]) == ["test/1"]
     assert status["policy"]["version"] == player.engine.policy.version
+
+
+def test_the_status_lists_the_newest_clients(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gymposium_train.serving.service.MOST_CLIENTS", 3)
+    begun = service.begin(Begin.read({"group": "a"}), "agent/0")
+    for number in (1, 2, 1, 3, 4):
+        service.answering(begun.secret, f"agent/{number}")
+    assert list(service.status()["clients"]) == ["agent/1", "agent/3", "agent/4"]

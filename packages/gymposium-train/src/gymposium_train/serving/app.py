@@ -14,6 +14,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 from starlette.types import Scope
 
+import gymposium.serving.numbers  # noqa: F401 (adds the convertor "number" of paths)
 from gymposium.client import KEY
 from gymposium.errors import GymposiumError
 from gymposium.runs.sessions import GroupRow, JobRow, SessionRow
@@ -75,9 +76,9 @@ class Api:
             Route("/v1/sessions/{name}/end", self._end, methods=["POST"]),
             Route("/v1/groups", self._add_group, methods=["POST"]),
             Route("/v1/train", self._train, methods=["POST"]),
-            Route("/v1/jobs/{number:int}", self._job),
+            Route("/v1/jobs/{number:number}", self._job),
             Route("/v1/checkpoints", self._list_checkpoints),
-            Route("/v1/checkpoints/{step:int}/promote", self._promote, methods=["POST"]),
+            Route("/v1/checkpoints/{step:number}/promote", self._promote, methods=["POST"]),
             Route("/v1/status", self._status),
             Route("/v1/events", self._events),
             other_routes("Completions are at the base_url of a session, which POST /v1/sessions begins."),

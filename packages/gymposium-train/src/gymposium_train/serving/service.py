@@ -46,6 +46,9 @@ LINGER = 10.0
 LOOK = 0.2
 """Number of seconds between two looks of the learner at whether it was asked to stop."""
 
+MOST_CLIENTS = 100
+"""The largest number of clients that the status lists."""
+
 
 @dataclass(slots=True)
 class _Open:
@@ -99,7 +102,7 @@ class Service:
     differences: Counter[str] = field(default_factory=Counter)
     """Number of requests in which a client had changed a reply, by the field."""
     clients: dict[str, float] = field(default_factory=dict)
-    """Time of the last request of each client, by what it calls itself."""
+    """Time of the last request of each client, by what it calls itself, the newest last; at most `MOST_CLIENTS`."""
     step: int | None = None
     """The step for which the learner waits or from which it learns, counted from 0; None before the first."""
     state: str = "starting"
@@ -179,7 +182,7 @@ class Service:
                 if group is None:
                     self.file.add_group(key, 1 if asked.group is None else self.group_size, asked.split)
                 self.file.add_session(row)
-            self.clients[client] = now
+            self._saw(client, now)
         self.tell()
         return Begun(row, secret, key_to_end, task)
 
@@ -215,11 +218,18 @@ class Service:
             digest = _digest(secret)
             opened = self._open.get(digest)
             row = self._open_row(digest) if opened is None else opened.row
-            self.clients[client] = time.time()
+            self._saw(client, time.time())
             player = self._player_of(row)
             if opened is None:
                 opened = self._open[digest] = self._reopened(row, player)
         return opened.session
+
+    def _saw(self, client: str, now: float) -> None:
+        """Note the time of a client's request, and forget the client that was seen first if there are too many."""
+        self.clients.pop(client, None)
+        self.clients[client] = now
+        if len(self.clients) > MOST_CLIENTS:
+            del self.clients[next(iter(self.clients))]
 
     def _open_row(self, digest: str) -> SessionRow:
         """The open session whose secret has this digest."""

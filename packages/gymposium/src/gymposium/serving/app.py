@@ -40,7 +40,8 @@ def _failed(request: Request, error: Exception) -> Response:
             return error.response()
         case HTTPException():
             why = f"{request.method} {request.url.path}: {error.detail}."
-            return Refused(error.status_code, "no_such_route", why).response()
+            code = "bad_request" if error.status_code == 400 else "no_such_route"
+            return Refused(error.status_code, code, why).response()
         case GymposiumError() if error.tells_what_to_do:
             return Refused(400, "bad_request", str(error)).response()
     return Refused(500, "failed", "The server failed at this request; its log says why.").response()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import sys
 from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
@@ -17,6 +18,9 @@ from gymposium.errors import BadOption, reason
 from gymposium.serving.bodies import MOST_BYTES
 from gymposium.serving.requests import is_loopback
 
+if sys.platform != "win32":
+    import resource
+
 TOKEN = "GYMPOSIUM_SERVE_TOKEN"
 """The environment variable with the token that clients of `gymposium serve` and `serve-env` send."""
 KEEP_ALIVE = 300
@@ -24,8 +28,16 @@ KEEP_ALIVE = 300
 and a request that meets the end of its connection fails."""
 HEADER_SECONDS = 20.0
 """Number of seconds for the headers of a request to arrive, from its first byte or the beginning of the connection."""
+BODY_SECONDS = 40.0
+"""Number of seconds for the body of a request to arrive, for applications without a limit of their own."""
+REST_SECONDS = 5.0
+"""Number of seconds for the rest of a body to arrive after the response, as when the request was refused."""
+READ_SECONDS = 60.0
+"""Number of seconds for a client to read what fills its connection."""
 BACKLOG = 1024
-"""Number of clients that may wait for their connection to be accepted."""
+"""Maximum number of clients that wait for their connection to be accepted. Twice as many may be connected."""
+_LEAST = 4
+"""The smallest backlog."""
 _WILDCARDS = ("0.0.0.0", "::")
 
 
@@ -37,35 +49,75 @@ def check_address(host: str, token: str | None, variable: str | None = None) -> 
         raise BadOption(f"--host {host}: other machines could reach this address, so it needs a token.{how}")
 
 
+def _descriptors() -> int:
+    """The number of files that this process may have open."""
+    if sys.platform == "win32":
+        return 8 * BACKLOG
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return 8 * BACKLOG if most == resource.RLIM_INFINITY else most
+
+
 class TimedProtocol(H11Protocol):
-    """HTTP as uvicorn speaks it, with a time limit for the arrival of a request's headers."""
+    """HTTP as uvicorn speaks it, with time limits for what the client sends and reads, and a limit on connections.
+
+    uvicorn's `backlog` is half the largest number of connections. One connection more ends that which has waited
+    longest for a request."""
 
     _deadline: asyncio.TimerHandle | None = None
+    _limit = 0.0
+    """Number of seconds of the deadline."""
+    _unread: asyncio.TimerHandle | None = None
+    _since = 0.0
+    """Time at which the connection began to wait for its next request."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
         super().connection_made(transport)
-        self._watch_headers()
+        self._since = self.loop.time()
+        self._watch()
+        if len(self.connections) > 2 * self.config.backlog:
+            self._end_one()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        self._watch_headers()
+        self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_watching()
+        self.resume_writing()
         super().connection_lost(exc)
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        if not self.conn.trailing_data[0]:
+        self._since = self.loop.time()
+        if self.conn.their_state is h11.IDLE and not self.conn.trailing_data[0]:
             self._stop_watching()  # an idle connection has its own limit, KEEP_ALIVE
         else:
-            self._watch_headers()
+            self._watch()
 
-    def _watch_headers(self) -> None:
-        if self.conn.their_state is not h11.IDLE:
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        if self._unread is None:
+            self._unread = self.loop.call_later(READ_SECONDS, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
+
+    def _watch(self) -> None:
+        """Set the deadline for what the client sends now."""
+        if self.conn.their_state is h11.IDLE:
+            limit = HEADER_SECONDS
+        elif self.conn.their_state is h11.SEND_BODY:
+            limit = REST_SECONDS if self._is_answered() else BODY_SECONDS
+        else:
             self._stop_watching()
-        elif self._deadline is None:
-            self._deadline = self.loop.call_later(HEADER_SECONDS, self._give_up)
+            return
+        if self._deadline is None or limit != self._limit:
+            self._stop_watching()
+            self._limit = limit
+            self._deadline = self.loop.call_later(limit, self._give_up)
 
     def _stop_watching(self) -> None:
         if self._deadline is not None:
@@ -75,6 +127,21 @@ class TimedProtocol(H11Protocol):
     def _give_up(self) -> None:
         if not self.transport.is_closing():
             self.transport.close()
+
+    def _is_answered(self) -> bool:
+        """True unless the headers of a request have arrived that is not answered yet."""
+        return self.cycle is None or self.cycle.response_complete  # type: ignore[redundant-expr]  # as in uvicorn
+
+    def _is_waiting(self) -> bool:
+        """True unless a request has arrived whole and is being answered."""
+        return self._is_answered() or self.conn.their_state is h11.SEND_BODY or self.transport.is_closing()
+
+    def _end_one(self) -> None:
+        """End the connection that has waited longest for a request; this one if all others have one."""
+        others = (other for other in self.connections if isinstance(other, TimedProtocol) and other._is_waiting())
+        longest = min(others, key=lambda other: other._since, default=self)
+        self.connections.discard(longest)
+        longest.transport.abort()
 
 
 class Listener:
@@ -112,7 +179,8 @@ class Listener:
         self._socket.close()
 
     def server(self, app: ASGIApp) -> uvicorn.Server:
-        """The server of an application, which does not run yet."""
+        """The server of an application, which does not run yet. Its connections leave descriptors for other work."""
+        free = _descriptors() - self._socket.fileno()
         return uvicorn.Server(
             uvicorn.Config(
                 app,
@@ -122,7 +190,9 @@ class Listener:
                 proxy_headers=False,
                 timeout_graceful_shutdown=1,
                 timeout_keep_alive=KEEP_ALIVE,
+                backlog=max(_LEAST, min(BACKLOG, free // 4)),  # as many are accepted before one is refused
                 ws_max_size=MOST_BYTES,
+                ws_per_message_deflate=False,  # a few bytes become megabytes
                 ws_ping_interval=None,  # pings draw from the global random numbers; silent sessions end by themselves
             )
         )

@@ -9,10 +9,12 @@ do: inline scripts, content from other sites, being framed.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qsl, quote, urlencode
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -55,7 +57,8 @@ class RequestGuard:
             await send(message)
 
         refusal = self._refuse(scope)
-        await (self._app if refusal is None else refusal)(scope, receive, send_guarded)
+        with suppress(ClientDisconnect):
+            await (self._app if refusal is None else refusal)(scope, receive, send_guarded)
 
     def _refuse(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)

@@ -11,7 +11,7 @@ from gymposium.games.protocol import Game
 from gymposium.games.registry import is_registered, load_named_game
 from gymposium.players.grammar import check_named_player, check_player
 from gymposium.plugins.names import format_name, parse_name
-from gymposium.viewer.numbers import number
+from gymposium.serving.numbers import number
 from gymposium.viewer.playing.forms import Form
 
 PARAMETER = "parameter."

@@ -21,7 +21,7 @@ from starlette.routing import BaseRoute, Route
 
 from gymposium.errors import GymposiumError
 from gymposium.plugins.host import host
-from gymposium.viewer.numbers import number
+from gymposium.serving.numbers import number
 from gymposium.viewer.pages import Tab
 from gymposium.viewer.part import Card, Viewer
 from gymposium.viewer.playing import games

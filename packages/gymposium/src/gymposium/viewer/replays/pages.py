@@ -12,7 +12,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from gymposium.errors import BadOption, BadRecord
-from gymposium.viewer.numbers import DIGITS, number
+from gymposium.serving.numbers import DIGITS, number
 from gymposium.viewer.pages import Tab, in_url, main_of, packed, write_page
 from gymposium.viewer.part import Card, Viewer
 from gymposium.viewer.replays.curve import curve_of

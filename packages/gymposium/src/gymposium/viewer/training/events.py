@@ -17,7 +17,7 @@ from starlette.requests import Request
 
 from gymposium.runs.curves import entry_of
 from gymposium.runs.growing import Growing
-from gymposium.viewer.numbers import number
+from gymposium.serving.numbers import number
 from gymposium.viewer.training.library import Opened
 from gymposium.viewer.training.run_view import evaluation
 
