@@ -142,3 +142,16 @@ def test_processes_pass_text_on_whole_or_refuse() -> None:
         assert envs.step(["b2", "a1"])[0] == alone.step(["b2", "a1"])[0]
     finally:
         envs.close()
+
+
+def test_an_id_that_another_package_has_taken_costs_its_game_alone(tmp_path: Path) -> None:
+    (tmp_path / "my_plugin.py").write_text(PLUGIN)
+    code = (
+        "import gymnasium; gymnasium.register('somebody/TextSmallGoof', lambda: None)\n"
+        "from gymposium.envs.registration import register_envs; from gymposium.plugins.host import host\n"
+        "host().load_file('my_plugin.py'); register_envs(); register_envs()\n"
+        "gymnasium.spec('TextTicTacToe-v0'); print(*host().complaints, sep='\\n')"
+    )
+    complaint = python(code, tmp_path)
+    assert complaint.startswith("gymposium plugin 'my_plugin': its game 'small_goof' has no environment somebody/Text")
+    assert "\n" not in complaint

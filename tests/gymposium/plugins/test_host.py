@@ -66,6 +66,25 @@ BROKEN = {
         )
         for name in ("information", "dynamics", "utility", "tools")
     },
+    **{
+        f"odd_{number}": (
+            one_game("odd").replace('title="T"', f"**{{'title': 'T', **dict({fields})}}"),
+            f"ValueError: game odd: {complaint}",
+        )
+        for number, (fields, complaint) in enumerate(
+            {
+                "title=None": "title=None must be text",
+                "seats=2.0": "seats=2.0 must be a whole number",
+                "seats=True": "seats=True must be a whole number",
+                "version='b'": "version='b' must be a whole number",
+                "version=-1": "version must be 0 or more, not -1",
+                "namespace='ex amples/x'": "namespace='ex amples/x' must be letters",
+                "chance=1": "chance=1 must be True or False",
+                "seat_names=[1, 2]": "seat_names=[1, 2] must be a tuple, each item text",
+                "examples=({1: 2},)": "examples=({1: 2},) must be a tuple, each item a mapping from text",
+            }.items()
+        )
+    },
     "no_hooks": ("def gymposium_games():\n    yield", "implements no hook; is @hookimpl missing?"),
     "wrapper": (HEAD + "@hookimpl(wrapper=True)\ndef gymposium_games():\n    return (yield)", "is a wrapper"),
 }

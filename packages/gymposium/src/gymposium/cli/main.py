@@ -48,14 +48,14 @@ class Verbs(TyperGroup):
             from gymposium.cli.plugins import command
 
             return verb, _command(command, verb), rest
+        spec = host().commands.get(verb)
+        if spec is not None and verb != "list":  # every other verb, or its plugins, may make an environment by its id
+            from gymposium.envs.registration import register_envs  # imports Gymnasium and PettingZoo
+
+            register_envs()
         for complaint in host().all_complaints():
             note(f"warning: {complaint}")
-        spec = host().commands.get(verb)
         if spec is not None:
-            if verb != "list":  # every other verb, or a plugin that it uses, may make an environment by its id
-                from gymposium.envs.registration import register_envs  # imports Gymnasium and PettingZoo
-
-                register_envs()
             made = _command(host().implementation(spec), verb)
             ctx.default_map = {verb: defaults_of(verb, made, user_file(), host().commands)}
             return verb, made, rest

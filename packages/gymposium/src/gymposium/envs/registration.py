@@ -10,30 +10,48 @@ from collections.abc import Iterable
 import gymnasium
 import pettingzoo
 
+from gymposium.errors import PluginError
 from gymposium.plugins.host import host
 from gymposium.plugins.specs import GameSpec
 
 
 def register_envs() -> None:
-    """Registers all games that are not registered yet. Call it again after loading a plugin from a file."""
+    """Register all games that are not registered yet. Call it again after loading a plugin from a file.
+
+    A game that Gymnasium or PettingZoo refuses, because another package has taken its id, has no environment; the
+    host's complaints name it."""
     for spec in host().games.values():
-        kwargs = {"game": spec.name}
-        if not _registered(gymnasium.registry.get(spec.env_id), kwargs):
-            # No wrappers are needed: the environment itself refuses invalid actions and steps out of order.
-            gymnasium.register(
-                spec.env_id,
-                "gymposium.envs.gym:TextGameEnv",
-                vector_entry_point="gymposium.envs.vector:TextGameVectorEnv",
-                order_enforce=False,
-                disable_env_checker=True,
-                nondeterministic=spec.results_are_recorded,
-                kwargs=kwargs,
+        try:
+            _register(spec)
+        except gymnasium.error.Error as error:
+            complaint = (
+                f"gymposium plugin {host().owner(spec).name!r}: its game {spec.name!r} has no environment "
+                f"{spec.env_id}: {' '.join(str(error).split())}"
             )
-        if not _registered(pettingzoo.aec_registry.get(spec.env_id), kwargs):
-            pettingzoo.register("aec", spec.env_id, "gymposium.envs.aec:env", kwargs=kwargs)
-        # in PettingZoo's parallel environments all live agents act in every step
-        if spec.dynamics == "simultaneous" and not _registered(pettingzoo.parallel_registry.get(spec.env_id), kwargs):
-            pettingzoo.register("parallel", spec.env_id, "gymposium.envs.parallel:TextGameParallelEnv", kwargs=kwargs)
+            if host().strict:
+                raise PluginError(complaint) from error
+            if complaint not in host().complaints:
+                host().complaints.append(complaint)
+
+
+def _register(spec: GameSpec) -> None:
+    kwargs = {"game": spec.name}
+    if not _registered(gymnasium.registry.get(spec.env_id), kwargs):
+        # No wrappers are needed: the environment itself refuses invalid actions and steps out of order.
+        gymnasium.register(
+            spec.env_id,
+            "gymposium.envs.gym:TextGameEnv",
+            vector_entry_point="gymposium.envs.vector:TextGameVectorEnv",
+            order_enforce=False,
+            disable_env_checker=True,
+            nondeterministic=spec.results_are_recorded,
+            kwargs=kwargs,
+        )
+    if not _registered(pettingzoo.aec_registry.get(spec.env_id), kwargs):
+        pettingzoo.register("aec", spec.env_id, "gymposium.envs.aec:env", kwargs=kwargs)
+    # in PettingZoo's parallel environments all live agents act in every step
+    if spec.dynamics == "simultaneous" and not _registered(pettingzoo.parallel_registry.get(spec.env_id), kwargs):
+        pettingzoo.register("parallel", spec.env_id, "gymposium.envs.parallel:TextGameParallelEnv", kwargs=kwargs)
 
 
 def unregister_envs(specs: Iterable[GameSpec]) -> None:

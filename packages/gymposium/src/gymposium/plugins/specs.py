@@ -11,13 +11,15 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, SupportsIndex, get_args
+from typing import Any, ClassVar, Literal, SupportsIndex
 from urllib.parse import unquote_plus
 
 from gymposium.errors import BadParameter, UnknownName
+from gymposium.plugins.field_types import check_fields
 from gymposium.plugins.names import format_name
 
 _IDENTIFIER = re.compile(r"[a-z0-9][a-z0-9_]*")
+_NAMESPACE = re.compile(r"[A-Za-z0-9][\w-]*", re.ASCII)
 _ENTRY_POINT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 
@@ -44,8 +46,8 @@ class Parameter:
     name: str
     default: bool | int | float | str
     help: str
-    low: float | None = None
-    high: float | None = None
+    low: int | float | None = None
+    high: int | float | None = None
     choices: tuple[bool | int | float | str, ...] | None = None
     by_players: Mapping[int, bool | int | float | str] = field(default_factory=dict)
     """The defaults for values of the parameter `players` where they differ from `default`: `{4: 4, 5: 4}`."""
@@ -55,6 +57,24 @@ class Parameter:
     is_variable: bool = False
     """True if the value is the name of an environment variable whose value is sent. Files may name only variables that
     the user allows (`gymposium --allow-env`)."""
+
+    def __post_init__(self) -> None:
+        owner = f"parameter {self.name}"
+        check_fields(owner, self)
+        if not self.name.isidentifier():
+            raise ValueError(
+                f"parameter name {self.name!r} must be an identifier; the game is made with it as a keyword"
+            )
+        kind = type(self.default)
+        if kind not in (int, float) and (self.low is not None or self.high is not None):
+            raise ValueError(f"{owner}: low and high are for numbers, but default={self.default!r}")
+        if self.low is not None and self.high is not None and self.low > self.high:
+            raise ValueError(f"{owner}: low={self.low!r} must not be greater than high={self.high!r}")
+        for value in (*(self.choices or ()), *self.by_players.values()):
+            if type(value) is not kind:
+                raise ValueError(f"{owner}: {value!r} must be of type {kind.__name__}, as default={self.default!r} is")
+        for value in (self.default, *self.by_players.values()):
+            self.check(value)
 
     def default_in(self, given: Mapping[str, Any]) -> bool | int | float | str:
         """Return the default beside these parameters, which depends on the number of players in some games."""
@@ -114,15 +134,15 @@ class Spec:
     """`"package.module:attribute"`, the implementation, which is imported on use."""
 
     def __post_init__(self) -> None:
-        _check_entry_point(f"{self.kind} {self.name}", self.entry_point)
+        owner = f"{self.kind} {self.name}"
+        check_fields(owner, self)
+        _check_entry_point(owner, self.entry_point)
 
 
 Information = Literal["perfect", "imperfect"]
 Dynamics = Literal["sequential", "simultaneous"]
 Utility = Literal["zero_sum", "general_sum", "cooperative", "score"]
 ToolResults = Literal["", "pure", "recorded"]
-_CLOSED = {"information": Information, "dynamics": Dynamics, "utility": Utility, "tools": ToolResults}
-"""The attributes of a game's spec that have one of a few values."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -173,18 +193,22 @@ class GameSpec(Spec):
     """The namespace of the environment id, which third parties set to their name: `theirname/TextFoo-v0`."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not _IDENTIFIER.fullmatch(self.name):
             raise ValueError(f"game name {self.name!r} must be lower-case letters, digits and underscores")
         if self.seats < 1:
             raise ValueError(f"game {self.name}: seats must be 1 or more, not {self.seats}")
-        for attribute, allowed in _CLOSED.items():
-            value = getattr(self, attribute)
-            if value not in get_args(allowed):
-                choices = ", ".join(map(repr, get_args(allowed)))
-                raise ValueError(f"game {self.name}: {attribute}={value!r} must be one of {choices}")
+        if self.version < 0:
+            raise ValueError(f"game {self.name}: version must be 0 or more, not {self.version}")
+        if self.namespace and not _NAMESPACE.fullmatch(self.namespace):
+            raise ValueError(
+                f"game {self.name}: namespace={self.namespace!r} must be letters, digits, underscores and hyphens"
+            )
         if len(self.seat_names) not in (0, self.seats):
             raise ValueError(f"game {self.name}: seat_names must name all {self.seats} seats, or none")
-        super().__post_init__()
+        names = [parameter.name for parameter in self.parameters]
+        if duplicates := sorted({name for name in names if names.count(name) > 1}):
+            raise ValueError(f"game {self.name}: duplicate parameter {', '.join(duplicates)}")
         for example in self.examples:
             self.check_params(example)
 
@@ -254,9 +278,9 @@ class FormSpec(Spec):
     may name only variables that the user allows (`gymposium --allow-env`)."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for pattern in (self.pattern, self.opens_where, self.variable):
             re.compile(pattern)
-        super().__post_init__()
 
     def opened(self, text: str) -> str:
         """What a text of this form opens, as a noun; empty if it opens nothing."""
@@ -332,9 +356,9 @@ class ConfiguredSpec(Spec):
     addresses of this machine need no permission."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not _IDENTIFIER.fullmatch(self.name):
             raise ValueError(f"{self.kind} name {self.name!r} must be lower-case letters, digits and underscores")
-        super().__post_init__()
         _check_entry_point(f"settings of {self.kind} {self.name}", self.settings)
 
 

@@ -1,0 +1,58 @@
+"""A check of the types of a spec's fields.
+
+Specs are written by plugin authors, and nothing else stops a `seats=2.0` or a `title=None` before a match or a page
+fails on it.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Hashable, Mapping
+from dataclasses import fields
+from functools import cache
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+_WORDS = {str: "text", int: "a whole number", float: "a number", bool: "True or False", types.NoneType: "None"}
+
+
+def check_fields(owner: str, spec: Any) -> None:
+    """Raise `ValueError` unless every field of a dataclass instance has its annotated type.
+
+    Types are exact: a bool is not an int. NaN is not a float."""
+    kind: Hashable = type(spec)
+    for name, hint in _hints(kind):
+        value = getattr(spec, name)
+        if not _conforms(value, hint):
+            raise ValueError(f"{owner}: {name}={value!r} must be {_in_words(hint)}")
+
+
+@cache
+def _hints(kind: Any) -> tuple[tuple[str, Any], ...]:
+    hints = get_type_hints(kind)
+    return tuple((one.name, hints[one.name]) for one in fields(kind))
+
+
+def _conforms(value: object, hint: Any) -> bool:
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin in (types.UnionType, Union):
+        return any(_conforms(value, part) for part in parts)
+    if origin is Literal:
+        return value in parts
+    if origin is tuple:  # tuple[item, ...]
+        return isinstance(value, tuple) and all(_conforms(item, parts[0]) for item in value)
+    if origin is Mapping:
+        return isinstance(value, Mapping) and all(all(map(_conforms, pair, parts)) for pair in value.items())
+    return hint is Any or (type(value) is hint and value == value)
+
+
+def _in_words(hint: Any) -> str:
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin in (types.UnionType, Union):
+        return " or ".join(map(_in_words, parts))
+    if origin is Literal:
+        return "one of " + ", ".join(map(repr, parts))
+    if origin is tuple:
+        return f"a tuple, each item {_in_words(parts[0])}"
+    if origin is Mapping:
+        return f"a mapping from {_in_words(parts[0])} to {_in_words(parts[1])}"
+    return _WORDS.get(hint) or str(hint.__name__)
