@@ -22,15 +22,19 @@ import asyncio
 import logging
 import math
 import os
+import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Generic, Self, TypeVar
+from urllib.parse import quote
 
 from gymposium.background import BackgroundLoop
 from gymposium.errors import GymposiumError
 from gymposium.extras import needs_extra
+from gymposium.strict_json import bounded_json
+from gymposium.visible import visible
 
 with needs_extra("gymposium.client", "client", "httpx"):
     import httpx
@@ -48,8 +52,13 @@ PATIENCE = 600.0
 """Number of seconds for which a client waits for a server that is starting, busy or gone."""
 _LATER = (httpx.codes.TOO_MANY_REQUESTS, httpx.codes.SERVICE_UNAVAILABLE)
 _POLL = 30
+_MOST_BYTES = 16 * 2**20
+"""Maximum size of an answer."""
+_MOST_CHARACTERS = 500
+"""Maximum length of what an error cites of an answer."""
 
 S = TypeVar("S", "Server", "AsyncServer")
+F = TypeVar("F")
 
 log = logging.getLogger(__name__)
 
@@ -63,7 +72,7 @@ class NothingLearned(ServerError):
 
     def __init__(self, left_out: Mapping[str, str]) -> None:
         """`left_out` says why each group was left out."""
-        reasons = "; ".join(f"{key}: {why}" for key, why in [*left_out.items()][:3])
+        reasons = "; ".join(f"{visible(key)}: {visible(str(why))}" for key, why in [*left_out.items()][:3])
         more = "; …" if len(left_out) > 3 else ""
         super().__init__(
             f"The step learned from no group ({reasons or 'it had none'}{more}). Begin new sessions, end them, and "
@@ -91,11 +100,11 @@ class Session(Generic[S]):
     def end(self, reward: float, **more: Any) -> Any:
         """End the session with its reward. `more` may be `parts`, named numbers for people; `truncated`, True if the
         model's context was full; and `turn_rewards`, one number for each reply."""
-        return self.server.request("POST", f"/v1/sessions/{self.id}/end", {"reward": reward, **more}, self.key)
+        return self.server.request("POST", f"{_path(self)}/end", {"reward": reward, **more}, self.key)
 
     def drop(self) -> Any:
         """Leave the session out, because something other than the model failed."""
-        return self.server.request("DELETE", f"/v1/sessions/{self.id}", key=self.key)
+        return self.server.request("DELETE", _path(self), key=self.key)
 
 
 class AsyncServer:
@@ -114,7 +123,7 @@ class AsyncServer:
         if parsed.scheme not in ("http", "https") or not parsed.host or parsed.path.strip("/"):
             raise ServerError(f"{url}: give the address of the server alone, with http://, such as {URL}.")
         token = os.environ.get(TOKEN) if token is None else token
-        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        headers = {"Accept-Encoding": "identity"} | ({"Authorization": f"Bearer {token}"} if token else {})
         self._http = httpx.AsyncClient(base_url=url, headers=headers, timeout=httpx.Timeout(2.0 * _POLL, connect=5.0))
 
     async def close(self) -> None:
@@ -128,30 +137,49 @@ class AsyncServer:
         await self.close()
 
     async def request(self, method: str, path: str, body: Any = None, key: str | None = None) -> Any:
-        """Send a request with a JSON body, and return the JSON of the answer. `key` is that of a session to end."""
+        """Send a request with a JSON body, and return the JSON of the answer. `key` is that of a session to end.
+
+        Raises `ServerError` also for an answer that is not JSON, is compressed, or has more than 16 MiB."""
         headers = {} if key is None else {KEY: key}
         begun, told = time.monotonic(), False
         while True:
             seconds, waited = 1.0, time.monotonic() - begun
             try:
-                response = await self._http.request(method, path, json=body, headers=headers)
-            except httpx.TransportError as error:
+                async with asyncio.timeout(2 * _POLL):
+                    response, content = await self._exchange(method, path, body, headers)
+            except (httpx.TransportError, TimeoutError) as error:
                 why = f"No server answers at {self._http.base_url} ({str(error) or type(error).__name__})."
-                if waited > PATIENCE:
+                if waited >= PATIENCE:
                     raise ServerError(f"{why} Start one: gymposium serve") from None
             else:
-                if (run := response.headers.get(RUN)) is not None:
+                run = response.headers.get(RUN, "")
+                if re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", run):
                     self._http.headers.setdefault(RUN, run)
                 if response.is_success:
-                    return response.json()
-                why = f"{response.status_code}: {_reason(response)}"
-                if response.status_code not in _LATER or waited > PATIENCE:
+                    return _parsed(content)
+                why = f"{response.status_code}: {_reason(content)}"
+                if response.status_code not in _LATER or waited >= PATIENCE:
                     raise ServerError(why)
-                seconds = float(response.headers.get("retry-after", 1))
+                seconds = min(_retry_after(response), max(0.0, PATIENCE - waited))
             if waited > SILENCE and not told:
                 told = True
                 log.warning("Waiting for up to %.0f seconds. %s", PATIENCE, why)
             await asyncio.sleep(seconds)
+
+    async def _exchange(
+        self, method: str, path: str, body: Any, headers: Mapping[str, str]
+    ) -> tuple[httpx.Response, bytes]:
+        """Send a request once, and return the response and its content."""
+        async with self._http.stream(method, path, json=body, headers=headers) as response:
+            encoding = response.headers.get("content-encoding", "identity")
+            if encoding.strip().lower() != "identity":
+                raise _unexpected(f"it is compressed ({encoding[:40]!r})")
+            content = bytearray()
+            async for piece in response.aiter_raw():
+                content += piece
+                if len(content) > _MOST_BYTES:
+                    raise _unexpected(f"it has more than {_MOST_BYTES:,} bytes")
+            return response, bytes(content)
 
     async def session(
         self,
@@ -169,7 +197,15 @@ class AsyncServer:
 
     async def _begin(self, server: S, **body: Any) -> Session[S]:
         begun = await self.request("POST", "/v1/sessions", body)
-        return Session(server, *(begun[name] for name in ("id", "base_url", "group", "member", "seed", "key")))
+        return Session(
+            server,
+            _field(begun, "id", str),
+            _field(begun, "base_url", str),
+            _field(begun, "group", str),
+            _field(begun, "member", int),
+            _field(begun, "seed", int),
+            _field(begun, "key", str),
+        )
 
     async def play(
         self, agent: Callable[[Session[AsyncServer]], Awaitable[Any]], *, groups: int, size: int, at_once: int = 64
@@ -184,13 +220,13 @@ class AsyncServer:
         self, server: S, agent: Callable[[Session[S]], Awaitable[Any]], groups: int, size: int, at_once: int
     ) -> list[Any]:
         made = [await self.request("POST", "/v1/groups", {"size": size}) for _ in range(groups)]
-        keys = [str(group["key"]) for group in made]
+        keys = [_field(group, "key", str) for group in made]
         places = asyncio.Semaphore(at_once)
 
         async def one(key: str, member: int) -> Any:
             async with places:
                 session = await self._begin(server, group=key, member=member)
-                path = f"/v1/sessions/{session.id}"
+                path = _path(session)
                 try:
                     result = await agent(session)
                     ending = ending_of(result)
@@ -211,15 +247,16 @@ class AsyncServer:
         """Learn from the complete groups, or from these, and wait until new sessions have the new weights. Returns the
         metrics of the step. Raises `NothingLearned` if all groups were left out."""
         job = await self.request("POST", "/v1/train", {"groups": groups})
-        while job["state"] != "done":
-            job = await self.request("GET", f"/v1/jobs/{job['id']}?wait={_POLL}")
-        if job["metrics"].get("rollout/groups") == 0:
-            raise NothingLearned(job.get("left_out", {}))
-        return dict(job["metrics"])
+        while _field(job, "state", str) != "done":
+            job = await self.request("GET", f"/v1/jobs/{_field(job, 'id', int)}?wait={_POLL}")
+        metrics = _field(job, "metrics", dict)
+        if metrics.get("rollout/groups") == 0:
+            raise NothingLearned(_field({"left_out": {}} | job, "left_out", dict))
+        return metrics
 
     async def status(self) -> dict[str, Any]:
         """What the server does: counts of sessions, groups, jobs and requests."""
-        return dict(await self.request("GET", "/v1/status"))
+        return _field({"status": await self.request("GET", "/v1/status")}, "status", dict)
 
 
 class Server:
@@ -279,8 +316,39 @@ def ending_of(result: Any) -> dict[str, Any]:
     return {**ending, "reward": float(reward)}
 
 
-def _reason(response: httpx.Response) -> str:
+def _path(session: Session[Any]) -> str:
+    return f"/v1/sessions/{quote(session.id, safe='')}"
+
+
+def _field(answer: Any, name: str, kind: type[F]) -> F:
+    """A field of an answer. Raises `ServerError` if it is missing or of another type."""
+    value = answer.get(name) if isinstance(answer, dict) else None
+    if type(value) is not kind:
+        raise _unexpected(f"its field {name!r} is not as gymposium serve writes it")
+    return value
+
+
+def _unexpected(why: str) -> ServerError:
+    return ServerError(f"The answer is not that of a gymposium server: {why}. Check the address.")
+
+
+def _parsed(content: bytes) -> Any:
     try:
-        return str(response.json()["error"]["message"])
+        return bounded_json(content.decode())
+    except ValueError as error:
+        raise _unexpected(f"it is not JSON ({visible(str(error)):.200})") from None
+
+
+def _retry_after(response: httpx.Response) -> float:
+    """The number of seconds that a response asks to wait; 1 for a date, or for what is not a number of seconds."""
+    text = response.headers.get("retry-after", "")
+    return float(text) if re.fullmatch(r"[0-9]{1,6}", text) else 1.0
+
+
+def _reason(content: bytes) -> str:
+    """The message of an error, or else the beginning of the answer."""
+    try:
+        text = str(bounded_json(content.decode())["error"]["message"])
     except (KeyError, TypeError, ValueError):
-        return response.text[:500]
+        text = content[: 4 * _MOST_CHARACTERS].decode(errors="replace")
+    return visible(text[:_MOST_CHARACTERS])
