@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.plugins.mcp.making import write_world
 
-from gymposium.errors import GymposiumError
+from gymposium.errors import BadOption, GymposiumError
 from gymposium.tools import Tool
 from gymposium_mcp.catalogue import changes, digest_of, offered
 from gymposium_mcp.settings import WorldSettings, read_world
@@ -65,6 +65,17 @@ def test_names_that_templates_cannot_write_are_mapped(world: WorldSettings) -> N
     assert (ours["a_b"], ours["git.log"], ours["2nd"], {ours["a.b"], ours["a/b"]}) == (
         "a_b", "git_log", "_2nd", {"a_b_2", "a_b_3"},
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("names", "reason"),
+    [([f"t{n}" for n in range(30_000)], "the server has 30,000 tools, more than 512"), (["." * 257], "more than 256")],
+)
+def test_lists_of_too_many_tools_or_too_long_names_are_refused(
+    names: list[str], reason: str, world: WorldSettings
+) -> None:
+    with pytest.raises(BadOption, match=reason):
+        offered(all_allowed(world), [listed(name) for name in names])
 
 
 def test_the_digest_tells_every_change() -> None:

@@ -24,7 +24,10 @@ ANSWER = Tool(
     },
 )
 """The tool of every such world that ends its tasks."""
+MOST_TOOLS = 512
+"""Maximum number of tools of a server."""
 _LONGEST_NAME = 64
+_LONGEST_SERVER_NAME = 256
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 
 
@@ -46,7 +49,16 @@ def offered(settings: WorldSettings, listed: Sequence[Mapping[str, Any]]) -> Off
 
     Raises `UnknownName` for an allowed tool that the server does not have, and `BadOption` for a tool that cannot be
     offered, and for tools whose digest is not that of the settings."""
+    if len(listed) > MOST_TOOLS:
+        raise BadOption(
+            f"{settings.path}: the server has {len(listed):,} tools, more than {MOST_TOOLS}. Use one with fewer."
+        )
     by_name = {str(tool["name"]): tool for tool in listed}
+    if long := next((name for name in by_name if len(name) > _LONGEST_SERVER_NAME), None):
+        raise BadOption(
+            f"{settings.path}: the server's tool {long[:40]!r}… has a name of {len(long):,} characters, more than "
+            f"{_LONGEST_SERVER_NAME}. Use a server with shorter names."
+        )
     allow = settings.tools.allow
     for name in allow if allow != "all" else ():
         if name not in by_name:

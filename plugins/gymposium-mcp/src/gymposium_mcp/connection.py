@@ -7,6 +7,7 @@ the wire.
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from collections.abc import AsyncIterator, Awaitable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -24,6 +25,7 @@ from gymposium.child_process import python_command
 from gymposium.errors import GymposiumError, describe
 from gymposium.tools import Call
 from gymposium.worlds import Result
+from gymposium_mcp.bodies import HEADERS, bound_body
 from gymposium_mcp.match_folder import MatchFolder
 from gymposium_mcp.results import result_of
 from gymposium_mcp.settings import WorldSettings
@@ -32,6 +34,10 @@ from gymposium_mcp.stderr import LastLines
 START_SECONDS = 120.0
 """Time limit of the start of a server. Some commands first download it."""
 _CLOSE_SECONDS = 7.0
+MOST_PAGES = 64
+"""Maximum number of pages of a list of tools."""
+_MOST_LISTED = 4 * 2**20
+"""Maximum number of characters of a list of tools, all pages together."""
 
 # the name in mcp 2, and in mcp 1
 _Refused: Any = next(getattr(mcp, name) for name in ("MCPError", "McpError") if hasattr(mcp, name))
@@ -114,14 +120,21 @@ class Connection:
 
     async def _pages(self) -> list[dict[str, Any]]:
         tools: list[dict[str, Any]] = []
-        cursor = None
-        while True:
+        cursor, length = None, 0
+        for _ in range(MOST_PAGES):
             params = PaginatedRequestParams(cursor=cursor)
             page = await self._answer((await self._session).list_tools(params=params))
             listed = self._shown_message(page.model_dump(by_alias=True, mode="json"))
             tools += listed["tools"]
+            length += len(json.dumps(listed))
+            if length > _MOST_LISTED:
+                break
             if not (cursor := listed.get("nextCursor")):
                 return tools
+        raise GymposiumError(
+            f"{self._settings.path}: the server's list of tools has more than {MOST_PAGES} pages or {_MOST_LISTED:,} "
+            f"characters. Use a server with fewer tools."
+        )
 
     async def _answer(self, request: Coroutine[Any, Any, T]) -> T:
         """The answer to a request, for which nobody waits in vain once the session has ended."""
@@ -142,10 +155,8 @@ class Connection:
 
     async def _last_words(self) -> str:
         """What the program wrote last, as a sentence, without the values of the variables that it was given."""
-        text = await self._wrote.text() if self._wrote else ""
-        for name in self._settings.server.env:
-            if value := os.environ.get(name):
-                text = text.replace(value, f"${name}")
+        values = {name: os.environ.get(name, "") for name in self._settings.server.env}
+        text = await self._wrote.text(values) if self._wrote else ""
         return f" It wrote: {self._shown(text)}" if text else ""
 
     def _shown_message(self, message: dict[str, Any]) -> dict[str, Any]:
@@ -159,9 +170,11 @@ class Connection:
         """The streams of messages from the server and to it, in this order, and perhaps more."""
         server = self._settings.server
         if self._wrote is None:
-            headers = {"Authorization": f"Bearer {self._variable(server.token)}"} if server.token else None
+            headers = {"Authorization": f"Bearer {self._variable(server.token)}"} if server.token else {}
+            bounded = create_mcp_http_client(headers={**headers, **HEADERS})
+            bounded.event_hooks = {"request": [], "response": [bound_body]}
             async with (
-                create_mcp_http_client(headers=headers) as client,
+                bounded as client,
                 streamable_http_client(server.url, http_client=client) as streams,
             ):
                 yield streams

@@ -5,32 +5,43 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections import deque
+from collections.abc import Mapping
 from typing import TextIO
 
 _LINES = 5
 _LONGEST = 300
+_KEPT = 100_000
+"""Number of characters that are kept. A value is found in them as a whole, however long the line is."""
 _SECONDS = 1.0
 
 
 class LastLines:
-    """Reads what is written to `file` in a thread, so that the writer never waits, and keeps the last lines."""
+    """Reads what is written to `file` in a thread, so that the writer never waits, and keeps the end."""
 
     def __init__(self) -> None:
         reading, writing = os.pipe()
         self.file: TextIO = os.fdopen(writing, "w", encoding="utf-8")
         """Where the program writes. Close it once the program has started: the thread ends with the last writer."""
-        self._lines: deque[str] = deque(maxlen=_LINES)
+        self._text, self._is_cut = "", False
         self._thread = threading.Thread(target=self._read, args=(reading,), name="stderr of a server", daemon=True)
         self._thread.start()
 
-    async def text(self) -> str:
-        """The last lines in one, after the end of the program; empty if it wrote none."""
+    async def text(self, secrets: Mapping[str, str]) -> str:
+        """The last lines in one, after the end of the program; empty if it wrote none. Each value of `secrets` is
+        replaced by `$` and its name, before any line is shortened."""
         await asyncio.to_thread(self._thread.join, _SECONDS)
-        return " / ".join([*self._lines])
+        text, is_cut = self._text, self._is_cut
+        given = sorted(((value, name) for name, value in secrets.items() if value), key=lambda one: -len(one[0]))
+        for value, name in given:
+            text = text.replace(value, f"${name}")
+        if is_cut and given:  # the rest of a value may be left at the beginning
+            text = text[len(given[0][0]) :]
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        return " / ".join(line[:_LONGEST] for line in lines[-_LINES:])
 
     def _read(self, reading: int) -> None:
-        with open(reading, encoding="utf-8", errors="replace") as lines:
-            while line := lines.readline(_LONGEST):
-                if line.strip():
-                    self._lines.append(line.strip())
+        with open(reading, encoding="utf-8", errors="replace") as written:
+            while piece := written.readline(_KEPT):
+                text = self._text + piece
+                self._is_cut = self._is_cut or len(text) > _KEPT
+                self._text = text[-_KEPT:]
