@@ -429,12 +429,18 @@ def test_a_move_that_is_legal_as_it_stands_loses_nothing() -> None:
         ("```text\n42\n```", "42", ("fence",)),
         ("<think>6 * 7 is", None, ()),
         ("<think>42</think>", None, ()),
-        ("[THINK]6 * 7[/THINK]It </think> is 42", "It </think> is 42", ("thoughts",)),
+        ("[THINK]6 * 7[/THINK]It </think> is 42", None, ()),
+        ("6 * 7</think>42", None, ()),
+        ("6 * 7 <|end|><|start|>assistant<|channel|>final<|message|>42", "42", ("thoughts",)),
+        ("6 * 7◁/think▷42", "42", ("thoughts",)),
+        ("</think>\n\n42", "42", ("thoughts",)),
+        ("I use </think>\ntags.\n</think>\n42", None, ()),
+        ("It is <think>6 * 7\n</think>\n42", None, ()),
+        ("It is\n```thinking\n6 * 7\n```\n42", None, ()),
+        ("42<|channel|>analysis<|message|>6 * 7", None, ()),
+        ("About </think> tags: fine", None, ()),
         ("<think>Not [THINK]</think>The <reasoning> is 42", "The <reasoning> is 42", ("thoughts",)),
-        *(
-            (text, text, ())
-            for text in ("We need the <reasoning> behind it.", "About </think> tags: fine", "4<think>2", "a [THINK] b")
-        ),
+        *((text, text, ()) for text in ("We need the <reasoning> behind it.", "4<think>2", "a [THINK] b")),
     ],
 )
 def test_free_text_that_is_asked_for_bare_holds_no_thoughts_and_no_fence(
@@ -442,6 +448,21 @@ def test_free_text_that_is_asked_for_bare_holds_no_thoughts_and_no_fence(
 ) -> None:
     reading = read(text, None, GENERAL["move-lenient"], None)
     assert reading == Reading("move" if move else "unparsable", move, repaired=repaired)
+
+
+DELIMITERS = [delimiter for pair in THOUGHTS.values() for delimiter in pair if delimiter.strip("`\n")]
+CLOSINGS = [closing for _, closing in THOUGHTS.values() if closing.strip("`\n")]
+
+
+@given(
+    st.lists(st.sampled_from([*DELIMITERS, "\n```thinking\nword\n```\n", "\n", " "]), max_size=5),
+    st.sampled_from(CLOSINGS),
+)
+def test_no_text_that_a_delimiter_of_thoughts_ends_is_part_of_bare_free_text(before: list[str], closing: str) -> None:
+    for tail in ("Hello", "\nHello", "\n\nHello <think> tank"):
+        reply = "secret".join(["", *before, closing]) + tail
+        reading = read(reply, None, GENERAL["move-lenient"], None)
+        assert reading.move is None or "secret" not in reading.move
 
 
 @pytest.mark.parametrize("name", ["tags", "json"])

@@ -122,8 +122,8 @@ def find_move(
     answer, certain = found
     stray = answer == ""
     if stray:
-        find = find_text if is_free_text else find_answer
-        answer, certain = find(remove_stray_closing(reply))
+        ended = remove_stray_closing(reply)
+        answer, certain = find_text(ended, is_marked=True) if is_free_text else find_answer(ended)
     mark = find_final_mark(answer)
     if mark is None or mark.text is None or mark.start < certain or (is_free_text and not _is_whole(answer, mark)):
         return None
@@ -138,9 +138,9 @@ def find_move(
     return mark.text, {name for name, is_needed in needed.items() if is_needed}
 
 
-def find_text(reply: str) -> tuple[str, int]:
+def find_text(reply: str, *, is_marked: bool) -> tuple[str, int]:
     """Return a reply of free text without the thoughts before it, and 0: no part of the rest is in doubt."""
-    return remove_leading_thoughts(reply), 0
+    return remove_leading_thoughts(reply, is_marked=is_marked), 0
 
 
 def _is_whole(answer: str, final: MoveMark) -> bool:

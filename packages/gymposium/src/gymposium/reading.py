@@ -164,10 +164,16 @@ class LenientReader:
     def answer(self, move: str) -> str:
         return self.strict.answer(move)
 
+    def find_answer(self, reply: str, *, is_free_text: bool) -> tuple[str, int]:
+        """Return a reply without its thoughts, and the index in it before which a move is in doubt."""
+        if is_free_text:
+            return find_text(reply, is_marked=not isinstance(self.strict, MoveReader))
+        return find_answer(reply)
+
     def repair(self, reply: str, *, is_free_text: bool = False) -> tuple[str, set[Repair]] | None:
         """Return the text of the move in a reply that does not have the strict form, and what was repaired; None if
         there is nothing to repair, or no move. In free text that is asked for without a mark, no mark is looked for."""
-        answer, _ = thoughtless = find_text(reply) if is_free_text else find_answer(reply)
+        answer, _ = thoughtless = self.find_answer(reply, is_free_text=is_free_text)
         repairs: set[Repair] = set() if answer == _strip_allowed_thoughts(reply, self.strict) else {"thoughts"}
         has_marks = not (is_free_text and isinstance(self.strict, MoveReader))
         if has_marks:

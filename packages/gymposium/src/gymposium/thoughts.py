@@ -31,6 +31,8 @@ _PAIRS = {
     "apriel": (r"\AHere are my reasoning steps:", r"\[BEGIN FINAL RESPONSE\]"),
 }
 """What opens a thought and what closes it, in the styles of some families of models. These do not nest."""
+_TOKENS = _PAIRS.keys() - {"granite"}
+"""The styles whose delimiters are control tokens, which text does not hold by chance."""
 _PAIRED = [f"(?P<{style}>{opens}|(?P<{style}_closes>{closes}))" for style, (opens, closes) in _PAIRS.items()]
 
 _FENCE = r"(?P<fence>^(?:`{3,}+|~{3,}+)[ \t]*+(?P<info>[\w.+-]*+)[ \t\r]*+$)"
@@ -130,28 +132,42 @@ def remove_thoughts(reply: str) -> str:
     return find_answer(reply)[0]
 
 
-def remove_leading_thoughts(reply: str) -> str:
+def remove_leading_thoughts(reply: str, *, is_marked: bool) -> str:
     """Return free text without the thoughts before it and the white space around the rest.
 
-    Free text may name delimiters. Only these are removed: thoughts with which the reply begins, and all text up to a
-    delimiter at the end of a line that closes nothing. The rest is empty if a thought is not closed."""
+    Free text may name delimiters, and thoughts must not become part of it. Removed are thoughts with which the reply
+    begins, and all text up to a control token that closes thoughts. So is all text up to another delimiter that closes
+    nothing, at the end of a line, if marks tell where the text is (`is_marked`) or it is the only delimiter.
+
+    The rest is empty if a thought is not closed. Without marks it is empty too if a delimiter in it closes thoughts."""
     reply = reply.strip()
-    open_thoughts, start = _OpenThoughts(), 0
+    open_thoughts, start, has_delimiters, is_single = _OpenThoughts(), 0, False, False
     for delimiter in _DELIMITER.finditer(reply):
         if (parsed := _parse(delimiter, open_thoughts)) is None:
             continue
         style, name, closes = parsed
         is_leading = delimiter.start() == start
+        is_first, has_delimiters = not has_delimiters, True
+        if is_single:
+            return ""
         if not closes:
-            if (is_leading or open_thoughts) and (style not in _PAIRS or not open_thoughts.has(style)):
-                open_thoughts.push(style, name)
+            if is_leading or open_thoughts or (style in _TOKENS and not is_marked):
+                if style not in _PAIRS or not open_thoughts.has(style):
+                    open_thoughts.push(style, name)
+            elif style == "fence" and not is_marked:
+                return ""
             continue
         if open_thoughts:
             open_thoughts.pop(style, name)
             if open_thoughts:
                 continue
-        elif not is_leading and not _LINE_END.match(reply, delimiter.end()):
-            continue
+        elif not is_leading and style not in _TOKENS:
+            ends_line = _LINE_END.match(reply, delimiter.end()) is not None
+            if not is_marked and not (is_first and ends_line):
+                return ""
+            if not ends_line:
+                continue
+            is_single = not is_marked
         space = _SPACE.match(reply, delimiter.end())
         start = space.end() if space else delimiter.end()
     return "" if open_thoughts else reply[start:]
