@@ -9,8 +9,12 @@ from typing import Any
 
 import pytest
 
+from gymposium.driver import Turn
 from gymposium.ending import Ending
+from gymposium.games.registry import load_game
+from gymposium.reading import LENIENT, read
 from gymposium.records import Record
+from gymposium.viewer.replays.reasons import offered, why
 from gymposium.viewer.replays.story import Story, Try, build_story
 
 from .conftest import Scripted, write
@@ -172,3 +176,25 @@ def test_replies_are_shown_where_the_game_is_not_there(tmp_path: Path) -> None:
     assert "gone_with_its_plugin" in story.trouble
     assert [one.text for one in tries(story, 0)] == ["b2", "b2"]
     assert story.verdict[0] == "Seat 0 (scripted) gave no legal move and forfeits."
+
+
+@pytest.mark.parametrize("name", sorted(LENIENT))
+@pytest.mark.parametrize("legal", [["a3", "b2"], None])
+@pytest.mark.parametrize(
+    "reply",
+    [
+        *("hm\n</think>\nHello", "hm</think>Hello", "<move>**b2**</move>", "Sure! <move>**Hi**</move>", "```\nb2\n```"),
+        *("Sure! <move>The <think> tag</move>", "I play <move>c1.</move>", "**Move:** b2", '{"move": "c1"}', "b2."),
+    ],
+)
+def test_a_page_shows_the_move_that_was_read(reply: str, legal: list[str] | None, name: str) -> None:
+    game, how = load_game("tic_tac_toe"), LENIENT[name]
+    reading = read(reply, legal, how, game.move_pattern)
+    turn = Turn(0, reading.kind, reply, repaired=reading.repaired)
+    if reading.move is not None:
+        assert offered(turn, legal, how, game) == reading.move.strip()
+    elif legal is None:
+        assert "Hello" not in offered(turn, legal, how, game)
+    assert bool(why(turn, legal, how, game)) == (reading.kind != "move")
+    if reading.kind == "illegal":
+        assert f"“{reading.move}”" in why(turn, legal, how, game)

@@ -5,27 +5,37 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gymposium.driver import Turn
-from gymposium.lenient import find_marks, undress
-from gymposium.reading import MAX_REPLY, LenientReader, Reader
+from gymposium.games.protocol import Game
+from gymposium.lenient import find_marks
+from gymposium.reading import MAX_REPLY, LenientReader, Reader, read
 from gymposium.repetition import ends_in_loop
-from gymposium.thoughts import remove_thoughts
+from gymposium.tools import tools_of
 
 
-def offered(turn: Turn, how: Reader) -> str:
-    """The move in a reply, legal or not; empty if the reply holds none."""
+def offered(turn: Turn, legal: Sequence[str] | None, how: Reader, game: Game) -> str:
+    """The move in a reply as it was read, legal or not, or the text in its place; empty if the reply holds none."""
     if turn.action is not None:
         return f"action {turn.action}" if turn.reading != "move" else ""
-    return (_submission(turn, how) or "").strip() if len(turn.text) <= MAX_REPLY else ""
+    if len(turn.text) > MAX_REPLY:
+        return ""
+    if turn.reading in ("move", "illegal"):
+        return (read(turn.text, legal, how, game.move_pattern, calls=bool(tools_of(game))).move or "").strip()
+    return (_submission(turn, how, is_free_text=_is_free_text(legal, game)) or "").strip()
 
 
-def _submission(turn: Turn, how: Reader) -> str | None:
-    """The text of the move that was read."""
-    repaired = how.repair(turn.text) if turn.repaired and isinstance(how, LenientReader) else None
-    submission = how.submission(turn.text) if repaired is None else repaired[0]
-    return undress(submission)[0] if turn.repaired and submission is not None else submission
+def _is_free_text(legal: Sequence[str] | None, game: Game) -> bool:
+    return legal is None and not tools_of(game)
 
 
-def why(turn: Turn, legal: Sequence[str] | None, how: Reader) -> str:
+def _submission(turn: Turn, how: Reader, *, is_free_text: bool) -> str | None:
+    """The text in the place of the move, in a reply that holds no move."""
+    repaired = how.repair(turn.text, is_free_text=is_free_text) if isinstance(how, LenientReader) else None
+    if repaired is not None:
+        return repaired[0]
+    return (how.strict if isinstance(how, LenientReader) else how).submission(turn.text)
+
+
+def why(turn: Turn, legal: Sequence[str] | None, how: Reader, game: Game) -> str:
     """The reason why a reply was not accepted, in one or two sentences; empty for a move."""
     text = turn.text
     if turn.reading == "move":
@@ -36,13 +46,15 @@ def why(turn: Turn, legal: Sequence[str] | None, how: Reader) -> str:
         return "It reached the limit of tokens of a reply. If it was on its way to a move, raise max_tokens."
     if turn.reading == "illegal":
         count = len(legal or ())
-        return f"“{offered(turn, how)}” is a move of this game, but not one of the {count} that are legal here."
+        move = offered(turn, legal, how, game)
+        return f"“{move}” is a move of this game, but not one of the {count} that are legal here."
     if len(text) > MAX_REPLY:
         return f"It has {len(text):,} characters. A reply of more than {MAX_REPLY:,} is not read."
-    submission, bare = _submission(turn, how), how.name.startswith("move")
+    is_free_text = _is_free_text(legal, game)
+    submission, bare = _submission(turn, how, is_free_text=is_free_text), how.name.startswith("move")
     if submission is None:
         if isinstance(how, LenientReader):
-            marks = [mark.text for mark in find_marks(remove_thoughts(text))]
+            marks = [mark.text for mark in find_marks(how.find_answer(text, is_free_text=is_free_text)[0])]
             moves = dict.fromkeys(move.strip() for move in marks if move is not None)
             if len(moves) > 1:
                 return f"It has several final moves: {', '.join(f'“{move}”' for move in moves)}."

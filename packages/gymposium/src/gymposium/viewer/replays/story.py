@@ -324,8 +324,8 @@ def _act(record: Record, game: Game, seat: Seat, decision: Decision[_Position]) 
             Try(
                 turn.text,
                 turn.reading,
-                why(turn, observation.legal_moves, how),
-                offered(turn, how),
+                why(turn, observation.legal_moves, how, game),
+                offered(turn, observation.legal_moves, how, game),
                 turn.action,
                 turn.repaired,
                 prompt,
