@@ -56,6 +56,8 @@ FAULTS: dict[str, tuple[Answer, str]] = {
     "two choices and none is the first": (Answer(body={"choices": [{"index": 1}, {"index": 2}]}), "no first choice"),
     "too many characters": (completion("x" * 1_000_001), "1,000,000 are read"),
     "too many bytes": (completion("x" * MAX_BODY), "more than 4,194,304 bytes"),
+    "unknown end of nothing": (completion("", "engine_crashed"), "its finish_reason is unknown: 'engine_crashed'"),
+    "unknown end of blanks": (completion("\n", "OTHER"), "its finish_reason is unknown: 'other'"),
     "negative count": (Answer(body=body(prompt_tokens=-1, completion_tokens=2)), "prompt_tokens are not a count"),
     "count is a float": (Answer(body=body(prompt_tokens=1.5, completion_tokens=2)), "prompt_tokens are not a count"),
     "count is true": (Answer(body=body(prompt_tokens=1, completion_tokens=True)), "completion_tokens are not a count"),

@@ -35,8 +35,22 @@ _MOST_TOKENS = 10**9
 
 _CUT_OFF = {"length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded"}
 """Finish reasons of a reply that reached a limit of tokens: OpenAI's and vLLM's, Anthropic's and Gemini's, others'."""
-_WITHHELD = {"content_filter", "safety", "recitation", "prohibited_content", "spii", "refusal", "sensitive"}
+_WITHHELD = {
+    "content_filter",
+    "safety",
+    "recitation",
+    "prohibited_content",
+    "spii",
+    "blocklist",
+    "refusal",
+    "sensitive",
+}
 """Finish reasons of a reply that a filter ended: OpenAI's, Gemini's, Anthropic's and GLM's."""
+_ENDED = {
+    *("stop", "end_turn", "stop_sequence", "eos", "eos_token", "end", "complete", "completed", "finished", "none", ""),
+    *("tool_calls", "tool_call", "tool_use", "function_call", "malformed_function_call", "unexpected_tool_call"),
+}
+"""Finish reasons of a reply that the model ended, also with a call of a tool or without a reason."""
 _TEXTS = {"text", "output_text"}
 """Types of the parts of a message that are its text."""
 _NO_TEXTS = {"thinking", "redacted_thinking", "reasoning", "reasoning_text", "reference", "refusal"}
@@ -152,13 +166,16 @@ class OpenAIChatEngine:
             if not isinstance(choice, dict) or not isinstance(message, dict):
                 raise _NoReply("it has no first choice with a message")
             text = without_secret(_content(message.get("content")), key)
+            reason = str(choice.get("finish_reason")).lower()
+            if not text.strip() and reason not in _ENDED | _CUT_OFF | _WITHHELD:
+                raise _NoReply(f"its reply is empty, and its finish_reason is unknown: {visible(repr(reason[:80]))}")
             prompt, completion = _counted(answer.get("usage"))
         except ValueError as error:
             failure = malformed(body.decode("utf-8", "replace"), self.settings, str(error))
         else:
             if message.get("tool_calls") or message.get("function_call"):
                 self.counts["tool calls"] += 1
-            finish = self._finish(choice.get("finish_reason"))
+            finish = self._finish(reason)
             return ChatCompletion(text, finish, prompt, completion, self._cost(prompt, completion))
         raise failure  # outside the handler, so that no chained exception holds the text of the service
 
@@ -168,11 +185,10 @@ class OpenAIChatEngine:
             return None
         return None if self.settings.prices is None else self.settings.prices.cost(prompt, completion)
 
-    def _finish(self, reason: object) -> FinishReason:
-        word = str(reason).lower()
-        if word in _WITHHELD:  # the service cut the reply off
+    def _finish(self, reason: str) -> FinishReason:
+        if reason in _WITHHELD:  # the service cut the reply off
             self.counts["withheld"] += 1
-        return "length" if word in _WITHHELD or word in _CUT_OFF else "stop"
+        return "length" if reason in _WITHHELD or reason in _CUT_OFF else "stop"
 
 
 def _content(content: Any) -> str:
