@@ -7,7 +7,7 @@ fails on it.
 from __future__ import annotations
 
 import types
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields
 from functools import cache
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -19,7 +19,7 @@ def check_fields(owner: str, spec: Any) -> None:
     """Raise `ValueError` unless every field of a dataclass instance has its annotated type.
 
     Types are exact: a bool is not an int. NaN is not a float."""
-    kind: Hashable = type(spec)
+    kind: Any = type(spec)
     for name, hint in _hints(kind):
         value = getattr(spec, name)
         if not _conforms(value, hint):
