@@ -14,6 +14,7 @@ from typing import Literal
 from gymposium.driver.guard import Answer, Guard, PlayerFailure
 from gymposium.driver.match import RunningMatch, prompt_hash
 from gymposium.driver.opening import open_match
+from gymposium.driver.promises import BrokenPromise
 from gymposium.driver.result import FORFEIT, EngineError, GameRefused, MatchJob, MatchResult, Turn
 from gymposium.driver.rounds import ask_players, replies_of, rounds
 from gymposium.driver.streaming import streaming
@@ -24,6 +25,7 @@ __all__ = [
     "FORFEIT",
     "SCHEDULES",
     "Answer",
+    "BrokenPromise",
     "EngineError",
     "GameRefused",
     "Guard",

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 from gymposium.driver.guard import Answer, PlayerFailure
 from gymposium.driver.opening import open_match
+from gymposium.driver.promises import check_length, check_returns
 from gymposium.driver.result import EngineError, GameRefused, MatchJob, MatchResult, Turn
 from gymposium.ending import OVER, Ending
 from gymposium.errors import GymposiumError, WorldBroke, tells_what_to_do
 from gymposium.failures import Tally, forfeited
-from gymposium.games.protocol import Match, Waits
+from gymposium.games.protocol import CHANCE, Match, Waits
 from gymposium.players.protocol import Ask, MatchContext, Reply, legal_moves
 from gymposium.prompt import prompt_for
 from gymposium.reading import bound, read, read_action
@@ -39,6 +40,7 @@ class RunningMatch:
 
     __slots__ = (
         "_context",
+        "_decisions",
         "_moves",
         "_paid",
         "_readers",
@@ -77,6 +79,7 @@ class RunningMatch:
         self.penalties = self._tally.penalties
         """Sum of each seat's penalties so far, for seats that have any."""
         self._moves: dict[int, str] = {}
+        self._decisions = 0
         self._paid: tuple[float, ...] | None = None
         self._so_far = partial(_result_so_far, job, None, self.turns, self.penalties, 0)
 
@@ -93,6 +96,8 @@ class RunningMatch:
                     raise GameRefused(self._so_far(f"seat {seat} could not be asked: {error}"), error) from error
         try:
             self.match, self.opening = open_match(job.game, job.seed, job.opening)
+            if self.opening:
+                self._decisions = sum(event.seat != CHANCE for event in self.match.events)
             # functions of its parts, not of `self`: a reference cycle would outlive the match
             self._so_far = partial(_result_so_far, job, self.match, self.turns, self.penalties, self.opening)
             self._context = MatchContext(self.match, job.id, job.seed_for_players, partial(_engine_error, self._so_far))
@@ -205,7 +210,9 @@ class RunningMatch:
     def _next_decision(self) -> MatchResult | None:
         match, job = self.match, self.job
         seats = match.to_move()
+        self._decisions += len(self._moves)
         if seats:
+            check_length(job.game, self._decisions + len(seats))
             self._tally.next_decision()
             self._moves = {}
             self._paid = match.returns() if job.note_pay else None
@@ -215,6 +222,9 @@ class RunningMatch:
 
     def _result(self, ending: Ending) -> MatchResult:
         match, job = self.match, self.job
+        returns = match.returns()
+        if ending is OVER:
+            check_returns(job.game, returns)
         self.close()
         reports: tuple[dict[str, float], ...] = ()
         unanswered: dict[int, Any] = {}
@@ -227,7 +237,7 @@ class RunningMatch:
                 if isinstance(reply, Reply) and reply.finish_reason == "context" and reply.trace is not None:
                     unanswered[ask.seat] = reply.trace
         return MatchResult(
-            job, match.events, self.turns, match.returns(), ending, self.penalties, unanswered, self.opening, reports
+            job, match.events, self.turns, returns, ending, self.penalties, unanswered, self.opening, reports
         )
 
 

@@ -198,6 +198,8 @@ class GameSpec(Spec):
             raise ValueError(f"game name {self.name!r} must be lower-case letters, digits and underscores")
         if self.seats < 1:
             raise ValueError(f"game {self.name}: seats must be 1 or more, not {self.seats}")
+        if self.utility == "score" and self.seats > 1:
+            raise ValueError(f"game {self.name}: utility='score' is for one seat, not {self.seats}; say 'general_sum'")
         if self.version < 0:
             raise ValueError(f"game {self.name}: version must be 0 or more, not {self.version}")
         if self.namespace and not _NAMESPACE.fullmatch(self.namespace):
@@ -211,6 +213,12 @@ class GameSpec(Spec):
             raise ValueError(f"game {self.name}: duplicate parameter {', '.join(duplicates)}")
         for example in self.examples:
             self.check_params(example)
+        players = next((one for one in self.parameters if one.name == "players"), None)
+        if players is not None and (type(players.default) is not int or players.default != self.seats):
+            raise ValueError(
+                f"game {self.name}: seats={self.seats} must be the default of its parameter players, "
+                f"{players.default!r}"
+            )
 
     @property
     def env_id(self) -> str:
@@ -229,6 +237,10 @@ class GameSpec(Spec):
         """`2`, or `2 to 6` if the game has a parameter `players`."""
         players = next((p for p in self.parameters if p.name == "players"), None)
         return str(self.seats) if players is None else f"{players.low:g} to {players.high:g}"
+
+    def count_seats(self, params: Mapping[str, Any]) -> int:
+        """Return the number of seats with these parameters: the parameter `players` if the game has one."""
+        return int(params.get("players", self.seats))
 
     def check_params(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """All parameters, with defaults filled in, each in its type. Raises `BadParameter`."""

@@ -53,7 +53,7 @@ def make_rules(author: Callable[..., Rules[S]], spec: GameSpec, params: Mapping[
     rules = author(**params)
     try:
         _check_parts(called, rules)
-        _check_facts(called, rules, spec)
+        _check_facts(called, rules, spec, params)
     except RulesError as error:
         raise PluginError(str(error)) from None
     return rules
@@ -75,7 +75,7 @@ def _check_parts(called: str, rules: object) -> None:
             raise RulesError(f"{called}.{name} must be written  def {form}: {error}.") from error
 
 
-def _check_facts(called: str, rules: Rules[Any], spec: GameSpec) -> None:
+def _check_facts(called: str, rules: Rules[Any], spec: GameSpec, params: Mapping[str, Any]) -> None:
     """Raise `RulesError` unless the attributes have the right types and agree with the spec."""
     moves: object = rules.moves
     if (moves is None) != spec.free_text:
@@ -92,6 +92,12 @@ def _check_facts(called: str, rules: Rules[Any], spec: GameSpec) -> None:
         twice = sorted({move for move in moves if list(moves).count(move) > 1})
         if twice:
             raise RulesError(f"{called}.moves names {', '.join(map(repr, twice))} more than once.")
+    seats = spec.count_seats(params)
+    if (own := getattr(rules, "seats", seats)) != seats:
+        raise RulesError(
+            f"{called}.seats is {own!r}, but the spec gives this game {seats} seats. Say seats={own!r} "
+            f"in the spec, or declare a parameter named `players`."
+        )
     span: object = rules.utility_range
     if not isinstance(span, tuple) or len(span) != 2 or not all(map(is_number, span)) or span[0] > span[1]:
         raise RulesError(f"{called}.utility_range must be two numbers, the lower first, not {span!r}.")

@@ -32,7 +32,7 @@ class RulesGame(Generic[S]):
         self.name = spec.full_name(params)
         self.author = author
         self.called = type(author).__name__
-        self.seats = spec.seats
+        self.seats = spec.count_seats(params)
         self.utility_range = author.utility_range
         self.max_decisions = author.max_decisions
         self.moves: list[str] | None = None if author.moves is None else list(author.moves)
@@ -223,6 +223,11 @@ class RulesMatch(Generic[S]):
         seats = self._to_move
         if not seats or len(moves) != len(seats) or any(seat not in moves for seat in seats):
             raise WrongSeat(moves, seats)
+        game = self.game
+        if len(self.events) >= game.max_decisions:  # some of them may be chance's
+            decisions = sum(event.seat != CHANCE for event in self.events) + len(seats)
+            if decisions > game.max_decisions:  # the driver says so first; this ends playouts
+                raise RulesError(f"{game.called}.max_decisions is {game.max_decisions}, but the match goes on.")
         for seat in seats:
             legal = None if self.game.moves is None else self._legal_of(seat)[1]
             if not isinstance(moves[seat], str) if legal is None else moves[seat] not in legal:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from gymposium.driver import MatchJob, play
+from gymposium.driver import BrokenPromise, EngineError, MatchJob, MatchResult, play
 from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Game, Style
 from gymposium.players.protocol import Ask, Reply
@@ -20,20 +20,26 @@ _READERS = tuple(READERS.values())
 
 def random_matches_end(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
     """Random matches, and matches of players with hostile replies under every policy, end within `max_decisions`."""
-    for result in play(_jobs(game, seed, effort), at_once=64):
-        decisions = sum(turn.reading == "move" for turn in result.turns)
+    for result in _played(game, seed, effort):
         if result.ending.seat is not None and result.job.id.startswith("any"):
             raise CheckFailed(
                 f"seat {result.ending.seat} played the listed move {result.turns[-1].text!r}, but it is not legal.",
                 where=f"{game.name}, seed {result.job.seed}, after {events_in_words(result.events)}",
                 do="let legal_moves() list what apply() takes.",
             )
-        if decisions > game.max_decisions:
-            raise CheckFailed(
-                f"a match has {decisions} decisions, but max_decisions is {game.max_decisions}.",
-                where=f"{game.name}, seed {result.job.seed}",
-                do="compute max_decisions from the rules: budgets and the length of contexts depend on it.",
-            )
+
+
+def _played(game: Game, seed: int, effort: Effort) -> Iterator[MatchResult]:
+    try:
+        yield from play(_jobs(game, seed, effort), at_once=64)
+    except EngineError as error:
+        if not isinstance(error.__cause__, BrokenPromise):
+            raise
+        raise CheckFailed(
+            f"{error.__cause__}.",
+            where=f"{game.name}, seed {error.played.job.seed}",
+            do="compute it from the rules: budgets, scores and the length of contexts depend on it.",
+        ) from error
 
 
 def _jobs(game: Game, seed: int, effort: Effort) -> Iterator[MatchJob]:

@@ -111,7 +111,7 @@ def game_is_what_its_spec_says(game: Game, seed: int = 0, effort: Effort = NORMA
     spec = game.spec
     need = partial(require, where=game.name)
     need(isinstance(spec, GameSpec), f"spec is {spec!r}", "keep the spec that the game was made with.")
-    seats = game.params.get("players", spec.seats)
+    seats = spec.count_seats(game.params)
     need(game.seats == seats, f"there are {game.seats} seats, but the spec says {seats}", "make them equal.")
     if not game.name.startswith("openspiel:"):
         params = dict(game.params)
