@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-_WORDS = "(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflect(?:ion)?|scratchpad|analysis|rationale|monologue|cot)"
+_WORDS = "(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflect(?:ion)?|scratch[_-]?pad|analysis|rationale|monologue|cot)"
 _NAME = rf"(?:[\w.-]*[:_.-]|ant)?{_WORDS}(?:[_-]?process)?"
 """Names of thoughts, such as `think`, `seed:cot`, `internal_monologue` or `thought_process`."""
 _CLOSES = r"/[ \t]*|end_(?:of_)?"
