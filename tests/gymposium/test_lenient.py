@@ -235,6 +235,7 @@ THOUGHTS = {
     "thought": ("<thought>", "</thought>"),
     "reasoning": ("<reasoning>", "</reasoning>"),
     "Reflection": ("<reflection>", "</reflection>"),
+    "Hermes": ("<scratch_pad>", "</scratch_pad>"),
     "scratchpad": ("<scratchpad>", "</scratchpad>"),
     "nested": ("<thinking>a<reflection>b</reflection>", "</thinking>"),
     **{
@@ -354,6 +355,24 @@ def test_a_correction_with_a_character_too_many_or_too_few_withdraws_a_move(
 def test_a_move_is_withdrawn_by_any_mark_behind_it(first: str, correction: str) -> None:
     for name in READERS:
         assert read_by(f"{name}-lenient", f"{first} Wait, no: {correction}") == Reading("unparsable")
+
+
+LABELS = [
+    "Wait: **Move:** {}",
+    "Wait: Move: {}",
+    "No, it is taken. Final move: **{}**.",
+    "My move: {}, the centre",
+]
+
+
+@pytest.mark.parametrize("label", LABELS)
+@pytest.mark.parametrize("first", ["<move>a3</move>", '{"move": "a3"}', "hm</think>So: <move>a3</move>"])
+def test_another_move_behind_a_label_withdraws_a_move_and_the_same_one_does_not(first: str, label: str) -> None:
+    for name in READERS:
+        for other in ("b2", "a1"):
+            assert read_by(f"{name}-lenient", f"{first}\n{label.format(other)}") == Reading("unparsable")
+        for behind in (label.format("a3"), "The opponent's next move: b2?", "Why this move: b2 is worse."):
+            assert read_by(f"{name}-lenient", f"{first}\n\n{behind}").move == "a3"
 
 
 @pytest.mark.parametrize(

@@ -86,6 +86,12 @@ def test_later_messages_of_a_conversation_are_without_the_rules(
             "unparsable",
             "It has several final moves: “a3”, “b2”.",
         ),
+        (
+            ("<move>a3</move> Wait. Move: b2",),
+            "tags-lenient",
+            "unparsable",
+            "marks “a3”, and names another move behind",
+        ),
         (("<move>a3</move> No: <move b2>",), "tags-lenient", "unparsable", "Its last mark of a move is broken."),
         (("<move>b2</move>", "<Move>**b2**</Move>"), "tags-lenient", "illegal", "“b2” is a move of this game, but not"),
         (("<think>b<cut>",), "tags", "cut off", "reached the limit of tokens"),

@@ -58,6 +58,13 @@ _FENCE = re.compile(r"(?:`{3,}|~{3,})[\w.+-]*")
 _INFO = re.compile(r"[^\S\n]*+[\w.+-]*+[^\S\n]*+\n")
 """The rest of the line that opens a fence, such as `json`."""
 
+_LABEL = re.compile(
+    r"(?:^|[.:;!?,])[\s*_#>-]{0,9}+(?:(?:my|so|the|final|new|correct(?:ed)?|better|best) ){0,3}+"
+    r"move[*_]*+\s{0,9}+[:=][*_]*+(?P<line>[^\n]{0,80})",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A label such as `Move:` at the beginning of a line or a clause, and what follows it."""
+
 _LONGEST_DECORATED = 1000
 _INVISIBLE = "\ufeff\u200b\u2060"
 _DECORATION = re.compile(
@@ -136,6 +143,15 @@ def find_move(
         mark.form: mark.form != form or not mark.is_exact,
     }
     return mark.text, {name for name, is_needed in needed.items() if is_needed}
+
+
+def find_labeled(answer: str) -> set[str]:
+    """Return what may be moves behind labels such as `Move:` that follow the last mark of an answer: the first word
+    and the rest of the line, without decoration."""
+    labels = [*_LABEL.finditer(answer)]
+    mark = find_final_mark(answer) if labels else None
+    lines = [label["line"].strip() for label in labels if mark is not None and label.start() >= mark.end]
+    return {undress(text)[0].rstrip(".,;:!?") for line in lines for text in (line, *line.split()[:1])}
 
 
 def find_text(reply: str, *, is_marked: bool) -> tuple[str, int]:

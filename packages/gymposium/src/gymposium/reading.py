@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from gymposium.errors import BadOption, UnknownName
-from gymposium.lenient import REPAIRS, Repair, find_move, find_text, undress, unwrap_fence
+from gymposium.lenient import REPAIRS, Repair, find_labeled, find_move, find_text, undress, unwrap_fence
 from gymposium.strict_json import strict_json
 from gymposium.thoughts import find_answer
 from gymposium.tools.calls import calls_of, move_of
@@ -290,6 +290,10 @@ def _read_leniently(
         again = read(bare, legal, READERS["move"], pattern, calls=calls)
         if _is_certain(again, pattern):
             reading, repairs = again, repairs | undressed
+    if found is not None and legal is not None:
+        labeled = find_labeled(how.find_answer(text, is_free_text=False)[0]) - {reading.move or ""}
+        if any(move in legal or (pattern is not None and pattern.fullmatch(move)) for move in labeled):
+            return Reading("unparsable")
     if reading.kind != "unparsable":
         reading.repaired = tuple(repair for repair in REPAIRS if repair in repairs)
     return reading

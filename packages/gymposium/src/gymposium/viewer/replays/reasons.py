@@ -63,6 +63,8 @@ def why(turn: Turn, legal: Sequence[str] | None, how: Reader, game: Game) -> str
         form = how.instructions("compact", wanted="your text" if legal is None else "one legal move")
         return f"It does not have the form that was asked for: {form}" if form else "It is no call of a tool."
     written = submission.strip()
+    if written in (legal or ()):
+        return f"It marks “{written}”, and names another move behind it."
     if not written:
         return "It is empty where the move should stand." if not bare else "It is empty."
     where = "" if bare else " in the place of the move"
