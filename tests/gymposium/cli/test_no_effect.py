@@ -15,6 +15,9 @@ RUN = "run tic_tac_toe --players random,random -n 2 --out r"
 REFUSED = {
     f"{RUN} --seed 1 --seed 2": "--seed is given more than once.",
     f"{RUN} --swap --no-swap": "--swap is given more than once.",
+    "run 2048 --players random -n 2 --no-swap": "--swap has no effect in 2048, which has one seat. Leave it out.",
+    "synth --game 2048 --players random --swap": "--swap has no effect in 2048, which has one seat. Leave it out.",
+    "exploit random --game kuhn_poker --seed 4": "--seed has no effect because the probabilities of random are known.",
     "play 2048 --opponent greedy": "--opponent has no effect in 2048, which has one seat. Leave it out.",
     "serve-env 2048 --opponent greedy --dockerfile": "--opponent greedy: each game has one seat (2048).",
     "serve-env tic_tac_toe --dockerfile --port 1 --idle 9": "--idle, --port have no effect beside --dockerfile.",

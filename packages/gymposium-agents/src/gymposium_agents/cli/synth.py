@@ -37,6 +37,7 @@ from gymposium.cli.resume import (
     is_default,
     matches_of,
     refuse_beside_resume,
+    refuse_unused,
     to_allow,
 )
 from gymposium.cli.spending import Spending
@@ -213,8 +214,11 @@ def command(
             "DIR)."
         )
     else:
+        loaded = load_game(game)
+        if loaded.seats == 1:
+            refuse_unused(ctx, ("swap",), f"in {loaded.name}, which has one seat")
         if is_default(ctx, "matches"):
-            matches = even_share(MATCHES, load_game(game))
+            matches = even_share(MATCHES, loaded)
         how = (keep, seats, by, context, reply, prompt, thinking, per, dedupe, limit, seed, swap, schedule, at_once)
         settings = SynthSettings(game, players, matches, *how, start_server, tuple(server_option or ()))
         check_new(out_dir)

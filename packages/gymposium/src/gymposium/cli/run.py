@@ -36,6 +36,7 @@ from gymposium.cli.resume import (
     is_default,
     matches_of,
     refuse_beside_resume,
+    refuse_unused,
     to_allow,
 )
 from gymposium.cli.spending import Spending
@@ -114,8 +115,11 @@ def command(
         )
     else:
         name = with_parameters(game, parameters)
+        loaded = load_game(name)
+        if loaded.seats == 1:
+            refuse_unused(ctx, ("swap",), f"in {loaded.name}, which has one seat")
         if is_default(ctx, "matches"):
-            matches = even_share(MATCHES, load_game(name))
+            matches = even_share(MATCHES, loaded)
         settings = RunSettings(name, players, matches, seed, swap, on_illegal, watchdog, schedule)
         check_new(out_dir)
     with busy(f"Loading {settings.players}"):
