@@ -357,6 +357,17 @@ def test_a_move_is_withdrawn_by_any_mark_behind_it(first: str, correction: str) 
         assert read_by(f"{name}-lenient", f"{first} Wait, no: {correction}") == Reading("unparsable")
 
 
+@given(
+    st.sampled_from(sorted(THOUGHTS)),
+    texts.filter(lambda text: remove_thoughts(text) == text.strip() and "`" not in text),
+    names,
+)
+def test_thoughts_in_front_of_one_tagged_move_never_change_it(family: str, thought: str, name: str) -> None:
+    opening, closing = THOUGHTS[family]
+    reading = read_by(f"{name}-lenient", f"{opening}{thought}{closing}\n<move>b2</move>")
+    assert (reading.kind, reading.move) == ("move", "b2")
+
+
 LABELS = [
     "Wait: **Move:** {}",
     "Wait: Move: {}",
