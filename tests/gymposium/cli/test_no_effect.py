@@ -17,6 +17,8 @@ REFUSED = {
     f"{RUN} --swap --no-swap": "--swap is given more than once.",
     "run 2048 --players random -n 2 --no-swap": "--swap has no effect in 2048, which has one seat. Leave it out.",
     "synth --game 2048 --players random --swap": "--swap has no effect in 2048, which has one seat. Leave it out.",
+    "eval random --game hex --opponents random,random": "--opponents: duplicate random. Name it once.",
+    "eval random --game hex --game hex": "--game: duplicate hex. Name it once.",
     "exploit random --game kuhn_poker --seed 4": "--seed has no effect because the probabilities of random are known.",
     "play 2048 --opponent greedy": "--opponent has no effect in 2048, which has one seat. Leave it out.",
     "serve-env 2048 --opponent greedy --dockerfile": "--opponent greedy: each game has one seat (2048).",

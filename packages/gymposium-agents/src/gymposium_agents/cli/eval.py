@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from hashlib import blake2b
@@ -249,11 +250,13 @@ def make_plan(settings: EvalSettings, protocol: Preset | None) -> Plan:
         raise BadOption("Name a game, as in --game tic_tac_toe, or a published protocol, as in --preset ludic.")
     player, preset = settings.player, protocol or DEFAULTS
     opponents = preset.opponents if settings.opponents is None else names_of(settings.opponents)
-    games = tuple(load_game(name) for name in dict.fromkeys(settings.game or (preset.game,)))
+    games = tuple(load_game(name) for name in settings.game or (preset.game,))
+    _refuse_duplicates("--opponents", opponents)
+    _refuse_duplicates("--game", [game.name for game in games])
     plan = Plan(
         with_defaults(player, protocol.player) if protocol is not None and takes_options(player) else player,
         games,
-        tuple(dict.fromkeys(opponents)),
+        tuple(opponents),
         even_share(preset.matches, *games) if settings.matches is None else settings.matches,
         preset.seed if settings.seed is None else settings.seed,
         FailurePolicy.parse(settings.on_illegal or preset.on_illegal),
@@ -265,6 +268,12 @@ def make_plan(settings: EvalSettings, protocol: Preset | None) -> Plan:
     for loaded in plan.games:
         check_share(plan.matches, loaded)
     return plan
+
+
+def _refuse_duplicates(option: str, names: Sequence[str]) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise BadOption(f"{option}: duplicate {name}. Name it once.")
 
 
 class _Session:
