@@ -18,7 +18,7 @@ _WORDS = {str: "text", int: "a whole number", float: "a number", bool: "True or 
 def check_fields(owner: str, spec: Any) -> None:
     """Raise `ValueError` unless every field of a dataclass instance has its annotated type.
 
-    Types are exact: a bool is not an int. NaN is not a float."""
+    A bool is not an int, and NaN is not a float."""
     kind: Any = type(spec)
     for name, hint in _hints(kind):
         value = getattr(spec, name)
@@ -42,7 +42,9 @@ def _conforms(value: object, hint: Any) -> bool:
         return isinstance(value, tuple) and all(_conforms(item, parts[0]) for item in value)
     if origin is Mapping:
         return isinstance(value, Mapping) and all(all(map(_conforms, pair, parts)) for pair in value.items())
-    return hint is Any or (type(value) is hint and value == value)
+    if hint in _WORDS:
+        return type(value) is hint and value == value
+    return hint is Any or isinstance(value, hint)
 
 
 def _in_words(hint: Any) -> str:
