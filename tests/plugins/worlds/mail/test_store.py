@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-import gc
+import signal
+import sqlite3
+import subprocess
 from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from gymposium.child_process import python_command, python_environment
 from gymposium_worlds.mail.making.mailbox import mailbox
 from gymposium_worlds.mail.message import Mail
-from gymposium_worlds.mail.store import Query, Store
+from gymposium_worlds.mail.store import Query, Store, fill_database
 from gymposium_worlds.mail.words import words_of
 
 MAILS = mailbox(6, 120).mails
@@ -58,10 +63,13 @@ def test_a_search_finds_what_fits_the_latest_first(query: Query, limit: int) -> 
 
 
 @pytest.fixture(scope="module")
-def other() -> Any:
-    """The same file, read by the build of SQLite that the package `apsw` brings."""
+def other(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The same database in a file, read by the build of SQLite that the package `apsw` brings."""
     apsw = pytest.importorskip("apsw")
-    return apsw.Connection(str(STORE.path), flags=apsw.SQLITE_OPEN_READONLY)
+    file = tmp_path_factory.mktemp("store") / "mails.sqlite"
+    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+        fill_database(connection, MAILS)
+    return apsw.Connection(str(file), flags=apsw.SQLITE_OPEN_READONLY)
 
 
 @settings(deadline=None, max_examples=60)
@@ -94,14 +102,31 @@ def holds_all(text: str) -> bool:
     return any(holds(mail.body, words_of(text)) for mail in MAILS)
 
 
-def test_the_file_is_removed_with_the_last_user() -> None:
-    store = Store(MAILS[:3])
-    path = store.path
-    assert path.exists()
-    assert store.span() == (3, MAILS[0].sent, MAILS[2].sent)
-    del store
-    gc.collect()
-    assert not path.exists()
+KILLED = """
+import os, signal
+from gymposium_worlds.mail.message import Mail
+from gymposium_worlds.mail.store import Store
+mails = [Mail(f"m{n}", "2024-03-05 09:00", "a@b.example", "", f"s{n}", f"{n} " * 40_000) for n in range(60)]
+store = Store(mails)  # larger than SQLite's cache, so that a part of it is on the disk
+assert store.read("m7") == mails[7]
+print(store.span()[0], flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="Windows has no SIGKILL")
+def test_a_killed_process_leaves_no_file(tmp_path: Path) -> None:
+    folders = {name: str(tmp_path) for name in ("TMPDIR", "SQLITE_TMPDIR")}
+    done = subprocess.run(
+        python_command("-c", KILLED),
+        env={**python_environment(), **folders},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout) == (-signal.SIGKILL, "60\n"), done.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_two_mails_of_one_id_are_refused() -> None:

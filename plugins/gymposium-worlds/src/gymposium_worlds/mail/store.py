@@ -1,4 +1,4 @@
-"""Mails in a SQLite file with a full-text index, which is only read once it is made.
+"""Mails in a temporary SQLite database with a full-text index, which is only read once it is filled.
 
 Equal searches find equal mails on any build of SQLite that has FTS5: the index holds words that were split and folded
 here, and mails are ordered by time, never by a rank that SQLite computes.
@@ -6,14 +6,11 @@ here, and mails are ordered by time, never by a rank that SQLite computes.
 
 from __future__ import annotations
 
-import os
 import sqlite3
-import tempfile
 import threading
 import weakref
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from gymposium_worlds.mail.message import Mail, address_of
 from gymposium_worlds.mail.words import words_of
@@ -72,22 +69,19 @@ class Found:
 
 
 class Store:
-    """The mails of one mailbox on disk. The file is removed when nothing uses the store any more."""
+    """The mails of one mailbox. SQLite keeps them in memory, or in a file without a name if they are many, so that
+    nothing is left behind however the process ends."""
 
     def __init__(self, mails: Iterable[Mail]) -> None:
         """Raises `ValueError` if two mails have the same id."""
-        handle, path = tempfile.mkstemp(prefix="gymposium-mail-", suffix=".sqlite")
-        os.close(handle)
-        self.path = Path(path)
-        try:
-            _fill(self.path, sorted(mails, key=lambda mail: (mail.sent, mail.id)))
-        except sqlite3.IntegrityError as error:
-            self.path.unlink()
-            raise ValueError(f"two mails have the same id ({error})") from error
-        uri = f"{self.path.as_uri()}?mode=ro&immutable=1"
         self._lock = threading.Lock()
-        self._connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
-        weakref.finalize(self, _remove, self._connection, self.path, os.getpid())
+        self._connection = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+        weakref.finalize(self, self._connection.close)
+        try:
+            fill_database(self._connection, mails)
+        except sqlite3.IntegrityError as error:
+            raise ValueError(f"two mails have the same id ({error})") from error
+        self._connection.execute("PRAGMA query_only = ON")
 
     def search(self, query: Query, limit: int) -> list[Found]:
         """The mails that fit a query, latest first, at most `limit` of them."""
@@ -114,29 +108,19 @@ def _phrase(words: Sequence[str]) -> str:
     return f'"{" ".join(words)}"'
 
 
-def _fill(path: Path, mails: Sequence[Mail]) -> None:
-    connection = sqlite3.connect(path, isolation_level=None)
-    try:
-        connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN;" + _TABLES)
-        rows = [
-            (number, mail.id, mail.sent, mail.sender, mail.recipients, mail.subject, mail.body)
-            for number, mail in enumerate(mails, start=1)
-        ]
-        connection.executemany("INSERT INTO mail VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
-        indexed = [
-            (n, *(" ".join(words_of(text)) for text in (subject, body, sender, recipients)))
-            for n, _, _, sender, recipients, subject, body in rows
-        ]
-        connection.executemany(
-            "INSERT INTO words (rowid, subject, body, sender, recipients) VALUES (?, ?, ?, ?, ?)", indexed
-        )
-        connection.execute("COMMIT")
-    finally:
-        connection.close()
-
-
-def _remove(connection: sqlite3.Connection, path: Path, process: int) -> None:
-    """Close and remove the file. A forked process has a copy of the store, and leaves the file alone."""
-    if os.getpid() == process:
-        connection.close()
-        path.unlink(missing_ok=True)
+def fill_database(connection: sqlite3.Connection, mails: Iterable[Mail]) -> None:
+    """Fill an empty database with mails and their index. The connection must be in autocommit mode."""
+    connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN;" + _TABLES)
+    rows = [
+        (number, mail.id, mail.sent, mail.sender, mail.recipients, mail.subject, mail.body)
+        for number, mail in enumerate(sorted(mails, key=lambda mail: (mail.sent, mail.id)), start=1)
+    ]
+    connection.executemany("INSERT INTO mail VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+    indexed = [
+        (n, *(" ".join(words_of(text)) for text in (subject, body, sender, recipients)))
+        for n, _, _, sender, recipients, subject, body in rows
+    ]
+    connection.executemany(
+        "INSERT INTO words (rowid, subject, body, sender, recipients) VALUES (?, ?, ?, ?, ?)", indexed
+    )
+    connection.execute("COMMIT")
