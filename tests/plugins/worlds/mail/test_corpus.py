@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import csv
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 
 from gymposium.errors import BadParameter, BadRecord
 from gymposium.worlds import Result, ToolGame
-from gymposium_worlds.mail.corpus import read_mails
+from gymposium_worlds.mail.corpus import digest_of, read_mails, read_questions
 from gymposium_worlds.mail.given import GivenTasks
 
 MAIL = {
@@ -81,34 +82,58 @@ def test_the_csv_file_of_the_maildir(tmp_path: Path) -> None:
     [
         ("{", r"line 2: it is not JSON"),
         ("[]", r"line 2: it is not a JSON object"),
-        ({**MAIL, "message_id": "a b"}, "line 2: 'a b' is not an id"),
-        ({**MAIL, "message_id": ""}, "line 2: '' is not an id"),
-        ({**MAIL, "date": "yesterday"}, "line 2: 'yesterday' is not a date"),
-        ({**MAIL, "to": [1]}, 'line 2: "to" must be text or a list'),
+        ({**MAIL, "message_id": "a b"}, "line 2: \"message_id\" is 'a b'"),
+        ({**MAIL, "message_id": ""}, "line 2: \"message_id\" is ''"),
+        ({**MAIL, "date": "yesterday"}, "line 2: \"date\" is 'yesterday'"),
+        ({**MAIL, "to": [1]}, r'line 2: "to" is \[1\]: it must be text or a list'),
         ({"message_id": "x"}, 'line 2: it has no text called "date"'),
-        ({**MAIL, "body": "\ud800"}, "line 2: it has a lone surrogate"),
+        ({**MAIL, "body": "\ud800"}, 'line 2: "body" has a lone surrogate'),
+        ({**MAIL, "date": "0001-01-01T00:00:00+14:00"}, 'line 2: "date" is .0001-.*: in UTC it is outside'),
+        ({**MAIL, "date": "9999-12-31T23:59:59-14:00"}, 'line 2: "date" is .9999-.*: in UTC it is outside'),
+        ({**MAIL, "message_id": "a\0"}, 'line 2: "message_id" has a NUL'),
+        ({**MAIL, "message_id": "a\x1b"}, r'line 2: "message_id" is .a\\x1b.: an id has visible'),
+        ({**MAIL, "from": " "}, 'line 2: "from" is empty'),
+        ({**MAIL, "subject": 7}, 'line 2: "subject" is 7: it must be text'),
+        *(
+            ({**MAIL, name: wrong}, f'line 2: "{name}" is .*: it must be text or a list')
+            for name in ("to", "cc", "bcc")
+            for wrong in ({}, False, 0, [[]], {"x" * 3_000_000: 1})
+        ),
+        ({**MAIL, "body": "x" * 10_000_001}, 'line 2: "body" has 10,000,001 characters'),
+        *(
+            ({**MAIL, name: "x" * 3_000_000}, f'line 2: "{name}" has 3,000,000 characters')
+            for name in ("message_id", "date", "from", "to", "cc", "bcc", "subject")
+        ),
         (MAIL, "two mails have the id"),
     ],
 )
 def test_bad_mails_are_refused(tmp_path: Path, row: Any, message: str) -> None:
-    with pytest.raises(BadParameter, match=message):
-        read_mails(lines(tmp_path / "inbox.jsonl", MAIL, row))
+    inbox = lines(tmp_path / "inbox.jsonl", MAIL, row)
+    with pytest.raises(BadParameter, match=message) as refused:
+        read_mails(inbox)
+    assert len(str(refused.value)) < len(inbox) + 250
 
 
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ({"question": ""}, 'line 1: it has no text called "question"'),
-        ({**QUESTION, "answer": 42}, 'line 1: it has no text called "answer"'),
-        ({**QUESTION, "message_ids": []}, "line 1: .message_ids. must be a list"),
+        ({"question": ""}, 'line 1: "question" is empty'),
+        ({**QUESTION, "question": "x" * 3_000_000}, 'line 1: "question" has 3,000,000 characters'),
+        ({**QUESTION, "question": "\ud800"}, 'line 1: "question" has a lone surrogate'),
+        ({**QUESTION, "answer": "x" * 1_001}, 'line 1: "answer" has 1,001 characters'),
+        ({**QUESTION, "message_ids": ["x" * 3_000_000]}, "line 1: the inbox has no mail 'x"),
+        ({**QUESTION, "message_ids": ["<1.JavaMail@thyme>"] * 51}, 'line 1: "message_ids" has 51 ids'),
+        ({**QUESTION, "answer": 42}, 'line 1: "answer" is 42: it must be text'),
+        ({**QUESTION, "message_ids": []}, "line 1: .message_ids. is .*must be a list"),
         ({**QUESTION, "message_ids": ["m2"]}, "line 1: the inbox has no mail 'm2'"),
         ("", "there are no questions"),
     ],
 )
 def test_bad_questions_are_refused(tmp_path: Path, row: Any, message: str) -> None:
     inbox, questions = lines(tmp_path / "inbox.jsonl", MAIL), lines(tmp_path / "questions.jsonl", row)
-    with pytest.raises(BadParameter, match=message):
+    with pytest.raises(BadParameter, match=message) as refused:
         GivenTasks(inbox, questions).task(0)
+    assert len(str(refused.value)) < len(questions) + 250
 
 
 def test_bad_messages_of_a_csv_file_are_refused(tmp_path: Path) -> None:
@@ -119,6 +144,38 @@ def test_bad_messages_of_a_csv_file_are_refused(tmp_path: Path) -> None:
         read_mails(str(tmp_path / "b.csv"))
     with pytest.raises(BadParameter, match="cannot be read"):
         read_mails(str(tmp_path / "none.jsonl"))
+
+
+@pytest.mark.parametrize(
+    ("message", "error"),
+    [
+        (RAW.replace("14 May 2001", "31 Dec 9999").replace("-0700", "-1400"), 'line 2: "date" is .9999-'),
+        (RAW.replace("phillip.allen", "(" * 9_000), "line 2: the message is malformed"),
+        (RAW.replace("Subject: ", f"Subject: {'x' * 3_000_000}"), "line 2: the header 'Subject' has 3,000,000"),
+        (RAW.replace("From:", "X:"), 'line 2: "from" is empty'),
+        (RAW.replace("Here", "\0"), 'line 2: "body" has a NUL'),
+    ],
+)
+def test_hostile_messages_of_a_csv_file_are_refused(tmp_path: Path, message: str, error: str) -> None:
+    with pytest.raises(BadParameter, match=error) as refused:
+        read_mails(table(tmp_path / "a.csv", message))
+    assert len(str(refused.value)) < len(str(tmp_path)) + 250
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no named pipes")
+@pytest.mark.parametrize("name", ["inbox.jsonl", "inbox.csv"])
+def test_pipes_are_refused(tmp_path: Path, name: str) -> None:
+    pipe = tmp_path / name
+    os.mkfifo(pipe)
+    plain = lines(tmp_path / "plain.jsonl", MAIL)
+    for read in (
+        lambda: read_mails(str(pipe)),
+        lambda: read_questions(str(pipe), []),
+        lambda: digest_of(str(pipe)),
+        lambda: GivenTasks(plain, str(pipe)).task(0),
+    ):
+        with pytest.raises(BadParameter, match="it is not a regular file"):
+            read()
 
 
 def test_files_are_named_together_and_without_other_parameters(mail: Callable[..., ToolGame]) -> None:

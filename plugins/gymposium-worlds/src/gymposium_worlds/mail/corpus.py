@@ -1,8 +1,9 @@
 """Mails and questions from files that the user has, such as the public Enron corpus.
 
 Mails are a JSONL file whose lines have `message_id`, `date` (ISO 8601), `from`, `to` (text or a list), `subject` and
-`body`, and perhaps `cc` and `bcc`; or a CSV file with the columns `file` and `message`, as Enron's maildir is
-published: each message is an RFC 5322 text, and its id is the header `Message-ID`. Other keys and columns are not used.
+`body`, and perhaps `cc` and `bcc` (`null` counts as absent); or a CSV file with the columns `file` and `message`, as
+Enron's maildir is published: each message is an RFC 5322 text, and its id is the header `Message-ID`. Other keys and
+columns are not used.
 
 Questions are a JSONL file whose lines have `question`, `answer` and `message_ids`.
 """
@@ -11,20 +12,43 @@ from __future__ import annotations
 
 import csv
 import hashlib
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from email import message_from_string, policy
-from typing import Any, cast
+from email.message import EmailMessage
+from reprlib import Repr
+from typing import Any
 
 from gymposium.errors import BadParameter, reason
+from gymposium.plain_file import MOST_BYTES, open_plain, plain_lines
 from gymposium.strict_json import strict_json
 from gymposium.visible import is_encodable
 from gymposium_worlds.mail.message import Mail
 from gymposium_worlds.mail.scoring import typed
 
-_LONGEST_ID = 200
+_LONGEST = {
+    "message_id": 200,
+    "date": 100,
+    "from": 1_000,
+    "to": 100_000,
+    "cc": 100_000,
+    "bcc": 100_000,
+    "subject": 10_000,
+    "body": 10_000_000,
+    "question": 20_000,
+    "answer": 1_000,
+}
+"""The largest number of characters of each field. Those of an answer and an id are the limits of the tools."""
+_LONGEST_HEADER = 20_000
+"""The largest number of characters of a header in an RFC 5322 text. Python's parser takes a time that grows with the
+square of it: a second for this many."""
+_MOST_SOURCES = 50
+"""The largest number of ids of a question, which is the limit of the tool that answers it."""
+_SHORT = Repr()
+"""Shortens values for messages."""
+_SHORT.maxstring = _SHORT.maxother = 80
+_SHORT.maxlist = _SHORT.maxdict = _SHORT.maxlevel = 1
 
 
 class _BadEntry(ValueError):
@@ -64,65 +88,110 @@ def read_questions(path: str, mails: Sequence[Mail]) -> list[Mapping[str, Any]]:
 
 def digest_of(path: str) -> str:
     """`sha256:` with the digest of a file, which tells a record whether the mails are still the same."""
-    with open(path, "rb") as file:
-        return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
+    try:
+        with open_plain(path) as file:
+            return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
+    except OSError as error:
+        raise _unreadable("inbox", path, error) from error
 
 
 def _question(row: Mapping[str, Any], known: set[str]) -> Mapping[str, Any]:
-    question, answer, sources = row.get("question"), row.get("answer"), row.get("message_ids")
-    if not isinstance(question, str) or not question.strip():
-        raise _BadEntry('it has no text called "question"')
-    if not isinstance(answer, str) or not answer.strip():
-        raise _BadEntry('it has no text called "answer"')
+    question, answer = (_filled(name, row.get(name)) for name in ("question", "answer"))
+    sources = row.get("message_ids")
     if not isinstance(sources, list) or not sources or not all(isinstance(one, str) for one in sources):
-        raise _BadEntry('"message_ids" must be a list of ids, and not empty')
+        raise _BadEntry(f'"message_ids" is {_SHORT.repr(sources)}: it must be a list of ids, and not empty')
+    if len(sources) > _MOST_SOURCES:
+        raise _BadEntry(f'"message_ids" has {len(sources):,} ids, more than {_MOST_SOURCES}')
     if missing := [one for one in sources if one not in known]:
-        raise _BadEntry(f"the inbox has no mail {missing[0]!r}")
+        raise _BadEntry(f"the inbox has no mail {_SHORT.repr(missing[0])}")
     kind = next((kind for kind in ("number", "date", "amount") if typed(answer, kind) is not None), "text")
     return {"question": " ".join(question.split()), "answer": {"type": kind, "accepted": [answer]}, "sources": sources}
 
 
 def _from_parts(row: Mapping[str, Any]) -> Mail:
     """The mail of a JSON object."""
-    texts = {name: row.get(name) for name in ("message_id", "date", "from", "subject", "body")}
-    if missing := [name for name, text in texts.items() if not isinstance(text, str)]:
-        raise _BadEntry(f'it has no text called "{missing[0]}"')
     recipients = []
     for name in ("to", "cc", "bcc"):
-        given = row.get(name) or []
-        parts = [given] if isinstance(given, str) else given
+        given = row.get(name)
+        parts = [] if given is None or given == "" else [given] if isinstance(given, str) else given
         if not isinstance(parts, list) or not all(isinstance(one, str) for one in parts):
-            raise _BadEntry(f'"{name}" must be text or a list of texts')
+            raise _BadEntry(f'"{name}" is {_SHORT.repr(given)}: it must be text or a list of texts')
+        _text(name, ", ".join(parts))
         recipients += parts
-    parts = cast(Mapping[str, str], texts)
+    message_id, date, sender, subject, body = (
+        _text(name, row.get(name)) for name in ("message_id", "date", "from", "subject", "body")
+    )
     try:
-        sent = datetime.fromisoformat(parts["date"])
+        sent = datetime.fromisoformat(date)
     except ValueError as error:
-        raise _BadEntry(f"{parts['date']!r} is not a date: write it like 2001-05-14 16:39:00") from error
-    return _mail(parts["message_id"], sent, parts["from"], recipients, parts["subject"], parts["body"])
+        raise _BadEntry(f'"date" is {date!r}: write it like 2001-05-14 16:39:00') from error
+    return _mail(message_id, sent, sender, recipients, subject, body)
 
 
 def _from_text(text: str) -> Mail:
     """The mail of an RFC 5322 text."""
     message = message_from_string(text, policy=policy.default)
-    message_id, sent = str(message["Message-ID"] or "").strip(), message["Date"]
+    for name, value in message.raw_items():
+        if len(value) > _LONGEST_HEADER:
+            raise _BadEntry(
+                f"the header {_SHORT.repr(name)} has {len(value):,} characters, more than {_LONGEST_HEADER:,}"
+            )
+    try:
+        return _from_message(message)
+    except _BadEntry:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        # Python's parser of headers and bodies raises any of these for malformed ones
+        raise _BadEntry(f"the message is malformed ({type(error).__name__} in a header or the body)") from error
+
+
+def _from_message(message: EmailMessage) -> Mail:
+    sent = message["Date"]
     if sent is None or sent.datetime is None:
         raise _BadEntry("the message has no header Date that can be read")
     body = message.get_body(("plain", "html"))
     recipients = [str(message[name]) for name in ("To", "Cc") if message[name]]
+    message_id, sender, subject = (str(message[name] or "") for name in ("Message-ID", "From", "Subject"))
     content = str(body.get_content()) if body else ""
-    return _mail(
-        message_id, sent.datetime, str(message["From"] or ""), recipients, str(message["Subject"] or ""), content
-    )
+    return _mail(message_id.strip(), sent.datetime, sender, recipients, subject, content)
 
 
 def _mail(message_id: str, sent: datetime, sender: str, recipients: Sequence[str], subject: str, body: str) -> Mail:
-    if len(message_id) > _LONGEST_ID or message_id.split() != [message_id]:
-        raise _BadEntry(f"{message_id[:80]!r} is not an id: at most {_LONGEST_ID} characters without white space")
-    if not all(map(is_encodable, (message_id, sender, subject, body, *recipients))):
-        raise _BadEntry("it has a lone surrogate, which is no character")
-    at = (sent if sent.tzinfo is None else sent.astimezone(UTC)).strftime("%Y-%m-%d %H:%M")
-    return Mail(message_id, at, sender, ", ".join(recipients), subject, body.replace("\r\n", "\n"))
+    _text("message_id", message_id)
+    if message_id.split() != [message_id] or not message_id.isprintable():
+        raise _BadEntry(f'"message_id" is {_SHORT.repr(message_id)}: an id has visible characters without white space')
+    _filled("from", sender)
+    to = _text("to", ", ".join(recipients))
+    _text("subject", subject)
+    _text("body", body)
+    try:
+        at = sent if sent.tzinfo is None else sent.astimezone(UTC)
+    except OverflowError as error:
+        raise _BadEntry(f'"date" is {sent.isoformat()!r}: in UTC it is outside of the years 1 to 9999') from error
+    return Mail(message_id, at.isoformat(" ", "minutes")[:16], sender, to, subject, body.replace("\r\n", "\n"))
+
+
+def _filled(name: str, value: Any) -> str:
+    """The text of a field that must not be blank."""
+    text = _text(name, value)
+    if not text.strip():
+        raise _BadEntry(f'"{name}" is empty')
+    return text
+
+
+def _text(name: str, value: Any) -> str:
+    """The text of a field, if it is a text of a usable length without unusable characters."""
+    if value is None:
+        raise _BadEntry(f'it has no text called "{name}"')
+    if not isinstance(value, str):
+        raise _BadEntry(f'"{name}" is {_SHORT.repr(value)}: it must be text')
+    if len(value) > _LONGEST[name]:
+        raise _BadEntry(f'"{name}" has {len(value):,} characters, more than {_LONGEST[name]:,}')
+    if "\0" in value:
+        raise _BadEntry(f'"{name}" has a NUL character')
+    if not is_encodable(value):
+        raise _BadEntry(f'"{name}" has a lone surrogate, which is no character')
+    return value
 
 
 def _check_ids(path: str, mails: Sequence[Mail]) -> None:
@@ -135,26 +204,22 @@ def _check_ids(path: str, mails: Sequence[Mail]) -> None:
 
 def _json_rows(parameter: str, path: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """The objects of a JSONL file with the numbers of their lines. Blank lines are left out."""
-    try:
-        with open(path, encoding="utf-8-sig") as file:
-            for number, line in enumerate(file, start=1):
-                if not line.strip():
-                    continue
-                try:
-                    row = strict_json(line)
-                except ValueError as error:
-                    raise BadParameter(f"{parameter}={path}, line {number}: it is not JSON ({error}).") from error
-                if not isinstance(row, dict):
-                    raise BadParameter(f"{parameter}={path}, line {number}: it is not a JSON object.")
-                yield number, row
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadParameter(f"{parameter}={path}: cannot be read ({reason(error)}).") from error
+    for number, line in enumerate(_text_lines(parameter, path), start=1):
+        if not line.strip():
+            continue
+        try:
+            row = strict_json(line)
+        except ValueError as error:
+            raise BadParameter(f"{parameter}={path}, line {number}: it is not JSON ({error}).") from error
+        if not isinstance(row, dict):
+            raise BadParameter(f"{parameter}={path}, line {number}: it is not a JSON object.")
+        yield number, row
 
 
 def _csv_rows(path: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
     try:
-        with open(path, encoding="utf-8-sig", newline="") as file, _long_fields():
-            reader = csv.DictReader(file)
+        with _long_fields():
+            reader = csv.DictReader(_text_lines("inbox", path))
             if not {"file", "message"} <= set(reader.fieldnames or ()):
                 raise BadParameter(f"inbox={path}: the first line must name the columns file and message.")
             line = reader.line_num + 1
@@ -163,14 +228,27 @@ def _csv_rows(path: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
                     raise BadParameter(f"inbox={path}, line {line}: it has no message.")
                 yield line, row
                 line = reader.line_num + 1
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    except csv.Error as error:
         raise BadParameter(f"inbox={path}: cannot be read ({reason(error)}).") from error
+
+
+def _text_lines(parameter: str, path: str) -> Iterator[str]:
+    """The lines of a UTF-8 file with their line breaks. Raises `BadParameter`, also for anything but a plain file."""
+    try:
+        for number, line in enumerate(plain_lines(path)):
+            yield line.decode("utf-8" if number else "utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise _unreadable(parameter, path, error) from error
+
+
+def _unreadable(parameter: str, path: str, error: Exception) -> BadParameter:
+    return BadParameter(f"{parameter}={path}: cannot be read ({reason(error)}).")
 
 
 @contextmanager
 def _long_fields() -> Iterator[None]:
-    """Let `csv` read fields of any length; its limit is one of the process."""
-    before = csv.field_size_limit(sys.maxsize)
+    """Let `csv` read fields as long as a line may be; its limit is one of the process."""
+    before = csv.field_size_limit(MOST_BYTES)
     try:
         yield
     finally:
