@@ -64,13 +64,21 @@ def test_a_question_is_written_with_its_choices() -> None:
         ({"question": "?", "answer": "a", "choices": ["a", "a"]}, "must be different"),
         ({"question": "?", "answer": "a", "choices": "ab"}, "must be a list of texts"),
         ({"question": "?", "answer": "a", "choices": ["a", "b"], "check": "exact"}, "only with it"),
-        ({"question": "?", "answer": "a", "hint": "b"}, "unknown keys: hint"),
+        ({"question": "?", "answer": "a", "hint": "b"}, "unknown keys: .hint."),
         ({"question": "?" * 20_001, "answer": "a"}, "more than 20,000"),
+        ({"question": "?", "answer": "a" * 3_000_000}, "the answer has 3,000,000 characters"),
+        ({"question": "?", "answer": "a", "choices": ["a", "b" * 3_000_000]}, "the choice has 3,000,000 characters"),
+        ({"question": "?", "answer": "a", "check": "n" * 3_000_000}, "check 'nnn.*must be one of"),
+        ({"question": "?", "answer": "a" * 20_000, "check": "numeric"}, "the answer 'aaa.*is not a number"),
+        ({"question": "?", "answer": "a", "k" * 3_000_000: 1}, "unknown keys: 'kkk"),
+        ({"question": "\ud800", "answer": "a"}, "the question has a NUL character or a lone surrogate"),
+        ({"question": "?", "answer": "a\0"}, "the answer has a NUL character or a lone surrogate"),
     ],
 )
 def test_what_is_no_question(value: Any, reason: str) -> None:
-    with pytest.raises(ValueError, match=reason):
+    with pytest.raises(ValueError, match=reason) as refused:
         Question.parse(value)
+    assert len(str(refused.value)) < 200
 
 
 def test_every_question_is_drawn_and_the_same_for_the_same_seed(tmp_path: Path) -> None:
