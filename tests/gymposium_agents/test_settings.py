@@ -91,6 +91,18 @@ def test_settings_are_read_from_the_first_place_that_has_some(tmp_path: Path) ->
     assert PlayerSettings.beside(first) == PlayerSettings(reading="lenient")  # not trained here
 
 
+def test_saving_writes_through_no_link(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    for link in (Path.hardlink_to, Path.symlink_to):
+        other.write_text("other")
+        file = tmp_path / "player.json"
+        file.unlink(missing_ok=True)
+        link(file, other)
+        PlayerSettings().save(tmp_path)
+        assert other.read_text() == "other"
+        assert PlayerSettings.beside(tmp_path) == PlayerSettings()
+
+
 def test_what_training_wrote_before_there_were_contexts_still_loads(tmp_path: Path) -> None:
     (tmp_path / "player.json").write_text('{"style": "full", "reply": "json", "max_tokens": 8}\n')
     assert PlayerSettings.beside(tmp_path) == PlayerSettings("full", "json", 8, "state", 0.0, thinking=False)

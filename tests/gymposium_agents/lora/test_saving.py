@@ -88,6 +88,15 @@ def test_equal_adapters_give_equal_files_that_others_may_read(model_directory: P
         assert len(modes) == 1  # the umask holds for weights and settings
 
 
+def test_an_adapter_is_saved_through_no_hard_link(model_directory: Path, tmp_path: Path) -> None:
+    (tmp_path / "other").write_text("other")
+    for name in ("adapter_config.json", "adapter_model.safetensors"):
+        (tmp_path / name).hardlink_to(tmp_path / "other")
+    save_lora(attach_lora(load_model(model_directory).model, rank=2, alpha=4, seed=0), tmp_path)
+    assert (tmp_path / "other").read_text() == "other"
+    assert read_adapter(tmp_path)
+
+
 @pytest.mark.parametrize(
     ("settings", "reason"),
     [

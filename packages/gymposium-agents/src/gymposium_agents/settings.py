@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, Self, get_args, get_type_hints
 from urllib.parse import unquote
 
+from gymposium.durable import replace_text
 from gymposium.errors import BadOption, UnknownName
 from gymposium.games.protocol import Style
 from gymposium.plain_file import read_plain_text
@@ -94,7 +95,7 @@ class PlayerSettings:
 
     def save(self, directory: Path) -> None:
         """Write the settings to `player.json` in a directory."""
-        (directory / self.FILE).write_text(json.dumps(asdict(self)) + "\n", encoding="utf-8")
+        replace_text(directory / self.FILE, json.dumps(asdict(self)) + "\n")
 
     @classmethod
     def beside(cls, *places: str | Path) -> Self:

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from safetensors.torch import save
 
+from gymposium.durable import replace_text, replaced
 from gymposium.errors import GymposiumError
 from gymposium_agents.lora.files import CONFIG, WEIGHTS, unservable
 
@@ -41,8 +42,9 @@ def save_lora(model: Any, directory: str | Path, *, adapter: str | None = None) 
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
     # not `save_file`, whose file only this user could read: a server may run as another user
-    (directory / WEIGHTS).write_bytes(save(weights, metadata={"format": "pt"}))
-    (directory / CONFIG).write_text(json.dumps(settings, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    with replaced(directory / WEIGHTS) as file:
+        file.write(save(weights, metadata={"format": "pt"}))
+    replace_text(directory / CONFIG, json.dumps(settings, indent=2, sort_keys=True) + "\n")
 
 
 def active_adapter(model: Any) -> str:

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from gymposium.command_line import command_line
+from gymposium.durable import replace_text
 from gymposium.errors import GymposiumError
 from gymposium.plain_file import read_plain_text
 from gymposium.strict_json import strict_json
@@ -62,7 +63,7 @@ def noted(server: Server, home: EngineHome) -> Iterator[Running]:
         server.url, server.port, settings.model, settings.lora_rank, str(server.log), pid, _began(pid) or ""
     )
     file = home.running / f"{server.port}.json"
-    file.write_text(json.dumps(asdict(running), indent=2) + "\n", encoding="utf-8")
+    replace_text(file, json.dumps(asdict(running), indent=2) + "\n")
     try:
         yield running
     finally:

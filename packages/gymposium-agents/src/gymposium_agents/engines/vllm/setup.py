@@ -41,8 +41,8 @@ def set_up(home: EngineHome, build: BuildName, *, say: Say) -> dict[str, Any]:
 
     Raises `GymposiumError` if pip fails or the installed vLLM cannot be imported."""
     home.root.mkdir(parents=True, exist_ok=True)
-    with (home.root / "setup.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # a second setup waits for the first
+    with (home.root / "setup.lock").open("ab") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # a second setup waits for the first, and no byte is written
         wanted = {"build": build, "requirements": list(BUILDS[build].requirements), "python": sys.version.split()[0]}
         installed = home.installed()
         if installed is not None and {key: installed.get(key) for key in wanted} == wanted:

@@ -106,7 +106,8 @@ def new_plugin(
     for path, text in written.items():
         file = folder / path
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8", newline="\n")
+        with file.open("x", encoding="utf-8", newline="\n") as new:
+            new.write(text)
     game, source = words["game"], Path("src", words["package"])
     if as_json:
         player = f"{game}-expert" if world else f"{game}-greedy"
