@@ -29,14 +29,21 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def plugin_files_before() -> list[Path]:
+    """The plugin files that fixtures for a whole session had loaded before the module's own fixtures."""
+    return plugin_files()
+
+
 @pytest.fixture(autouse=True)
-def global_options_of_the_test(request: pytest.FixtureRequest) -> Iterator[None]:
+def global_options_of_the_test(request: pytest.FixtureRequest, plugin_files_before: list[Path]) -> Iterator[None]:
     """Keep the global options of a test (`--plugin`, `--allow`, ...), which child processes inherit, from the next, and
-    plugin files of fixtures for a whole session from the tests in other folders."""
+    plugin files of fixtures from the tests in other modules, except those that lie beside the test."""
     before = {name: value for name, value in os.environ.items() if name.startswith("GYMPOSIUM_")}
     if PLUGIN_FILES in before:
-        own = [str(file) for file in plugin_files() if file.parent == request.path.parent]
-        os.environ[PLUGIN_FILES] = "\n".join(own)
+        files = plugin_files()
+        own = [file for file in files if file not in plugin_files_before or file.parent == request.path.parent]
+        os.environ[PLUGIN_FILES] = "\n".join(map(str, own))
     yield
     for name in {name for name in os.environ if name.startswith("GYMPOSIUM_")} - before.keys():
         del os.environ[name]

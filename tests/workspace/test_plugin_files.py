@@ -1,0 +1,22 @@
+"""Which plugin files the child processes of a test load, by the fixtures in `tests/conftest.py`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gymposium.child_process import add_plugin_file, plugin_files
+
+ELSEWHERE = Path("/plugins/of_the_module.py")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def of_the_module() -> None:
+    add_plugin_file(ELSEWHERE)
+
+
+@pytest.mark.parametrize("name", ["first", "second"])
+def test_a_test_has_the_files_of_its_modules_fixtures_and_not_those_of_other_tests(name: str) -> None:
+    assert plugin_files() == [ELSEWHERE]
+    add_plugin_file(Path(f"/plugins/{name}.py"))
