@@ -205,7 +205,7 @@ def test_a_game_without_an_end_to_its_returns_has_no_score(
 ) -> None:
     plays = who(new_cast(), ["blackjack"])
     endless = plays.plan(0)[0].game
-    monkeypatch.setattr(endless, "utility_range", (0.0, float("inf")))
+    monkeypatch.setattr(endless, "utility_range", (-1.0, float("inf")))
     rollout, _, _ = played_by(plays)
     assert "rollout/score" not in rollout.metrics
     assert "rollout/blackjack/return" in rollout.metrics

@@ -150,9 +150,9 @@ def command(
     config = config_of(preset, arguments or [], options)
     if dry_run:
         shown_metrics(metrics)
+        check_processes(config, processes or 1)
         if executor is not None:
             check_executor(executor)
-        check_processes(config, processes or 1)
         show_plan(config, memory=memory, as_json=as_json)
     elif executor is not None:
         check(config, at_hand=False)
