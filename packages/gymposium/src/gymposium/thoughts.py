@@ -139,7 +139,8 @@ def remove_leading_thoughts(reply: str, *, is_marked: bool) -> str:
     begins, and all text up to a control token that closes thoughts. So is all text up to another delimiter that closes
     nothing, at the end of a line, if marks tell where the text is (`is_marked`) or it is the only delimiter.
 
-    The rest is empty if a thought is not closed. Without marks it is empty too if a delimiter in it closes thoughts."""
+    The rest is empty if a thought is not closed. Without marks it is empty too if a delimiter in it closes thoughts, or
+    opens them at the beginning of a line."""
     reply = reply.strip()
     open_thoughts, start, has_delimiters, is_single = _OpenThoughts(), 0, False, False
     for delimiter in _DELIMITER.finditer(reply):
@@ -154,7 +155,7 @@ def remove_leading_thoughts(reply: str, *, is_marked: bool) -> str:
             if is_leading or open_thoughts or (style in _TOKENS and not is_marked):
                 if style not in _PAIRS or not open_thoughts.has(style):
                     open_thoughts.push(style, name)
-            elif style == "fence" and not is_marked:
+            elif not is_marked and _begins_line(reply, delimiter.start()):
                 return ""
             continue
         if open_thoughts:
@@ -171,6 +172,12 @@ def remove_leading_thoughts(reply: str, *, is_marked: bool) -> str:
         space = _SPACE.match(reply, delimiter.end())
         start = space.end() if space else delimiter.end()
     return "" if open_thoughts else reply[start:]
+
+
+def _begins_line(reply: str, at: int) -> bool:
+    """Return whether only spaces stand before an index in its line; the last 100 characters are read."""
+    before = reply[max(0, at - 100) : at]
+    return not before.rpartition("\n")[2].strip() and ("\n" in before or at <= 100)
 
 
 def remove_stray_closing(reply: str) -> str:
