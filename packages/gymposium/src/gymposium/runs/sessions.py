@@ -13,6 +13,7 @@ from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from threading import RLock
 from typing import Any, Literal
@@ -147,6 +148,14 @@ def rows_of_turns(parents: Mapping[int, int | None]) -> list[list[int]]:
     return rows
 
 
+@cache
+def _our_tables() -> list[tuple[Any, ...]]:
+    """Return what SQLite says of a new file's tables. Made once, since each page of sessions opens the file."""
+    with closing(sqlite3.connect(":memory:")) as expected:
+        expected.executescript(_TABLES)
+        return expected.execute(_SCHEMA).fetchall()
+
+
 class SessionsFile:
     """The file of sessions, open for reading and, unless `read_only`, for writing. It may be used in any thread.
 
@@ -213,9 +222,7 @@ class SessionsFile:
 
     def _check_tables(self) -> None:
         """Raise `BadRecord` if the file holds other tables than ours, or a view or a trigger, which run as code."""
-        with closing(sqlite3.connect(":memory:")) as expected:
-            expected.executescript(_TABLES)
-            ours = expected.execute(_SCHEMA).fetchall()
+        ours = _our_tables()
         if [tuple(row) for row in self._execute(_SCHEMA).fetchmany(len(ours) + 1)] != ours:
             raise BadRecord(f"{self.path} has other tables than those that gymposium makes")
 
