@@ -1,11 +1,12 @@
-"""Untrusted text: whether it can be encoded, and its escaping for display, in which control and invisible characters
-are replaced by visible symbols."""
+"""Untrusted text and values: whether a text can be encoded, and how they are shown: shortened, or with visible symbols
+for control and invisible characters."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from functools import lru_cache
+from reprlib import Repr
 
 _PERHAPS = re.compile(r"[^\t\n -~]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -13,6 +14,16 @@ _STEER = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 """Unicode categories of controls, formats (direction, zero width), surrogates, line and paragraph separators."""
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
 """Invisible characters of other categories."""
+
+
+_SHORT = Repr()
+_SHORT.maxstring = _SHORT.maxother = 80
+_SHORT.maxlist = _SHORT.maxdict = _SHORT.maxlevel = 1
+
+
+def shorten(value: object) -> str:
+    """Return the `repr` of a value for a message, with at most 80 characters of a text and one item of a container."""
+    return _SHORT.repr(value)
 
 
 def is_encodable(text: str) -> bool:

@@ -9,14 +9,13 @@ from dataclasses import asdict, dataclass
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
 from pathlib import Path
-from reprlib import Repr
 from typing import Any, Literal, get_args
 
 from gymposium.errors import BadParameter, reason
 from gymposium.plain_file import read_plain_text
 from gymposium.streams import stream
 from gymposium.strict_json import strict_json
-from gymposium.visible import is_encodable
+from gymposium.visible import is_encodable, shorten
 
 Check = Literal["exact", "numeric", "choice"]
 """How an answer is compared.
@@ -31,10 +30,6 @@ _LETTER = re.compile(r"\(?([A-Za-z])[.):]?")
 _LONGEST = 20_000
 """The largest number of characters of a question, an answer or a choice."""
 _MOST_CHOICES = 26
-_SHORT = Repr()
-"""Shortens values for messages."""
-_SHORT.maxstring = _SHORT.maxother = 80
-_SHORT.maxlist = _SHORT.maxdict = _SHORT.maxlevel = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +54,16 @@ class Question:
             if "\0" in text or not is_encodable(text):
                 raise ValueError(f"the {name} has a NUL character or a lone surrogate")
         if self.check not in get_args(Check):
-            raise ValueError(f"check {_SHORT.repr(self.check)} must be one of {', '.join(get_args(Check))}")
+            raise ValueError(f"check {shorten(self.check)} must be one of {', '.join(get_args(Check))}")
         if self.check == "numeric" and _number(self.answer) is None:
-            raise ValueError(f"the answer {_SHORT.repr(self.answer)} is not a number")
+            raise ValueError(f"the answer {shorten(self.answer)} is not a number")
         if (self.check == "choice") != bool(self.choices):
             raise ValueError("choices are given with check 'choice', and only with it")
         if self.choices:
             if len({*self.choices}) != len(self.choices) or not 2 <= len(self.choices) <= _MOST_CHOICES:
                 raise ValueError(f"choices must be different, and from 2 to {_MOST_CHOICES}")
             if self.answer not in self.choices:
-                raise ValueError(f"the answer {_SHORT.repr(self.answer)} is not one of the choices")
+                raise ValueError(f"the answer {shorten(self.answer)} is not one of the choices")
 
     @classmethod
     def parse(cls, value: Any) -> Question:
@@ -80,7 +75,7 @@ class Question:
             case _:
                 raise ValueError('it must be an object with a text "question" and an "answer" that is text or a number')
         if unknown := value.keys() - {"question", "answer", "check", "choices"}:
-            raise ValueError(f"it has unknown keys: {', '.join(_SHORT.repr(key) for key in sorted(unknown)[:3])}")
+            raise ValueError(f"it has unknown keys: {', '.join(shorten(key) for key in sorted(unknown)[:3])}")
         choices = value.get("choices", [])
         if not isinstance(choices, list) or any(not isinstance(choice, str) for choice in choices):
             raise ValueError('"choices" must be a list of texts')

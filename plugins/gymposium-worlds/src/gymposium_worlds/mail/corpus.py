@@ -17,13 +17,12 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from email import message_from_string, policy
 from email.message import EmailMessage
-from reprlib import Repr
 from typing import Any
 
 from gymposium.errors import BadParameter, reason
 from gymposium.plain_file import MOST_BYTES, open_plain, plain_lines
 from gymposium.strict_json import strict_json
-from gymposium.visible import is_encodable
+from gymposium.visible import is_encodable, shorten
 from gymposium_worlds.mail.message import Mail
 from gymposium_worlds.mail.scoring import typed
 
@@ -45,10 +44,6 @@ _LONGEST_HEADER = 20_000
 square of it: a second for this many."""
 _MOST_SOURCES = 50
 """The largest number of ids of a question, which is the limit of the tool that answers it."""
-_SHORT = Repr()
-"""Shortens values for messages."""
-_SHORT.maxstring = _SHORT.maxother = 80
-_SHORT.maxlist = _SHORT.maxdict = _SHORT.maxlevel = 1
 
 
 class _BadEntry(ValueError):
@@ -99,11 +94,11 @@ def _question(row: Mapping[str, Any], known: set[str]) -> Mapping[str, Any]:
     question, answer = (_filled(name, row.get(name)) for name in ("question", "answer"))
     sources = row.get("message_ids")
     if not isinstance(sources, list) or not sources or not all(isinstance(one, str) for one in sources):
-        raise _BadEntry(f'"message_ids" is {_SHORT.repr(sources)}: it must be a list of ids, and not empty')
+        raise _BadEntry(f'"message_ids" is {shorten(sources)}: it must be a list of ids, and not empty')
     if len(sources) > _MOST_SOURCES:
         raise _BadEntry(f'"message_ids" has {len(sources):,} ids, more than {_MOST_SOURCES}')
     if missing := [one for one in sources if one not in known]:
-        raise _BadEntry(f"the inbox has no mail {_SHORT.repr(missing[0])}")
+        raise _BadEntry(f"the inbox has no mail {shorten(missing[0])}")
     kind = next((kind for kind in ("number", "date", "amount") if typed(answer, kind) is not None), "text")
     return {"question": " ".join(question.split()), "answer": {"type": kind, "accepted": [answer]}, "sources": sources}
 
@@ -115,7 +110,7 @@ def _from_parts(row: Mapping[str, Any]) -> Mail:
         given = row.get(name)
         parts = [] if given is None or given == "" else [given] if isinstance(given, str) else given
         if not isinstance(parts, list) or not all(isinstance(one, str) for one in parts):
-            raise _BadEntry(f'"{name}" is {_SHORT.repr(given)}: it must be text or a list of texts')
+            raise _BadEntry(f'"{name}" is {shorten(given)}: it must be text or a list of texts')
         _text(name, ", ".join(parts))
         recipients += parts
     message_id, date, sender, subject, body = (
@@ -133,9 +128,7 @@ def _from_text(text: str) -> Mail:
     message = message_from_string(text, policy=policy.default)
     for name, value in message.raw_items():
         if len(value) > _LONGEST_HEADER:
-            raise _BadEntry(
-                f"the header {_SHORT.repr(name)} has {len(value):,} characters, more than {_LONGEST_HEADER:,}"
-            )
+            raise _BadEntry(f"the header {shorten(name)} has {len(value):,} characters, more than {_LONGEST_HEADER:,}")
     try:
         return _from_message(message)
     except _BadEntry:
@@ -159,7 +152,7 @@ def _from_message(message: EmailMessage) -> Mail:
 def _mail(message_id: str, sent: datetime, sender: str, recipients: Sequence[str], subject: str, body: str) -> Mail:
     _text("message_id", message_id)
     if message_id.split() != [message_id] or not message_id.isprintable():
-        raise _BadEntry(f'"message_id" is {_SHORT.repr(message_id)}: an id has visible characters without white space')
+        raise _BadEntry(f'"message_id" is {shorten(message_id)}: an id has visible characters without white space')
     _filled("from", sender)
     to = _text("to", ", ".join(recipients))
     _text("subject", subject)
@@ -184,7 +177,7 @@ def _text(name: str, value: Any) -> str:
     if value is None:
         raise _BadEntry(f'it has no text called "{name}"')
     if not isinstance(value, str):
-        raise _BadEntry(f'"{name}" is {_SHORT.repr(value)}: it must be text')
+        raise _BadEntry(f'"{name}" is {shorten(value)}: it must be text')
     if len(value) > _LONGEST[name]:
         raise _BadEntry(f'"{name}" has {len(value):,} characters, more than {_LONGEST[name]:,}')
     if "\0" in value:
