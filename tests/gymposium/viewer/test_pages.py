@@ -179,6 +179,7 @@ def test_filters_hold_while_stepping_through_the_list(serve: Any, look: Any, run
     page.locator("tbody tr td.game").first.click()
     expect(page.locator(".around")).to_contain_text("1 of 3 that are listed")
     page.get_by_role("link", name="Next").click()
+    expect(page.locator(".around")).to_contain_text("2 of 3 that are listed")
     page.get_by_role("link", name="Next").click()
     expect(page.locator(".around")).to_contain_text("3 of 3 that are listed")
     expect(page.get_by_role("link", name="Next")).to_have_count(0)

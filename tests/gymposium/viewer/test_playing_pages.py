@@ -77,7 +77,8 @@ def test_a_whole_match_by_clicks(serve: Any, look: Any, tmp_path: Path) -> None:
 def test_without_scripts(serve: Any, look: Any, tmp_path: Path) -> None:
     page = look.at(f"{serve(tmp_path)}play.html", scripts=False)
     page.get_by_label("Find a game").fill("kuhn")
-    page.keyboard.press("Enter")
+    page.keyboard.press("Enter")  # does not wait for the next page
+    expect(page.locator(".games a")).to_have_count(1)
     page.locator(".games a").click()
     begin(page, seat="0")
     page.get_by_label("Your turn.").fill("bet")
