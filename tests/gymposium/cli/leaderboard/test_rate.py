@@ -98,3 +98,11 @@ def test_what_cannot_be_rated_is_told(gymposium: Run, board: Path) -> None:
     done = gymposium("leaderboard", "rate", "tiny")
     assert done.returncode == 0, done.stderr
     assert "left out 1 line that is not a record" in done.stderr
+
+
+def test_a_board_without_a_match_is_not_rated(gymposium: Run, tmp_path: Path) -> None:
+    Board.begin(tmp_path / "fresh", parse_suite(SUITE))
+    done = gymposium("leaderboard", "rate", "fresh")
+    assert done.returncode == 2
+    assert "error: fresh: no matches yet" in done.stderr
+    assert not (tmp_path / "fresh" / "results.json").exists()

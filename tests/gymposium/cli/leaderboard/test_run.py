@@ -254,3 +254,13 @@ def test_what_cannot_be_run_says_why(arguments: tuple[str, ...], said: str, gymp
     run = gymposium("leaderboard", "run", *arguments)
     assert run.returncode == 2
     assert said in run.stderr
+
+
+def test_games_without_enough_players_are_named(gymposium: Any, tmp_path: Path) -> None:
+    suite = Path(write_suite(tmp_path, "random", "greedy", groups=1))
+    suite.write_text(suite.read_text().replace("leduc_poker", "universal_poker(players=3)"))
+    command = ("leaderboard", "run", "suite.toml", "--out", "board", "-j", "1")
+    run = gymposium(*command)
+    assert run.returncode == 0, run.stderr
+    assert "warning: left out universal_poker(players=3): it has 3 seats, and no player has 2 opponents" in run.stderr
+    assert json.loads(gymposium(*command, "--json").stdout)["left_out"] == ["universal_poker(players=3)"]

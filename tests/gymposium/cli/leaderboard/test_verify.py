@@ -77,7 +77,7 @@ def test_what_does_not_agree_is_told_and_ends_with_one(gymposium: Run, board: Pa
     assert "\x1b" not in done.stdout
     assert "7 of 8 matches played again" in done.stdout
     done = gymposium("leaderboard", "verify", "tiny", "--jobs", "1", "--entry", "random")
-    assert (done.returncode, "results.json was not compared; all agrees." in done.stdout) == (0, True)
+    assert (done.returncode, "results.json was not compared; no match to verify." in done.stdout) == (0, True)
 
 
 def test_the_published_schema_is_the_one_that_is_printed_and_entries_keep_to_it(gymposium: Run, board: Path) -> None:
@@ -86,3 +86,11 @@ def test_the_published_schema_is_the_one_that_is_printed_and_entries_keep_to_it(
     assert json.loads(done.stdout) == json.loads(SCHEMA.read_text()) == Entry.model_json_schema()
     entry = json.loads((board / "entries" / "random" / "entry.json").read_text())
     assert entry.keys() == json.loads(SCHEMA.read_text())["properties"].keys()
+
+
+def test_a_board_without_a_match_does_not_agree(gymposium: Run, tmp_path: Path) -> None:
+    Board.begin(tmp_path / "fresh", parse_suite(SUITE.replace(', "mcts-3"', "")))
+    done = gymposium("leaderboard", "verify", "fresh", "--jobs", "1")
+    assert done.returncode == 1, done.stderr
+    assert "error: 0 matches to verify" in done.stderr
+    assert "all agrees" not in done.stdout

@@ -88,6 +88,12 @@ def lineups(suite: Suite, entries: Sequence[Entry]) -> list[Lineup]:
     return planned
 
 
+def unseated_games(suite: Suite, entries: Sequence[Entry]) -> list[SuiteGame]:
+    """Return the games of a suite that have no lineup: no entry has enough opponents for their seats."""
+    seated = {lineup.game.name for lineup in lineups(suite, entries)}
+    return [game for game in suite.games if game.name not in seated]
+
+
 def _opponents(earlier: Sequence[int], entry: Entry, seed: int, game: Game, most: int) -> list[tuple[int, ...]]:
     """The opponents of an entry in each of its lineups, of the `earlier` entries that it meets: none if it plays alone,
     each one in a game of two seats, and a balanced sample of at most `most` combinations in a larger game."""

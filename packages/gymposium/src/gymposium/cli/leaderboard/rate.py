@@ -82,6 +82,11 @@ def rate(
     for player in exact or ():
         _measure(opened, player)
     results = results_of(opened)
+    if not any(game.matches for game in results.games):
+        raise BadOption(
+            f"{board}: no matches yet, so nothing can be rated. Play them:  "
+            f"{command_line('leaderboard', 'run', '--out', str(board))}"
+        )
     path = write_results(opened, results)
     if as_json:
         print_json_text(results_text(results))

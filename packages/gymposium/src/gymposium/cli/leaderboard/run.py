@@ -85,6 +85,7 @@ def run_suite(
         gymposium leaderboard run --out runs/quick --json
     """
     from gymposium.arena.board import Board
+    from gymposium.arena.schedule import unseated_games
     from gymposium.arena.suite import read_suite
     from gymposium.arena.tournament import run_tournament
 
@@ -124,8 +125,9 @@ def run_suite(
             bar.update(task, total=state.planned, completed=state.finished)
 
         end = run_tournament(opened, chosen, watch)
+    left_out = unseated_games(opened.suite, opened.entries())
     if as_json:
-        print_json(_as_data(end, opened.path))
+        print_json({**_as_data(end, opened.path), "left_out": [one.name for one in left_out]})
     else:
         _print(end, opened.path)
     if not end.planned:
@@ -134,6 +136,12 @@ def run_suite(
             "suite, or enter one with --add PLAYER."
         )
         raise typer.Exit(1)
+    for one in left_out:
+        seats = one.load().seats
+        note(
+            f"warning: left out {one.name}: it has {seats} seats, and no player has {seats - 1} opponents in it. Enter "
+            f"more with --add PLAYER."
+        )
     if end.faults or end.broken:
         note(opened.suite.rules())
     if not end.complete:

@@ -15,7 +15,7 @@ from gymposium.arena.results import words
 from gymposium.cli.executors import AddressOption, ExecutorOption, JobsOption, chosen_executor
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.matches import match_bar
-from gymposium.cli.text import note, out
+from gymposium.cli.text import complain, note, out
 from gymposium.visible import visible
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def verify(
     rules, but only the person who ran the player vouches for them. Players that open files or servers (lm:, sb3:) are
     asked only if you allow it: gymposium --allow 'lm:*' leaderboard verify BOARD.
 
-    The exit code is 0 if everything agrees, otherwise 1.
+    The exit code is 0 if everything agrees, otherwise 1. A board that plans no match gives 1.
 
     Examples:
 
@@ -113,6 +113,9 @@ def verify(
     else:
         _print(opened.suite, verification)
     if verification.findings:
+        raise typer.Exit(1)
+    if entry is None and not verification.planned:  # an entry may hold no match: those are with the later player
+        complain("0 matches to verify: the suite and the entries plan none.")
         raise typer.Exit(1)
 
 
@@ -150,7 +153,8 @@ def _print(suite: Suite, verification: BoardVerification) -> None:
     played = f"{verification.matches} of {verification.planned} matches played again"
     broken = f", {verification.broken} more broke off" if verification.broken else ""
     bad = len(verification.findings)
-    verdict = "all agrees" if not bad else f"{bad} {'thing does' if bad == 1 else 'things do'} not agree"
+    agreed = "all agrees" if verification.matches else "no match to verify"
+    verdict = agreed if not bad else f"{bad} {'thing does' if bad == 1 else 'things do'} not agree"
     console.print(f"{played}{broken}; {results}; {verdict}.", soft_wrap=True)
 
 
