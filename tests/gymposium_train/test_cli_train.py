@@ -161,7 +161,7 @@ def test_it_counts_what_peft_trains(tiny: Any, model_directory: Path) -> None:
         (["--game", "tic_tac_toe", "--opponent", "randon"], "Did you mean 'random'"),
         (["--game", "tic_tac_toe", "optimizer.learning_rat=1"], "Did you mean optimizer.learning_rate"),
         (["--game", "tic_tac_toe", "nonsense"], "'nonsense' is not of the form NAME=VALUE"),
-        (["--game", "tic_tac_toe", "--steps", "3", "steps=4"], "steps=4: steps is given twice"),
+        (["--game", "tic_tac_toe", "--steps", "3", "steps=4"], "--steps and steps=4 both set steps"),
         (["--game", "tic_tac_toe", "nowhere.toml"], "nowhere.toml cannot be read"),
         (["a.toml", "b.toml"], "There can be one config file, not 2"),
         (["--preset", "selfplay"], "Did you mean 'self-play'"),
@@ -180,6 +180,31 @@ def test_bad_input_is_told_before_any_work(
     assert message in said
     assert "Run directory" not in said
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--game", "2048", "--opponent", "random", "--opponent", "x"], "--opponent is given more than once"),
+        (["--game", "2048", "--opponent", "greedy"], "--opponent: in these games the learner plays alone"),
+        (["--game", "hex", "--opponent", "alone"], "--opponent: 'alone' is no opponent"),
+        (["--game", "hex", "--opponent", "randon"], "--opponent: There is no player"),
+        (["--game", "ludo9"], "--game: There is no game"),
+        (["--game", "hex", "--game", "hex"], "--game: hex is there 2 times"),
+        (["--game", "hex", "--model", ""], "--model: it is empty"),
+        (["--game", "hex", "--backend", "loca"], '--backend "loca": it must be local'),
+        (["--game", "hex", "--base-url", "http://localhost"], "--base-url: there is no such setting"),
+        (["--game", "hex", "--seed", str(2**70)], f"--seed {2**70}: it must be an integer of at most 64 bits"),
+        (["--game", "hex", "--budget", "0"], "--budget 0.0: it must be a number, above 0"),
+        (["--game", "hex", "--budget", "9", "steps=3"], "--budget 9.0: it has an effect only without steps. Leave it"),
+        (["--game", "hex", "--steps", "-1"], "--steps -1: it must be a whole number"),
+        (["--game", "hex", "--control", "steps=0"], "--control: it spends the CPU time"),
+        (["games=['ludo9']", "--seed", "3"], "games: There is no game"),
+        (["--game", "hex", "--opponent", "random", "stages.0.promote=7"], "stages.0.promote = 7: it must be"),
+    ],
+)
+def test_problems_name_the_option_that_was_typed(arguments: list[str], message: str) -> None:
+    assert message in " ".join(refused(*arguments, "--dry-run").split())
 
 
 @pytest.mark.parametrize("dry", [("--dry-run",), ()])

@@ -251,7 +251,7 @@ def test_another_kind_begins_its_table_anew() -> None:
 
 
 def test_one_setting_is_given_once() -> None:
-    with pytest.raises(BadOption, match="steps is given twice"):
+    with pytest.raises(BadOption, match="steps=1 and steps=2 both set steps"):
         changed(BASE, "steps=1", "steps=2")
 
 

@@ -111,7 +111,7 @@ GAE = "credit.kind=gae"
         (('evaluation.opponents=["mcts"]',), "evaluation.opponents: There is no player called 'mcts'"),
         (("loggers.nowhere={}",), "loggers: There is no logger called 'nowhere'"),
         (('cold_start.data=["no/such.jsonl"]',), "cold_start.data: there is no file no/such.jsonl"),
-        (('games=["2048"]', "stages.0.opponents.self=1"), "stages: they say who the opponents are"),
+        (('games=["2048"]', "stages.0.opponents.self=1"), "stages: in these games the learner plays alone"),
         (("stages.0.demote=0.3",), "there is no stage before the first"),
         (('games=["openspiel:gin_rummy"]',), "mcts-100 does not play openspiel:gin_rummy"),
     ],

@@ -44,11 +44,6 @@ WIDTH = 120
 """Width of the table of results in columns. A narrower terminal shows it without intervals."""
 
 
-def option_name(path: tuple[str, ...]) -> str:
-    """The command-line option of a setting."""
-    return "--" + {"games": "game", "stages": "opponent", "name": "model"}.get(path[-1], path[-1])
-
-
 def config_of(
     preset: str | None, arguments: list[str], options: list[Override], base: Mapping[str, Any] | None = None
 ) -> TrainConfig:

@@ -17,10 +17,10 @@ from gymposium.extras import needs_extra
 from gymposium.players.grammar import make_player
 from gymposium.runs.folder import check_new
 from gymposium_train.cli.backend import BackendOption, BaseUrlOption
-from gymposium_train.cli.running import MetricsOption, config_of, do_run, option_name, show_plan, shown_metrics
+from gymposium_train.cli.naming import naming, typed_options
+from gymposium_train.cli.running import MetricsOption, config_of, do_run, show_plan, shown_metrics
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.engine import engine_of
-from gymposium_train.config.overrides import Override
 from gymposium_train.serving.settings import SessionSettings
 
 STEPS = 100
@@ -132,34 +132,36 @@ def command(
         refuse_beside_resume(ctx, {"metrics"})
         do_run(None, resume, metrics, as_json=as_json)
         return
-    given: dict[tuple[str, ...], Any] = {
-        ("games",): game,
-        ("model", "name"): model,
-        ("backend", "kind"): backend,
-        ("backend", "base_url"): base_url,
-        ("steps",): steps,
-        ("seed",): seed,
-        ("source", "groups"): groups,
-        ("source", "run"): run,
-        ("source", "scores"): reward,
-        ("source", "host"): host,
-        ("source", "port"): port,
-        ("source", "names"): name,
-    }
-    options = [Override(path, value, option_name(path)) for path, value in given.items() if value is not None]
+    options = typed_options(
+        {
+            "--game": (("games",), game),
+            "--model": (("model", "name"), model),
+            "--backend": (("backend", "kind"), backend),
+            "--base-url": (("backend", "base_url"), base_url),
+            "--steps": (("steps",), steps),
+            "--seed": (("seed",), seed),
+            "--groups": (("source", "groups"), groups),
+            "--run": (("source", "run"), run),
+            "--reward": (("source", "scores"), reward),
+            "--host": (("source", "host"), host),
+            "--port": (("source", "port"), port),
+            "--name": (("source", "names"), name),
+        }
+    )
     engine = {**_SERVED["engine"], "kind": "own" if backend in (None, "local") else engine_of(backend)}
-    config = config_of(None, arguments or [], options, {**_SERVED, "engine": engine})
-    if isinstance(config.source, SessionSettings):
-        check_address(config.source.host, os.environ.get(TOKEN), TOKEN)
-        _check_at_hand(config.source)
-    if only is not None:
-        _serve_model(config)
-    elif dry_run:
-        shown_metrics(metrics)
-        show_plan(config, as_json=as_json)
-    else:
-        check_new(out_dir)
-        do_run(config, out_dir, metrics, as_json=as_json)
+    with naming(options):
+        config = config_of(None, arguments or [], options, {**_SERVED, "engine": engine})
+        if isinstance(config.source, SessionSettings):
+            check_address(config.source.host, os.environ.get(TOKEN), TOKEN)
+            _check_at_hand(config.source)
+        if only is not None:
+            _serve_model(config)
+        elif dry_run:
+            shown_metrics(metrics)
+            show_plan(config, as_json=as_json)
+        else:
+            check_new(out_dir)
+            do_run(config, out_dir, metrics, as_json=as_json)
 
 
 def _check_at_hand(source: SessionSettings) -> None:

@@ -19,11 +19,11 @@ from gymposium.executors.protocol import RunsCommands
 from gymposium.runs.folder import check_new
 from gymposium_train.api import train
 from gymposium_train.cli.backend import BackendOption, BaseUrlOption
-from gymposium_train.cli.running import MetricsOption, config_of, do_run, option_name, show_plan, shown_metrics
+from gymposium_train.cli.naming import naming, typed_options
+from gymposium_train.cli.running import MetricsOption, config_of, do_run, show_plan, shown_metrics
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.checks import check
 from gymposium_train.config.distributed import check_processes
-from gymposium_train.config.overrides import Override
 from gymposium_train.config.permitted import check_permitted
 from gymposium_train.directory import RunDirectory
 from gymposium_train.parallel.environment import helps
@@ -135,31 +135,33 @@ def command(
             check_permitted(config)
             _run_together(ctx, config, executor, processes or 1, address)
         return
-    shortcuts = {
-        ("games",): game,
-        ("stages",): [{"opponents": {opponent: 1.0}}] if opponent is not None else None,
-        ("model", "name"): model,
-        ("backend", "kind"): backend,
-        ("backend", "base_url"): base_url,
-        ("seed",): seed,
-        ("budget",): budget,
-        ("steps",): steps,
-        ("control",): control or None,
-    }
-    options = [Override(path, value, option_name(path)) for path, value in shortcuts.items() if value is not None]
-    config = config_of(preset, arguments or [], options)
-    if dry_run:
-        shown_metrics(metrics)
-        check_processes(config, processes or 1)
-        if executor is not None:
-            check_executor(executor)
-        show_plan(config, memory=memory, as_json=as_json)
-    elif executor is not None:
-        check(config, at_hand=False)
-        _run_together(ctx, config, executor, processes or 1, address)
-    else:
-        check_new(out_dir)
-        do_run(config, out_dir, metrics, as_json=as_json)
+    options = typed_options(
+        {
+            "--game": (("games",), game),
+            "--opponent": (("stages",), [{"opponents": {opponent: 1.0}}] if opponent is not None else None),
+            "--model": (("model", "name"), model),
+            "--backend": (("backend", "kind"), backend),
+            "--base-url": (("backend", "base_url"), base_url),
+            "--seed": (("seed",), seed),
+            "--budget": (("budget",), budget),
+            "--steps": (("steps",), steps),
+            "--control": (("control",), control or None),
+        }
+    )
+    with naming(options):
+        config = config_of(preset, arguments or [], options)
+        if dry_run:
+            shown_metrics(metrics)
+            check_processes(config, processes or 1)
+            if executor is not None:
+                check_executor(executor)
+            show_plan(config, memory=memory, as_json=as_json)
+        elif executor is not None:
+            check(config, at_hand=False)
+            _run_together(ctx, config, executor, processes or 1, address)
+        else:
+            check_new(out_dir)
+            do_run(config, out_dir, metrics, as_json=as_json)
 
 
 def _run_together(ctx: typer.Context, config: TrainConfig, name: str, processes: int, address: str | None) -> None:

@@ -128,6 +128,7 @@ def _credit(config: TrainConfig) -> Iterator[Rule]:
 
 
 def _model(config: TrainConfig) -> Iterator[Rule]:
+    yield Rule(config.model.name == "", "model.name: it is empty. Name a model directory or a model of the hub.")
     yield Rule(
         config.model.tune == "full" and config.model.load == "4bit",
         "model.load = 4bit: quantized weights cannot be trained, only a LoRA on them. Set model.tune=lora, or leave "

@@ -66,11 +66,14 @@ def applied(data: dict[str, Any], overrides: Iterable[Override]) -> dict[str, An
     """Return a copy of the config's data with these settings. If the `kind` of a table changes, the table's other
     settings are removed, since they belong to the old kind. Raises `BadOption` for a setting that is given twice, and
     for a path that leads nowhere."""
-    data, paths = deepcopy(data), set()
+    data = deepcopy(data)
+    given: dict[tuple[str, ...], str] = {}
     for override in sorted(overrides, key=lambda override: override.path[-1] != "kind"):  # these clear tables
-        if override.path in paths:
-            raise BadOption(f"{override.written}: {'.'.join(override.path)} is given twice. Give it once.")
-        paths.add(override.path)
+        if override.path in given:
+            raise BadOption(
+                f"{given[override.path]} and {override.written} both set {'.'.join(override.path)}. Give it once."
+            )
+        given[override.path] = override.written
         _set(data, override)
     return data
 
@@ -104,4 +107,4 @@ def _set(data: Any, override: Override) -> None:
         if override.value is BACK_TO_DEFAULT:
             data.pop(name, None)
         else:
-            data[key] = value
+            data[key] = deepcopy(value)

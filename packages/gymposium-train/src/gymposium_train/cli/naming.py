@@ -1,0 +1,55 @@
+"""Options of the commands that set a config's settings, and errors that name them as the user typed them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from gymposium_train.config.overrides import Override
+from gymposium_train.config.problems import BadConfig
+
+_SETTING = re.compile(r"(?P<path>[\w.\[\]]+)(?P<value> = )?")
+
+
+def typed_options(options: Mapping[str, tuple[tuple[str, ...], Any]]) -> list[Override]:
+    """The settings of the options that were given. `options` has the path of a setting and its value, or None, for the
+    name of each option."""
+    return [Override(path, value, name) for name, (path, value) in options.items() if value is not None]
+
+
+@contextmanager
+def naming(options: Sequence[Override]) -> Iterator[None]:
+    """Context in which the problems of a config begin with the option that the user typed instead of its setting."""
+    try:
+        yield
+    except BadConfig as error:
+        raise BadConfig(_named(problem, options) for problem in error.problems) from error
+
+
+def _named(problem: str, options: Sequence[Override]) -> str:
+    """The problem with the name of the option that sets what it is about, or unchanged if no option does."""
+    found = _SETTING.match(problem)
+    if found is None:
+        return problem
+    about = tuple(found["path"].replace("[", ".").replace("]", "").split("."))
+    for option in options:
+        if about[: len(option.path)] == option.path and _has(option.value, about[len(option.path) :]):
+            rest = problem[found.end() :].replace(f" ({found['path']}=)", "")
+            if option.value is True:
+                return option.written + rest.removeprefix("true")
+            return f"{option.written} {rest}" if found["value"] else option.written + rest
+    return problem
+
+
+def _has(value: Any, path: Sequence[str]) -> bool:
+    """True if the path leads to something in a value."""
+    for name in path:
+        if isinstance(value, list) and name.isdecimal() and int(name) < len(value):
+            value = value[int(name)]
+        elif isinstance(value, Mapping) and name in value:
+            value = value[name]
+        else:
+            return False
+    return True
