@@ -508,7 +508,13 @@ def test_no_text_that_a_delimiter_of_thoughts_ends_is_part_of_bare_free_text(bef
         ("Sure! <move>Hello</ move> Let me know.", None),
         ("Sure! <move>Use </move> to end it</move>", None),
         ("Sure! <think>Or <move>Hello</move>", None),
-        ("Sure! <think>Or</think> <move>Hello</move>", None),
+        ("Sure! <think>Or</think> <move>Hello</move>", "Hello"),
+        ("6 * 7</think> So <move>Hello</move>", "Hello"),
+        ("<think>hm</think> and </think> so <move>Hello</move> it is.", "Hello"),
+        ("Or <move>Hi</move></think> so <move>Hello</move>", None),
+        ("6 * 7</think> So <think>no <move>Hello</move>", None),
+        ("6 * 7</think> So <move>Hello</move></think> Bye", None),
+        ("6 * 7</think> So <move>Hello", None),
         ("Sure! <move>Hello</move> Let me know.", "Hello"),
         ("hm\n</think>\nSure! <move>Hello</move>", "Hello"),
         ("Sure! <move>Our <think> tank</move>", "Our <think> tank"),
@@ -586,11 +592,13 @@ def test_free_text_keeps_its_white_space_and_its_fences() -> None:
         '{"a": 1 \n' * 40_000,
         '"\n' * 100_000,
         "move " * 50_000,
+        *("<" * MAX_REPLY, "<|a|>" * 200_000, "<|a|> b " * 120_000, "<answer>" * 120_000, r"\boxed{" * 140_000),
     ],
     ids=[
         *("think", "thought", "open", "close", "ticks", "fences", "blank fence", "JSON fences", "in one fence"),
         *("moves", "fenced", "too long", "objects", "lists", "JSON", "open JSON", "comments", "escaped", "Kimi"),
         *("ticks and text", "dots", "calls", "braces", "keys", "broken objects", "quotes", "words"),
+        *("angles", "tokens", "tokens and text", "answers", "boxes"),
     ],
 )
 def test_huge_replies_are_read_in_time_that_grows_with_their_length(text: str) -> None:

@@ -12,7 +12,7 @@ import pytest
 from gymposium.driver import Turn
 from gymposium.ending import Ending
 from gymposium.games.registry import load_game
-from gymposium.reading import LENIENT, read
+from gymposium.reading import LENIENT, read, split_thoughts
 from gymposium.records import Record
 from gymposium.viewer.replays.reasons import offered, why
 from gymposium.viewer.replays.story import Story, Try, build_story
@@ -204,3 +204,42 @@ def test_a_page_shows_the_move_that_was_read(reply: str, legal: list[str] | None
     assert bool(why(turn, legal, how, game)) == (reading.kind != "move")
     if reading.kind == "illegal":
         assert f"“{reading.move}”" in why(turn, legal, how, game)
+
+
+@pytest.mark.parametrize(
+    ("said", "reply", "thoughts", "answer"),
+    [
+        ("<think>a3?</think><move>b2</move>", "tags", "a3?", "<move>b2</move>"),
+        ("<think>It begins <think>.</think><move>b2</move>", "tags", "It begins <think>.", "<move>b2</move>"),
+        ("hm</think>b2", "move", "", "hm</think>b2"),  # its reader takes all of it as the move
+        ("hm</think>\nb2", "move-lenient", "hm", "b2"),
+        ("[THINK]a3?[/THINK]b2", "move-lenient", "a3?", "b2"),
+        (
+            "<|channel|>analysis<|message|>a3?<|end|><|channel|>final<|message|>b2<|return|>",
+            "move-lenient",
+            "a3?",
+            "b2",
+        ),
+        ("<think>I write </think> last. a3?</think><move>b2</move>", "tags-lenient", "a3?", "<move>b2</move>"),
+        ("[THINK]a3?[/THINK]Or [THINK]c1?[/THINK]<move>b2</move>", "tags-lenient", "c1?", "Or \n<move>b2</move>"),
+        ("<seed:think>a3?", "tags-lenient", "a3?", ""),
+        ("So <move>b2</move></think>", "tags-lenient", "", "So <move>b2</move></think>"),
+        ("<move>b2</move><|im_end|>", "tags-lenient", "", "<move>b2</move><|im_end|>"),
+    ],
+)
+def test_a_page_separates_thoughts_as_the_reader_does(
+    tmp_path: Path, said: str, reply: str, thoughts: str, answer: str
+) -> None:
+    story = story_of(tmp_path, "tic_tac_toe", [Scripted(said, reply=reply), "random"])
+    for one in (story, build_story(replace(story.record, game="gone_with_its_plugin"))):
+        shown = tries(one, 0)[0]
+        assert shown.answer == answer
+        assert thoughts in shown.thoughts if thoughts else shown.thoughts == ""
+        assert all(tag not in shown.thoughts for tag in ("[THINK]", "<seed:think>", "<|channel|>final"))
+
+
+@pytest.mark.parametrize("text", ["<think>6 * 7</think>It is <think> 42", "It is <think> 42"])
+def test_a_page_separates_thoughts_from_free_text_as_the_reader_does(text: str) -> None:
+    thoughts, answer = split_thoughts(text, LENIENT["move-lenient"], is_free_text=True)
+    assert answer == read(text, None, LENIENT["move-lenient"], None).move == "It is <think> 42"
+    assert thoughts == ("6 * 7" if text.startswith("<think>") else "")

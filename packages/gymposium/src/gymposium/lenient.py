@@ -20,8 +20,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from gymposium.delimiters import strip_turn_tokens, unwrap_answer
 from gymposium.strict_json import strict_json
-from gymposium.thoughts import find_answer, remove_leading_thoughts, remove_stray_closing, remove_thoughts
+from gymposium.thoughts import SplitReply, remove_thoughts
 
 Repair = Literal["thoughts", "text", "fence", "json", "tags"]
 """What was wrong with a reply: `thoughts` before the move, `text` around it, a code `fence` around it, or `json` or
@@ -42,6 +43,8 @@ _ODD = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 """What looks like a tag or a key called move."""
+_HINT = re.compile(r"m.?o.?v.?e|ove|mve|moe|mov|\\", re.IGNORECASE | re.DOTALL)
+"""What every answer with a mark holds."""
 _REACH = 80
 """The length beyond which no odd mark extends."""
 _BEGINNING = re.compile(
@@ -66,6 +69,8 @@ _LABEL = re.compile(
 """A label such as `Move:` at the beginning of a line or a clause, and what follows it."""
 
 _LONGEST_DECORATED = 1000
+_MOST_LAYERS = 5
+"""Number of fences, tags and boxes around each other that are removed from a move."""
 _INVISIBLE = "\ufeff\u200b\u2060"
 _DECORATION = re.compile(
     r"""(?P<quote>\*\*|__|["'`*_])(?P<quoted>.+)(?P=quote)|(?P<sentence>.+)\.|[*_]*move[*_]*\s*:[*_]*(?P<named>.+)""",
@@ -90,6 +95,8 @@ class MoveMark:
 def find_marks(answer: str) -> Iterator[MoveMark]:
     """Yield the marks in an answer, in order. The time grows with the length of the answer."""
     at = broken = 0
+    if not _HINT.search(answer):
+        return
     while beginning := _BEGINNING.search(answer, at):
         start = beginning.start()
         if beginning["tag"]:
@@ -120,50 +127,50 @@ def find_final_mark(answer: str) -> MoveMark | None:
     return None if differ else marks[-1]
 
 
-def find_move(
-    reply: str, found: tuple[str, int], form: str, *, is_free_text: bool = False
-) -> tuple[str, set[Repair]] | None:
-    """Return the marked move of a reply, with its white space, and what was repaired apart from thoughts; None if the
-    reply has no move. `found` is what `find_answer` returns for the reply, or `find_text` for free text, and `form` is
-    the form that the prompt asks for. Free text is read whole or not at all."""
-    answer, certain = found
-    stray = answer == ""
-    if stray:
-        ended = remove_stray_closing(reply)
-        answer, certain = find_text(ended, is_marked=True) if is_free_text else find_answer(ended)
-    mark = find_final_mark(answer)
-    if mark is None or mark.text is None or mark.start < certain or (is_free_text and not _is_whole(answer, mark)):
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A move that was found in a reply of another form."""
+
+    move: str
+    """Its text, with white space."""
+    repairs: set[Repair]
+    behind: str = ""
+    """The answer behind the mark of the move; empty if no mark holds it."""
+
+
+def find_move(answer: SplitReply, form: str, *, is_free_text: bool = False) -> Found | None:
+    """Return the marked move of an answer, and what was repaired apart from thoughts; None if there is no move. `form`
+    is the form that the prompt asks for. Free text is read whole or not at all."""
+    text = answer.text
+    mark = find_final_mark(text)
+    if mark is None or mark.text is None or mark.start < answer.certain or (is_free_text and not _is_whole(text, mark)):
         return None
-    is_fenced, is_alone = _surroundings(answer, mark)
-    if stray and not is_alone:
+    is_fenced, is_alone = _surroundings(text, mark)
+    if answer.ends_with_closing and not is_alone:
         return None
     needed: dict[Repair, bool] = {
         "text": not is_alone,
         "fence": is_fenced,
         mark.form: mark.form != form or not mark.is_exact,
     }
-    return mark.text, {name for name, is_needed in needed.items() if is_needed}
+    return Found(mark.text, {name for name, is_needed in needed.items() if is_needed}, text[mark.end :])
 
 
-def find_labeled(answer: str) -> set[str]:
-    """Return what may be moves behind labels such as `Move:` that follow the last mark of an answer: the first word
-    and the rest of the line, without decoration."""
-    labels = [*_LABEL.finditer(answer)]
-    mark = find_final_mark(answer) if labels else None
-    lines = [label["line"].strip() for label in labels if mark is not None and label.start() >= mark.end]
+def find_labeled(behind: str) -> set[str]:
+    """Return what may be moves behind labels such as `Move:` in the text behind a mark: the first word and the rest of
+    the line, without decoration."""
+    lines = [label["line"].strip() for label in _LABEL.finditer(behind)]
     return {undress(text)[0].rstrip(".,;:!?") for line in lines for text in (line, *line.split()[:1])}
 
 
-def find_text(reply: str, *, is_marked: bool) -> tuple[str, int]:
-    """Return a reply of free text without the thoughts before it, and 0: no part of the rest is in doubt."""
-    return remove_leading_thoughts(reply, is_marked=is_marked), 0
-
-
 def _is_whole(answer: str, final: MoveMark) -> bool:
-    """Whether all marks in an answer are complete, and no delimiter of thoughts stands outside the final one."""
-    outside = f"{answer[: final.start]}\n{answer[final.end :]}".strip()
-    are_complete = all(mark.is_complete and mark.text is not None for mark in find_marks(answer))
-    return are_complete and remove_thoughts(outside) == outside
+    """Whether all marks in an answer are complete, and no delimiter of thoughts makes the final one part of a thought
+    or stands behind it. A delimiter before it makes a thought of other marks before it."""
+    marks = [*find_marks(answer)]
+    before, after = answer[: final.start].strip(), answer[final.end :].strip()
+    if not all(mark.is_complete and mark.text is not None for mark in marks) or remove_thoughts(after) != after:
+        return False
+    return remove_thoughts(before) == before or (len(marks) == 1 and remove_thoughts(f"{before}\n.").endswith("."))
 
 
 def unwrap_fence(text: str) -> str:
@@ -178,9 +185,17 @@ def unwrap_fence(text: str) -> str:
 
 def undress(text: str) -> tuple[str, set[Repair]]:
     """Return a move without what models write around it, and what that is: a code fence, line breaks within the JSON
-    of a call, emphasis, quotation marks, a full stop, `Move:`, invisible characters."""
-    bare = unwrap_fence(text.strip())
-    repairs: set[Repair] = {"fence"} if bare != text.strip() else set()
+    of a call, control tokens, tags or a box around an answer, emphasis, quotation marks, a full stop, `Move:`,
+    invisible characters."""
+    bare, repairs = text.strip(), set[Repair]()
+    for _ in range(_MOST_LAYERS):
+        outer = bare
+        if (unfenced := unwrap_fence(outer)) != outer:
+            repairs.add("fence")
+        if (bare := unwrap_answer(strip_turn_tokens(unfenced))) != unfenced:
+            repairs.add("text")
+        if bare == outer:
+            break
     joined = _one_line_each(bare)
     if joined is not None:
         return joined, {*repairs, "json"}

@@ -11,13 +11,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
+from gymposium.delimiters import strip_turn_tokens
 from gymposium.errors import BadOption, UnknownName
-from gymposium.lenient import REPAIRS, Repair, find_labeled, find_move, find_text, undress, unwrap_fence
+from gymposium.lenient import REPAIRS, Found, Repair, find_labeled, find_move, undress, unwrap_fence
 from gymposium.strict_json import strict_json
-from gymposium.thoughts import find_answer
+from gymposium.thoughts import SplitReply, find_answer, find_text, remove_stray_closing, split_leading_thoughts
 from gymposium.tools.calls import calls_of, move_of
 from gymposium.tools.reader import ToolsReader, tools_readers
 from gymposium.tools.tool import Tool
@@ -106,9 +107,7 @@ class TagsReader:
         )
 
     def submission(self, reply: str) -> str | None:
-        rest = reply.strip()
-        if rest.startswith("<think>"):
-            rest = rest.partition("</think>")[2].lstrip()
+        rest = split_leading_thoughts(reply.strip())[1].lstrip()
         if not rest.startswith("<move>") or not rest.endswith("</move>"):
             return None
         move = rest[len("<move>") : -len("</move>")]
@@ -158,38 +157,50 @@ class LenientReader:
 
     def submission(self, reply: str) -> str | None:
         submission = self.strict.submission(reply)
-        repaired = self.repair(reply) if submission is None else None
-        return submission if repaired is None else repaired[0]
+        found = self.repair(reply) if submission is None else None
+        return submission if found is None else found.move
 
     def answer(self, move: str) -> str:
         return self.strict.answer(move)
 
-    def find_answer(self, reply: str, *, is_free_text: bool) -> tuple[str, int]:
-        """Return a reply without its thoughts, and the index in it before which a move is in doubt."""
-        if is_free_text:
-            return find_text(reply, is_marked=not isinstance(self.strict, MoveReader))
-        return find_answer(reply)
+    def find_answer(self, reply: str, *, is_free_text: bool) -> SplitReply:
+        """Separate a reply from its thoughts and from the control tokens around it."""
+        reply = strip_turn_tokens(reply)
+        answer = self._split(reply, is_free_text=is_free_text)
+        if not answer.text and (ended := remove_stray_closing(reply)) != reply and self._has_marks(is_free_text):
+            answer = replace(self._split(ended, is_free_text=is_free_text), ends_with_closing=True)
+        return replace(answer, text=strip_turn_tokens(answer.text)) if answer.certain == 0 else answer
 
-    def repair(self, reply: str, *, is_free_text: bool = False) -> tuple[str, set[Repair]] | None:
+    def repair(self, reply: str, *, is_free_text: bool = False) -> Found | None:
         """Return the text of the move in a reply that does not have the strict form, and what was repaired; None if
         there is nothing to repair, or no move. In free text that is asked for without a mark, no mark is looked for."""
-        answer, _ = thoughtless = self.find_answer(reply, is_free_text=is_free_text)
-        repairs: set[Repair] = set() if answer == _strip_allowed_thoughts(reply, self.strict) else {"thoughts"}
-        has_marks = not (is_free_text and isinstance(self.strict, MoveReader))
-        if has_marks:
-            found = find_move(reply, thoughtless, self.strict.name, is_free_text=is_free_text)
+        answer = self.find_answer(reply, is_free_text=is_free_text)
+        bare = strip_turn_tokens(reply)
+        allowed = split_leading_thoughts(bare)[1].strip() if isinstance(self.strict, TagsReader) else bare
+        repairs: set[Repair] = set()
+        if strip_turn_tokens(allowed) != answer.text:
+            repairs.add("thoughts")
+        if bare != reply.strip() or strip_turn_tokens(allowed) != allowed:
+            repairs.add("text")
+        if self._has_marks(is_free_text):
+            found = find_move(answer, self.strict.name, is_free_text=is_free_text)
             if found is not None:
-                return found[0], repairs | found[1]
-        content = self.strict.submission(unwrapped := unwrap_fence(answer))
-        if unwrapped != answer:
+                return replace(found, repairs=repairs | found.repairs)
+        if answer.ends_with_closing:
+            return None
+        content = self.strict.submission(unwrapped := unwrap_fence(answer.text))
+        if unwrapped != answer.text:
             repairs.add("fence")
-        return (content, repairs) if content is not None and repairs else None
+        return Found(content, repairs) if content is not None and repairs else None
 
+    def _split(self, reply: str, *, is_free_text: bool) -> SplitReply:
+        if is_free_text:
+            return find_text(reply, is_marked=self._has_marks(is_free_text))
+        return find_answer(reply)
 
-def _strip_allowed_thoughts(reply: str, how: Reader) -> str:
-    """Return a reply without the thoughts that its strict form allows."""
-    rest = reply.strip()
-    return rest.partition("</think>")[2].strip() if isinstance(how, TagsReader) and rest.startswith("<think>") else rest
+    def _has_marks(self, is_free_text: bool) -> bool:
+        """Whether a move may be marked: free text that is asked for bare is not."""
+        return not (is_free_text and isinstance(self.strict, MoveReader))
 
 
 READERS: dict[str, Reader] = {r.name: r for r in (MoveReader(), TagsReader(), JsonReader())}
@@ -226,6 +237,18 @@ def bound(how: Reader, tools: tuple[Tool, ...], game: str) -> Reader:
     if not tools:
         raise BadOption(f"reply={how.name}: {game} has no tools to call. Write {', '.join(map(repr, READERS))}.")
     return how.bound(tools)
+
+
+def split_thoughts(reply: str, how: Reader, *, is_free_text: bool) -> tuple[str, str]:
+    """Return the thoughts in a reply, which its reader ignores, and the answer. The answer is the whole reply if the
+    reader finds no thoughts."""
+    thoughts, answer = "", reply
+    if len(reply) <= MAX_REPLY and isinstance(how, LenientReader):
+        found = how.find_answer(reply, is_free_text=is_free_text)
+        thoughts, answer = found.thoughts, found.text
+    elif isinstance(how, TagsReader | ToolsReader):
+        thoughts, answer = map(str.strip, split_leading_thoughts(reply.strip()))
+    return (thoughts, answer) if thoughts else ("", reply)
 
 
 def read(
@@ -280,7 +303,8 @@ def _read_leniently(
     if cut_off or len(text) > MAX_REPLY or (_is_certain(reading, pattern) and not is_anything):
         return reading
     found = how.repair(text, is_free_text=is_free_text)
-    submission, repairs = found or (how.strict.submission(text), set())
+    submission = how.strict.submission(text) if found is None else found.move
+    repairs: set[Repair] = set() if found is None else found.repairs
     if submission is None:
         return reading
     if found is not None:
@@ -291,7 +315,7 @@ def _read_leniently(
         if _is_certain(again, pattern):
             reading, repairs = again, repairs | undressed
     if found is not None and legal is not None:
-        labeled = find_labeled(how.find_answer(text, is_free_text=False)[0]) - {reading.move or ""}
+        labeled = find_labeled(found.behind) - {reading.move or ""}
         if any(move in legal or (pattern is not None and pattern.fullmatch(move)) for move in labeled):
             return Reading("unparsable")
     if reading.kind != "unparsable":

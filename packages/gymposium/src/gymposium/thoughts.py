@@ -4,51 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import dataclass
 
-_WORDS = "(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflect(?:ion)?|scratch[_-]?pad|analysis|rationale|monologue|cot)"
-_NAME = rf"(?:[\w.-]*[:_.-]|ant)?{_WORDS}(?:[_-]?process)?"
-"""Names of thoughts, such as `think`, `seed:cot`, `internal_monologue` or `thought_process`."""
-_CLOSES = r"/[ \t]*|end_(?:of_)?"
-_ATTRIBUTES = r"(?:\s[^<>&]{0,200})?(?<!/)"
-_OPENS = "(?:(?:begin|start)_(?:of_)?)?"
+from gymposium.delimiters import LONGEST_THOUGHT_DELIMITER, PAIRS, THOUGHT, THOUGHT_NAME, TOKEN_STYLES
 
-_NAMED = (
-    rf"(?P<tag>(?:<|&lt;)\|?(?P<tag_closes>{_CLOSES})?{_OPENS}(?P<tag_name>{_NAME}){_ATTRIBUTES}\|?(?:>|&gt;))",
-    rf"(?P<bracket>\[(?P<bracket_closes>{_CLOSES})?{_OPENS}(?P<bracket_name>{_NAME})\s*\])",
-)
-"""Delimiters with a name: `<think>`, `<think kind="x">`, `<|begin_of_thought|>`, `[THINK]`."""
-
-_PAIRS = {
-    "kimi": ("◁think▷", "◁/think▷"),
-    "medgemma": ("<unused94>", "<unused95>"),
-    "gemma": (r"<\|channel>thought", r"<channel\|>"),
-    # servers that drop the control tokens leave `analysis` and `assistantfinal`
-    "gpt_oss": (
-        r"<\|channel\|>(?:analysis|commentary)|(?-i:\A(?:analysis|commentary)(?=[A-Z]))",
-        r"<\|channel\|>\s*final[^\n]{0,40}?<\|message\|>|assistantfinal",
-    ),
-    "granite": (r"\AHere is my thought process:", "Here is my response:"),
-    "apriel": (r"\AHere are my reasoning steps:", r"\[BEGIN FINAL RESPONSE\]"),
-}
-"""What opens a thought and what closes it, in the styles of some families of models. These do not nest."""
-_TOKENS = _PAIRS.keys() - {"granite"}
-"""The styles whose delimiters are control tokens, which text does not hold by chance."""
-_PAIRED = [f"(?P<{style}>{opens}|(?P<{style}_closes>{closes}))" for style, (opens, closes) in _PAIRS.items()]
-
-_FENCE = r"(?P<fence>^(?:`{3,}+|~{3,}+)[ \t]*+(?P<info>[\w.+-]*+)[ \t\r]*+$)"
-"""A line that opens or closes a fence. A fence whose info is a name of thoughts holds thoughts."""
-
-_DELIMITER = re.compile(
-    r"(?=[<&\[◁ah`~])(?:"  # a look at the first character makes the search several times faster
-    + "|".join((*_NAMED, *_PAIRED, _FENCE))
-    + ")",
-    re.IGNORECASE | re.MULTILINE,
-)
-_NAME_ALONE = re.compile(_NAME, re.IGNORECASE)
 _BLANK = re.compile(r"[\s.…]*")
 _SPACE = re.compile(r"\s*+")
 _LINE_END = re.compile(r"[ \t\r]*+(?:\n|\Z)")
-_LONGEST_DELIMITER = 300
 
 
 class _OpenThoughts:
@@ -82,96 +44,124 @@ def _parse(delimiter: re.Match[str], open_thoughts: _OpenThoughts) -> tuple[str,
     """Return the style and the name of a delimiter, and whether it closes; None for a fence around something else."""
     style = delimiter.lastgroup or ""
     if style == "fence":
-        if not open_thoughts.has(style) and not _NAME_ALONE.fullmatch(delimiter["info"]):
+        if not open_thoughts.has(style) and not THOUGHT_NAME.fullmatch(delimiter["info"]):
             return None
         return style, "", not delimiter["info"]
-    name = "" if style in _PAIRS else delimiter[f"{style}_name"].lower()
+    name = "" if style in PAIRS else delimiter[f"{style}_name"].lower()
     return style, name, delimiter[f"{style}_closes"] is not None
 
 
-def find_answer(reply: str) -> tuple[str, int]:
-    """Return a reply without its thoughts and the white space around the rest, and the index in it at which the text
-    after the last thought begins. A move before that index is in doubt.
+@dataclass(frozen=True, slots=True)
+class SplitReply:
+    """A reply, separated into its thoughts and the answer."""
 
-    The rest is empty if a thought is not closed or nothing follows the last thought. Models quote delimiters in their
-    thoughts, and servers without a reasoning parser drop the first one. So thoughts nest, a delimiter closes the
-    innermost thought of its name or else of its style, and one that closes nothing makes a thought of all text before
-    it. So does one that closes the first thought, because text before that thought may have lost its delimiter. Text
-    before a blank thought and between later thoughts remains."""
+    text: str
+    """The rest, without the white space around it; empty if a thought is not closed or nothing follows the last one."""
+    thoughts: str = ""
+    """The thoughts, without the delimiters around them."""
+    certain: int = 0
+    """Index in the text at which what follows the last thought begins. A move before it is in doubt."""
+    ends_with_closing: bool = False
+    """Whether the text ended with a delimiter that closes thoughts, which is removed."""
+
+
+def find_answer(reply: str) -> SplitReply:
+    """Separate a reply from its thoughts.
+
+    Models quote delimiters in their thoughts, and servers without a reasoning parser drop the first one. So thoughts
+    nest, a delimiter closes the innermost thought of its name or else of its style, and one that closes nothing makes
+    a thought of all text before it. So does one that closes the first thought, because text before that thought may
+    have lost its delimiter. Text before a blank thought and between later thoughts remains."""
     reply = reply.strip()
-    open_thoughts, kept, at, start, inside = _OpenThoughts(), list[str](), 0, 0, 0
+    open_thoughts, kept, thoughts, at, start, inside = _OpenThoughts(), list[str](), list[str](), 0, 0, 0
     has_thoughts = False
-    for delimiter in _DELIMITER.finditer(reply):
+    for delimiter in THOUGHT.finditer(reply):
         if (parsed := _parse(delimiter, open_thoughts)) is None:
             continue
         style, name, closes = parsed
         if not closes:
             if not open_thoughts:
                 start, inside = delimiter.span()
-            if style not in _PAIRS or not open_thoughts.has(style):
+            if style not in PAIRS or not open_thoughts.has(style):
                 open_thoughts.push(style, name)
             continue
         if not open_thoughts:
             kept.clear()
+            thoughts = [reply[: delimiter.start()]]
         else:
             open_thoughts.pop(style, name)
             if open_thoughts:
                 continue
             if has_thoughts or _BLANK.fullmatch(reply, inside, delimiter.start()):
                 kept.append(reply[at:start])
+            else:
+                thoughts.append(reply[at:start])
+            thoughts.append(reply[inside : delimiter.start()])
         has_thoughts, at = True, delimiter.end()
     rest = "" if open_thoughts else reply[at:].strip()
     if not rest:
-        return "", 0
+        opened = [reply[at:start], reply[inside:]] if open_thoughts else []
+        return SplitReply("", _join([*thoughts, *kept, *opened]))
     between = "\n".join([*kept, ""]).lstrip()  # line breaks, so that no new delimiter forms
-    return between + rest, len(between)
+    return SplitReply(between + rest, _join(thoughts), len(between))
+
+
+def _join(thoughts: list[str]) -> str:
+    return "\n\n".join(filter(None, map(str.strip, thoughts)))
 
 
 def remove_thoughts(reply: str) -> str:
     """Return a reply without its thoughts and the white space around the rest (see `find_answer`)."""
-    return find_answer(reply)[0]
+    return find_answer(reply).text
 
 
-def remove_leading_thoughts(reply: str, *, is_marked: bool) -> str:
-    """Return free text without the thoughts before it and the white space around the rest.
+def find_text(reply: str, *, is_marked: bool) -> SplitReply:
+    """Separate free text from the thoughts before it.
 
     Free text may name delimiters, and thoughts must not become part of it. Removed are thoughts with which the reply
     begins, and all text up to a control token that closes thoughts. So is all text up to another delimiter that closes
     nothing, at the end of a line, if marks tell where the text is (`is_marked`) or it is the only delimiter.
 
-    The rest is empty if a thought is not closed. Without marks it is empty too if a delimiter in it closes thoughts, or
-    opens them at the beginning of a line."""
+    The answer is empty if a thought is not closed. Without marks it is empty too if a delimiter in it closes thoughts,
+    or opens them at the beginning of a line."""
     reply = reply.strip()
+    start = _find_text_start(reply, is_marked=is_marked)
+    thoughts = reply[:start]
+    return SplitReply(reply[len(thoughts) :], find_answer(thoughts).thoughts)
+
+
+def _find_text_start(reply: str, *, is_marked: bool) -> int | None:
+    """Return the index at which free text begins, or None if the reply has none."""
     open_thoughts, start, has_delimiters, is_single = _OpenThoughts(), 0, False, False
-    for delimiter in _DELIMITER.finditer(reply):
+    for delimiter in THOUGHT.finditer(reply):
         if (parsed := _parse(delimiter, open_thoughts)) is None:
             continue
         style, name, closes = parsed
         is_leading = delimiter.start() == start
         is_first, has_delimiters = not has_delimiters, True
         if is_single:
-            return ""
+            return None
         if not closes:
-            if is_leading or open_thoughts or (style in _TOKENS and not is_marked):
-                if style not in _PAIRS or not open_thoughts.has(style):
+            if is_leading or open_thoughts or (style in TOKEN_STYLES and not is_marked):
+                if style not in PAIRS or not open_thoughts.has(style):
                     open_thoughts.push(style, name)
             elif not is_marked and _begins_line(reply, delimiter.start()):
-                return ""
+                return None
             continue
         if open_thoughts:
             open_thoughts.pop(style, name)
             if open_thoughts:
                 continue
-        elif not is_leading and style not in _TOKENS:
+        elif not is_leading and style not in TOKEN_STYLES:
             ends_line = _LINE_END.match(reply, delimiter.end()) is not None
             if not is_marked and not (is_first and ends_line):
-                return ""
+                return None
             if not ends_line:
                 continue
             is_single = not is_marked
         space = _SPACE.match(reply, delimiter.end())
         start = space.end() if space else delimiter.end()
-    return "" if open_thoughts else reply[start:]
+    return None if open_thoughts else start
 
 
 def _begins_line(reply: str, at: int) -> bool:
@@ -183,8 +173,18 @@ def _begins_line(reply: str, at: int) -> bool:
 def remove_stray_closing(reply: str) -> str:
     """Return a reply without a delimiter at its end that closes thoughts."""
     stripped = reply.rstrip()
-    for delimiter in _DELIMITER.finditer(stripped, max(0, len(stripped) - _LONGEST_DELIMITER)):
+    for delimiter in THOUGHT.finditer(stripped, max(0, len(stripped) - LONGEST_THOUGHT_DELIMITER)):
         style = delimiter.lastgroup
         if delimiter.end() == len(stripped) and style != "fence" and delimiter[f"{style}_closes"] is not None:
             return stripped[: delimiter.start()]
     return reply
+
+
+def split_leading_thoughts(reply: str) -> tuple[str, str]:
+    """Return the thoughts in the `<think>` tags with which a stripped reply begins, and the text behind them.
+
+    The text is empty if the thoughts are not closed, and the whole reply if it does not begin with them."""
+    if not reply.startswith("<think>"):
+        return "", reply
+    thoughts, _, rest = reply.removeprefix("<think>").partition("</think>")
+    return thoughts, rest

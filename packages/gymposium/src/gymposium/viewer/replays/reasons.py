@@ -20,10 +20,11 @@ def offered(turn: Turn, legal: Sequence[str] | None, how: Reader, game: Game) ->
         return ""
     if turn.reading in ("move", "illegal"):
         return (read(turn.text, legal, how, game.move_pattern, calls=bool(tools_of(game))).move or "").strip()
-    return (_submission(turn, how, is_free_text=_is_free_text(legal, game)) or "").strip()
+    return (_submission(turn, how, is_free_text=is_free_text(legal, game)) or "").strip()
 
 
-def _is_free_text(legal: Sequence[str] | None, game: Game) -> bool:
+def is_free_text(legal: Sequence[str] | None, game: Game) -> bool:
+    """Whether a move is free text, and no call of a tool."""
     return legal is None and not tools_of(game)
 
 
@@ -31,7 +32,7 @@ def _submission(turn: Turn, how: Reader, *, is_free_text: bool) -> str | None:
     """The text in the place of the move, in a reply that holds no move."""
     repaired = how.repair(turn.text, is_free_text=is_free_text) if isinstance(how, LenientReader) else None
     if repaired is not None:
-        return repaired[0]
+        return repaired.move
     return (how.strict if isinstance(how, LenientReader) else how).submission(turn.text)
 
 
@@ -50,11 +51,11 @@ def why(turn: Turn, legal: Sequence[str] | None, how: Reader, game: Game) -> str
         return f"“{move}” is a move of this game, but not one of the {count} that are legal here."
     if len(text) > MAX_REPLY:
         return f"It has {len(text):,} characters. A reply of more than {MAX_REPLY:,} is not read."
-    is_free_text = _is_free_text(legal, game)
-    submission, bare = _submission(turn, how, is_free_text=is_free_text), how.name.startswith("move")
+    is_free = is_free_text(legal, game)
+    submission, bare = _submission(turn, how, is_free_text=is_free), how.name.startswith("move")
     if submission is None:
         if isinstance(how, LenientReader):
-            marks = [mark.text for mark in find_marks(how.find_answer(text, is_free_text=is_free_text)[0])]
+            marks = [mark.text for mark in find_marks(how.find_answer(text, is_free_text=is_free).text)]
             moves = dict.fromkeys(move.strip() for move in marks if move is not None)
             if len(moves) > 1:
                 return f"It has several final moves: {', '.join(f'“{move}”' for move in moves)}."

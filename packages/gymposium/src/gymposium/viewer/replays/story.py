@@ -10,22 +10,19 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from gymposium.ending import OVER
-from gymposium.errors import BadRecord, GymposiumError
+from gymposium.errors import BadRecord, GymposiumError, UnknownName
 from gymposium.games.protocol import Draws, Game, Match, Notates, Observation
 from gymposium.games.registry import needs_isolation
 from gymposium.isolated import CallFailed, isolated
 from gymposium.players.protocol import Usage
 from gymposium.prompt import PROMPT_VERSION, prompt_for
-from gymposium.reading import reader
+from gymposium.reading import reader, split_thoughts
 from gymposium.records import Decision, Record, first_difference, walk
 from gymposium.records.replay import recorded_game, replayed_game, results_are_checked
 from gymposium.viewer.frames import frame_of
-from gymposium.viewer.replays.reasons import offered, why
+from gymposium.viewer.replays.reasons import is_free_text, offered, why
 from gymposium.viewer.replays.tasks import ShownCall, ShownTask
 from gymposium.worlds.transcript import Transcript
-
-THOUGHT = "</think>"
-"""The tag that ends the thoughts of a reply, whether the form of replies or the model's template has it."""
 
 
 @dataclass(slots=True)
@@ -45,6 +42,10 @@ class Try:
 
     text: str
     reading: str
+    thoughts: str
+    """The text that its reader ignored as thoughts; empty if there is none."""
+    answer: str
+    """The reply without its thoughts."""
     why: str = ""
     """The reason why the reply was not accepted."""
     offered: str = ""
@@ -58,17 +59,6 @@ class Try:
     prompt_tokens: int | None = None
     reply_tokens: int | None = None
     seconds: float | None = None
-
-    @property
-    def thoughts(self) -> str:
-        """What stands before the answer, in `<think>` tags; empty if the reply has none."""
-        before, closed, _ = self.text.partition(THOUGHT)
-        return before.strip().removeprefix("<think>").strip() if closed else ""
-
-    @property
-    def answer(self) -> str:
-        """The reply without its thoughts."""
-        return self.text.partition(THOUGHT)[2].strip() if THOUGHT in self.text else self.text
 
     @property
     def tag(self) -> str:
@@ -324,6 +314,7 @@ def _act(record: Record, game: Game, seat: Seat, decision: Decision[_Position]) 
             Try(
                 turn.text,
                 turn.reading,
+                *split_thoughts(turn.text, how, is_free_text=is_free_text(observation.legal_moves, game)),
                 why(turn, observation.legal_moves, how, game),
                 offered(turn, observation.legal_moves, how, game),
                 turn.action,
@@ -367,6 +358,7 @@ def _unplayed(record: Record, steps: Sequence[StoryStep]) -> list[StoryStep]:
         reply = Try(
             turn["text"],
             turn["reading"],
+            *_split_unplayed(record, turn),
             action=turn.get("action"),
             repaired=turn.get("repaired", ()),
             prompt_tokens=read,
@@ -375,6 +367,15 @@ def _unplayed(record: Record, steps: Sequence[StoryStep]) -> list[StoryStep]:
         )
         unplayed.append(StoryStep(len(steps) + len(unplayed), [], [], [Act(turn["seat"], None, tries=[reply])]))
     return unplayed
+
+
+def _split_unplayed(record: Record, turn: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the thoughts and the answer of a recorded reply to a position that is not known."""
+    try:
+        how = reader(record.prompts[turn["seat"]]["reader"])
+    except (IndexError, UnknownName):
+        return "", turn["text"]
+    return split_thoughts(turn["text"], how, is_free_text=False)
 
 
 def _task(record: Record, steps: Sequence[StoryStep]) -> ShownTask | None:

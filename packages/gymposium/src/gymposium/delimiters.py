@@ -1,0 +1,99 @@
+"""Delimiters that language models and their chat templates write in replies: of thoughts, turns and answers."""
+
+from __future__ import annotations
+
+import re
+
+_WORDS = "(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflect(?:ion)?|scratch[_-]?pad|analysis|rationale|monologue|cot)"
+_NAME = rf"(?:[\w.-]*[:_.-]|ant)?{_WORDS}(?:[_-]?process)?"
+"""Names of thoughts, such as `think`, `seed:cot`, `internal_monologue` or `thought_process`."""
+_CLOSES = r"/[ \t]*|end_(?:of_)?"
+_ATTRIBUTES = r"(?:\s[^<>&]{0,200})?(?<!/)"
+_OPENS = "(?:(?:begin|start)_(?:of_)?)?"
+
+_NAMED = (
+    rf"(?P<tag>(?:<|&lt;)\|?(?P<tag_closes>{_CLOSES})?{_OPENS}(?P<tag_name>{_NAME}){_ATTRIBUTES}\|?(?:>|&gt;))",
+    rf"(?P<bracket>\[(?P<bracket_closes>{_CLOSES})?{_OPENS}(?P<bracket_name>{_NAME})\s*\])",
+)
+"""Delimiters with a name: `<think>`, `<think kind="x">`, `<|begin_of_thought|>`, `[THINK]`."""
+
+PAIRS = {
+    "kimi": ("◁think▷", "◁/think▷"),
+    "medgemma": ("<unused94>", "<unused95>"),
+    "gemma": (r"<\|channel>thought", r"<channel\|>"),
+    "apertus": (r"<\|inner_prefix\|>", r"<\|inner_suffix\|>"),
+    # servers that drop the control tokens leave `analysis` and `assistantfinal`
+    "gpt_oss": (
+        r"<\|channel\|>(?:analysis|commentary)|(?-i:\A(?:analysis|commentary)(?=[A-Z]))",
+        r"<\|channel\|>\s*final[^\n]{0,40}?<\|message\|>|assistantfinal",
+    ),
+    "granite": (r"\AHere is my thought process:", "Here is my response:"),
+    "apriel": (r"\AHere are my reasoning steps:", r"\[BEGIN FINAL RESPONSE\]"),
+}
+"""What opens a thought and what closes it, in the styles of some families of models. These do not nest."""
+TOKEN_STYLES = PAIRS.keys() - {"granite"}
+"""The styles whose delimiters are control tokens, which text does not hold by chance."""
+_PAIRED = [f"(?P<{style}>{opens}|(?P<{style}_closes>{closes}))" for style, (opens, closes) in PAIRS.items()]
+
+_FENCE = r"(?P<fence>^(?:`{3,}+|~{3,}+)[ \t]*+(?P<info>[\w.+-]*+)[ \t\r]*+$)"
+"""A line that opens or closes a fence. A fence whose info is a name of thoughts holds thoughts."""
+
+THOUGHT = re.compile(
+    # a look at the first characters makes the search several times faster
+    r"(?=<[|/\w:.-]|&lt;|\[[/\w:.-]|◁|a(?:na|ss)|comm|here|`{3}|~{3})(?:" + "|".join((*_NAMED, *_PAIRED, _FENCE)) + ")",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A delimiter of thoughts. The last group is its style; the group `STYLE_closes` tells whether it closes a thought."""
+THOUGHT_NAME = re.compile(_NAME, re.IGNORECASE)
+LONGEST_THOUGHT_DELIMITER = 300
+
+_ROLE = r"(?-i:assistant|model|ai|user|human)(?=\s|[<\[]|\Z)"
+_HEADERS = r"<\|(?:im_\w{1,20}|start(?:_header_id|_of_role)?|begin|turn)\|?>|<start_of_turn>|<extra_id_1>|\]~b\]"
+"""Tokens that may stand before the role of a turn."""
+_TURN_TOKENS = (
+    rf"(?:{_HEADERS})(?:{_ROLE})?(?:<\|message\|>)?",
+    r"<[|｜](?!(?:channel|message|constrain)\|)/?\w[\w▁/.:-]{0,40}[|｜]>",  # ChatML, Llama, gpt-oss, DeepSeek, Cohere
+    r"</?s>|<(?:bos|eos|pad|sep|eod|eop|eot|eoa|sop)>",  # Llama 2, Mistral, Gemma, InternLM
+    r"<end_of_turn>|<turn\|>",  # Gemma
+    r"\[/?INST\]|\[(?:BOS|EOS|PAD|gMASK)\]",  # Mistral, GLM
+    r"\[\|\w{1,20}\|\]",  # EXAONE
+    r"<seed:(?:bos|eos)>|</?longcat_s>|<SPECIAL_\d{1,3}>|<extra_id_\d{1,3}>",  # Seed-OSS, LongCat, Nemotron
+    r"\[e~\[|\]~!b\[",  # MiniMax
+    r"<role>\w{1,20}</role>",  # Ling
+    r"\[END FINAL RESPONSE\]|<0x0A>",  # Apriel, Ernie
+)
+_TURN = re.compile(rf"(?!{THOUGHT.pattern})(?:{'|'.join(_TURN_TOKENS)})\s*+", THOUGHT.flags)
+"""A control token around the text of a turn, such as `<|im_end|>` or `<|im_start|>assistant`."""
+_LEADING_TURNS = re.compile(f"(?:{_TURN.pattern})*", THOUGHT.flags)
+_LONGEST_TRAILING = 1000
+"""Number of characters at the end of a reply in which tokens are looked for."""
+
+_ANSWERS = r"(?:(?:final|my)[_-]?)?(?:answer|response|result|output|reply|solution)|tool_?call|final"
+_WRAPPERS = (
+    (rf"<(?:{_ANSWERS})>", rf"</(?:{_ANSWERS})>"),  # Hunyuan, Ernie, Granite
+    (rf"\[(?:{_ANSWERS})\]", rf"\[/(?:{_ANSWERS})\]"),
+    (r"(?:\$+|\\[(\[])?\s*+\\boxed\{(?:\\text\{)?", r"\}{1,2}\s*+(?:\$+|\\[)\]])?"),
+)
+"""What models write around a whole answer: the text that opens it and the text that closes it."""
+_WRAPPED = [
+    re.compile(rf"(?:{opens})(?P<inside>.*?)(?:{closes})", re.IGNORECASE | re.DOTALL) for opens, closes in _WRAPPERS
+]
+
+
+def strip_turn_tokens(reply: str) -> str:
+    """Return a reply without white space and control tokens of turns at its beginning and its end."""
+    reply = reply.strip()
+    leading = _LEADING_TURNS.match(reply)
+    begin = leading.end() if leading else 0
+    trailing = after = len(reply)
+    for token in _TURN.finditer(reply, max(begin, len(reply) - _LONGEST_TRAILING)):
+        if token.start() != after:
+            trailing = token.start()
+        after = token.end()
+    return reply[begin : trailing if after == len(reply) else len(reply)].strip()
+
+
+def unwrap_answer(text: str) -> str:
+    """Return the text in the tags or the box around a whole answer, or the text if it has none."""
+    matches = (wrapped.fullmatch(text) for wrapped in _WRAPPED)
+    return next((match["inside"].strip() for match in matches if match), text)
