@@ -19,6 +19,7 @@ from tinker import APIFuture, ServiceClient, TrainingClient
 from tinker.types import AdamParams, Datum, ForwardBackwardOutput, OptimStepResponse
 from torch import Tensor
 
+from gymposium.durable import replace_text
 from gymposium.errors import GymposiumError
 from gymposium.streams import stream
 from gymposium_agents.engines.canary import tolerance_for
@@ -132,7 +133,7 @@ class TinkerLearner:
             "reference": self._reference_path,
             "policy_version": self.policy_version,
         }
-        (directory / STATE).write_text(json.dumps(state, indent=2) + "\n", encoding="utf-8")
+        replace_text(directory / STATE, json.dumps(state, indent=2) + "\n")
 
     def load_state(self, directory: Path) -> None:
         state = read_state(directory / STATE)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 import warnings
 from collections.abc import Callable
 from functools import partial
@@ -24,12 +25,13 @@ from gymposium.cli.defaults import defaults_of
 from gymposium.cli.descriptors import check_working_directory, reserve_descriptors
 from gymposium.cli.output import output_errors
 from gymposium.cli.text import complain, note
-from gymposium.cli.usage import refuse_duplicates, usage_errors
+from gymposium.cli.usage import parse_strictly, strict_parser, usage_errors
 from gymposium.errors import BadOption, GymposiumError, describe
 from gymposium.players.asking import blamed_player
 from gymposium.plugins.first_party import unknown_name
 from gymposium.plugins.host import host, is_loaded, without_plugins
 from gymposium.user_file import user_file
+from gymposium.visible import visible
 
 
 class Verbs(TyperGroup):
@@ -60,6 +62,9 @@ class Verbs(TyperGroup):
             ctx.default_map = {verb: defaults_of(verb, made, user_file(), host().commands)}
             return verb, made, rest
         raise unknown_name("command", verb, host().commands, host().plugins)
+
+    def make_parser(self, ctx: Any) -> Any:
+        return strict_parser(super().make_parser(ctx), self)
 
     def make_context(self, *args: Any, **options: Any) -> Any:
         with usage_errors():
@@ -97,7 +102,7 @@ def _command(target: Any, name: str) -> TyperCommand | TyperGroup:
     command = cast(TyperCommand | TyperGroup, typer.main.get_command(app))
     command.name = name
     _reflow(command)
-    refuse_duplicates(command)
+    parse_strictly(command)
     return command
 
 
@@ -205,6 +210,12 @@ def _note_warning(show: Callable[..., None], message: Any, category: type[Warnin
         show(message, category, *where)
 
 
+def _show_traceback(*error: Any) -> None:
+    """Print an exception as Python does, with its control characters made visible: its text may come from a model or a
+    server."""
+    print(visible("".join(traceback.format_exception(*error))), end="", file=sys.stderr)
+
+
 def main() -> None:
     """Runs the command with the arguments of the process."""
     try:
@@ -217,6 +228,7 @@ def main() -> None:
     for library in ("HF_HUB", "HF_DATASETS"):  # also those of transformers
         os.environ.setdefault(f"{library}_DISABLE_PROGRESS_BARS", "1")
     os.environ.setdefault("TQDM_DISABLE", "1")
+    sys.excepthook = _show_traceback
     warnings.showwarning = partial(_note_warning, warnings.showwarning)
     typer.main.get_command(app)(prog_name="gymposium")
 

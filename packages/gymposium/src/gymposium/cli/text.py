@@ -8,7 +8,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, Group
+from rich.measure import Measurement
+from rich.table import Table
 from rich.text import Text
 
 from gymposium.visible import visible
@@ -21,6 +23,41 @@ class VisibleConsole(Console):
     def render_str(self, text: str, **options: Any) -> Text:
         """Return the text with each control character as a visible symbol."""
         return super().render_str(visible(text), **options)
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print as rich does, but a table that is too wide for the console row by row, one cell a line: rich would cut
+        its words and numbers off."""
+        for table in objects if len(objects) == 1 else ():
+            if isinstance(table, Table) and _least_width(self, table) > self.width:
+                objects = (_stacked(self, table),)
+        super().print(*objects, **options)
+
+
+def _least_width(console: Console, table: Table) -> int:
+    """The number of columns that a table needs if it breaks no words but those of columns that fold them."""
+    wide = console.options.update(width=10_000)
+
+    def widest(*cells: Any) -> int:
+        return max(Measurement.get(console, wide, cell).minimum for cell in cells)
+
+    folded = [column for column in table.columns if column.overflow == "fold"]
+    saved = sum(widest(column.header, *column.cells) - widest(column.header) for column in folded)
+    return Measurement.get(console, wide, table).minimum - saved
+
+
+def _stacked(console: Console, table: Table) -> Group:
+    """The cells of a table below each other, each after the heading of its column, with an empty line between rows."""
+    lines: list[Any] = [] if table.title is None else [table.title]
+    for row in zip(*(column.cells for column in table.columns), strict=True):
+        for column, cell in zip(table.columns, row, strict=True):
+            parts = [console.render_str(part) if isinstance(part, str) else part for part in (column.header, cell)]
+            heading, value = parts if table.show_header else ("", parts[1])
+            if isinstance(heading, Text) and isinstance(value, Text) and heading and value:
+                lines.append(Text(": ").join([heading, value]))
+            elif value:
+                lines += [heading, value] if heading else [value]
+        lines.append("")
+    return Group(*lines[:-1])
 
 
 def out() -> Console:

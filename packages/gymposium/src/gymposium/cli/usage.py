@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
 
 import typer
 
@@ -31,29 +32,57 @@ def usage_errors(root: Any = None) -> Iterator[None]:
         raise BadOption(f"{_what(error, context)} Help:  {where} --help") from None
 
 
-def refuse_duplicates(command: Any) -> None:
-    """Let a command and those below it raise `BadOption` for an option that is given several times and takes one value;
-    the last value would win without a word."""
+def parse_strictly(command: Any) -> None:
+    """Let a command and those below it raise `BadOption` for arguments that Typer accepts without a word: an option
+    that is given several times and takes one value, of which the last would win, and a path that `_check_path`
+    refuses."""
     make_parser = command.make_parser
-
-    def make_strict_parser(context: Any) -> Any:
-        parser = make_parser(context)
-        parse_args = parser.parse_args
-
-        def parse_strictly(args: list[str]) -> Any:
-            parsed = parse_args(args=args)
-            _, _, order = parsed
-            for option in (one for one in order if one.param_type_name == "option" and not one.multiple):
-                if order.count(option) > 1 and (not option.is_flag or option.secondary_opts):
-                    raise BadOption(f"{option.opts[-1]} is given more than once. Give it once.")
-            return parsed
-
-        parser.parse_args = parse_strictly
-        return parser
-
-    command.make_parser = make_strict_parser
+    command.make_parser = lambda context: strict_parser(make_parser(context), command)
     for below in getattr(command, "commands", {}).values():
-        refuse_duplicates(below)
+        parse_strictly(below)
+
+
+def strict_parser(parser: Any, command: Any) -> Any:
+    """The parser of a command's arguments, which raises `BadOption` as `parse_strictly` says."""
+    parse_args = parser.parse_args
+
+    def parse(args: list[str]) -> Any:
+        parsed = parse_args(args=args)
+        given, _, order = parsed
+        for option in (one for one in order if one.param_type_name == "option" and not one.multiple):
+            if order.count(option) > 1 and (not option.is_flag or option.secondary_opts):
+                raise BadOption(f"{option.opts[-1]} is given more than once. Give it once.")
+        for parameter in command.params:
+            values = given.get(parameter.name)
+            for value in values if isinstance(values, list | tuple) else [values]:
+                if isinstance(value, str) and _takes_paths(command, parameter):
+                    _check_path(_name(parameter), value)
+        return parsed
+
+    parser.parse_args = parse
+    return parser
+
+
+def _takes_paths(command: Any, parameter: Any) -> bool:
+    """True if the values of a parameter are paths."""
+    hint = get_type_hints(command.callback).get(parameter.name)
+    return any(part is Path for one in (hint, *get_args(hint)) for part in (one, *get_args(one)))
+
+
+def _check_path(name: str, path: str) -> None:
+    """Raise `BadOption` for an empty path, which Python takes for the working directory, and for one with line breaks
+    or tabs, which would look like several lines or columns wherever it is printed."""
+    if not path:
+        raise BadOption(f"{name}: the path is empty. For the working directory write a dot.")
+    if len(path.splitlines()) != 1 or "\t" in path:
+        raise BadOption(f"{name} {path!r}: a path must not have line breaks or tabs. Rename the file or folder.")
+
+
+def _name(parameter: Any) -> str:
+    """A parameter as the user knows it: `--out`, `DIR`."""
+    if parameter.param_type_name == "option":
+        return str(parameter.opts[-1])
+    return parameter.metavar or str(parameter.name).upper()
 
 
 def _what(error: Any, context: Any) -> str:
@@ -67,7 +96,7 @@ def _what(error: Any, context: Any) -> str:
     parameter = getattr(error, "param", None)
     if parameter is None:
         return f"{message}."
-    name = parameter.opts[-1] if parameter.param_type_name == "option" else parameter.metavar or parameter.name.upper()
+    name = _name(parameter)
     if message.startswith("Missing "):
         return f"{name} is missing."
     fault = re.sub(r"^Value error, ", "", " ".join(error.message.split()).rstrip("."))

@@ -19,6 +19,7 @@ from itertools import product
 from pathlib import Path
 
 from gymposium.driver import MatchJob, MatchResult, play
+from gymposium.durable import replace_text
 from gymposium.games.protocol import CHANCE, Game
 from gymposium.games.registry import load_game
 from gymposium.plugins.host import Host
@@ -90,7 +91,7 @@ def main(arguments: list[str]) -> None:
     folder = Path(arguments[0])
     folder.mkdir(parents=True, exist_ok=True)
     for game in named_games(arguments[1:]) if arguments[1:] else golden_games():
-        (folder / file_name(game)).write_text(transcript(game), encoding="utf-8")
+        replace_text(folder / file_name(game), transcript(game))
         print(folder / file_name(game))
 
 
