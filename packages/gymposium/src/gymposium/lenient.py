@@ -73,7 +73,8 @@ _MOST_LAYERS = 5
 """Number of fences, tags and boxes around each other that are removed from a move."""
 _INVISIBLE = "\ufeff\u200b\u2060"
 _DECORATION = re.compile(
-    r"""(?P<quote>\*\*|__|["'`*_])(?P<quoted>.+)(?P=quote)|(?P<sentence>.+)\.|[*_]*move[*_]*\s*:[*_]*(?P<named>.+)""",
+    r"""(?P<quote>\*\*|__|["'`*_])(?P<quoted>.+)(?P=quote)|(?P<sentence>.+)\."""
+    r"|[*_]*(?:(?:my|the|final|best) )*(?:move|answer)[*_]*\s*:[*_]*(?P<named>.+)",
     re.IGNORECASE | re.DOTALL,
 )
 
