@@ -373,6 +373,7 @@ LABELS = [
     "Wait: Move: {}",
     "No, it is taken. Final move: **{}**.",
     "My move: {}, the centre",
+    "**Final answer:** {}",
 ]
 
 

@@ -63,7 +63,7 @@ _INFO = re.compile(r"[^\S\n]*+[\w.+-]*+[^\S\n]*+\n")
 
 _LABEL = re.compile(
     r"(?:^|[.:;!?,])[\s*_#>-]{0,9}+(?:(?:my|so|the|final|new|correct(?:ed)?|better|best) ){0,3}+"
-    r"move[*_]*+\s{0,9}+[:=][*_]*+(?P<line>[^\n]{0,80})",
+    r"(?:move|answer)[*_]*+\s{0,9}+[:=][*_]*+(?P<line>[^\n]{0,80})",
     re.IGNORECASE | re.MULTILINE,
 )
 """A label such as `Move:` at the beginning of a line or a clause, and what follows it."""
