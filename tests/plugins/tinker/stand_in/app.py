@@ -20,7 +20,6 @@ from tinker.proto import tinker_public_pb2 as pb
 from tinker.types.create_model_request import CreateModelRequest
 from tinker.types.create_sampling_session_request import CreateSamplingSessionRequest
 from tinker.types.load_weights_request import LoadWeightsRequest
-from tinker.types.optim_step_request import OptimStepRequest
 from tinker.types.sample_request import SampleRequest
 from tinker.types.save_weights_for_sampler_request import SaveWeightsForSamplerRequest
 from tinker.types.save_weights_request import SaveWeightsRequest
@@ -31,6 +30,11 @@ from .service import Result, StandIn
 KEY = "tml-stand-in"
 CHUNK = 5
 """Rows in one request, so that updates are sent in several."""
+CLIENT_CONFIG = {
+    "fwdbwd_max_chunk_len": CHUNK,
+    "use_pyqwest_transport": False,
+    "create_model_via_load_weights": True,  # SDK 0.38 always does
+}
 LONGEST_WAIT = 5.0
 """Seconds for which the result of a request is waited for."""
 _TYPES = {pb.DTYPE_FLOAT32: np.float32, pb.DTYPE_INT64: np.int64}
@@ -40,10 +44,7 @@ Handler = Callable[[Any], dict[str, Any]]
 def app(service: StandIn) -> Starlette:
     endpoints = _Endpoints(service)
     posts: dict[str, tuple[type | None, Handler]] = {
-        "client/config": (
-            None,
-            lambda _: types.ClientConfigResponse(fwdbwd_max_chunk_len=CHUNK, use_pyqwest_transport=False).model_dump(),
-        ),
+        "client/config": (None, lambda _: CLIENT_CONFIG),
         "client/dynamic_config": (None, lambda _: types.ClientDynamicConfigResponse().model_dump()),
         "create_session": (None, lambda _: {"session_id": service.begin()}),
         "session_heartbeat": (None, lambda _: {}),
@@ -51,7 +52,7 @@ def app(service: StandIn) -> Starlette:
         "create_model": (CreateModelRequest, endpoints.create_model),
         "load_weights": (LoadWeightsRequest, endpoints.load_weights),
         "get_info": (None, endpoints.get_info),
-        "optim_step": (OptimStepRequest, endpoints.optim_step),
+        "optim_step": (None, endpoints.optim_step),
         "save_weights": (SaveWeightsRequest, endpoints.save_weights),
         "save_weights_for_sampler": (SaveWeightsForSamplerRequest, endpoints.save_for_sampler),
         "create_sampling_session": (CreateSamplingSessionRequest, endpoints.create_sampler),
@@ -148,12 +149,12 @@ class _Endpoints:
         kind = "forward" if asked.forward_only else asked.loss_fn
         return {"request_id": self._service.submit(kind, asked.model_id, asked.seq_id, work)}
 
-    def optim_step(self, asked: OptimStepRequest) -> dict[str, Any]:
+    def optim_step(self, asked: dict[str, Any]) -> dict[str, Any]:
         def work(trained: TrainedModel) -> Result:
-            trained.step(types.AdamParams.model_validate(asked.optim_params.model_dump()))
+            trained.step(types.AdamParams.model_validate(asked["adam_params"]))
             return {"metrics": {}}
 
-        return {"request_id": self._service.submit("optim_step", asked.model_id, asked.seq_id or 0, work)}
+        return {"request_id": self._service.submit("optim_step", asked["model_id"], asked.get("seq_id") or 0, work)}
 
     def save_weights(self, asked: SaveWeightsRequest) -> dict[str, Any]:
         path = f"tinker://{asked.model_id}/weights/{asked.path}"
