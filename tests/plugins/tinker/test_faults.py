@@ -70,7 +70,10 @@ def test_a_killed_run_that_is_resumed_ends_as_one_that_was_not(
                 os.kill(process.pid, signal.SIGKILL)
 
         server.on_request = kill
-        assert process.wait(120) == -signal.SIGKILL
+        try:
+            assert process.wait(600) == -signal.SIGKILL
+        finally:
+            process.kill()
         server.on_request = lambda path: None
         assert len(run.metrics()) == step
     train(resume=run.path)
