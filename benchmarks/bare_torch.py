@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from transformers import DynamicCache
 
-from gymposium_agents.tokens import BASE, Completion, Sampling, TokenRequest
+from gymposium_agents.chat.tokens import BASE, Completion, Sampling, TokenRequest
 
 Round = Sequence[TokenRequest]
 Pair = tuple[tuple[int, ...], tuple[int, ...]]

@@ -31,10 +31,10 @@ from sb3_contrib import MaskablePPO
 
 from benchmarks.report import RESULTS, about, table, write
 from gymposium import load_game
-from gymposium.driver import FORFEIT, play
+from gymposium.match import FORFEIT, play
+from gymposium.match.seating import seated_jobs
 from gymposium.players.grammar import make_player
-from gymposium.scores import Score, mean
-from gymposium.seating import seated_jobs
+from gymposium.records.scores import Score, mean
 from gymposium_sb3.player import Sb3Player
 from gymposium_sb3.training import ROLLOUT
 

@@ -21,11 +21,11 @@ from typing import Any
 from benchmarks.games.shape import plain
 from benchmarks.report import RESULTS, about, table, write
 from gymposium import load_game, make_player
-from gymposium.driver import MatchJob, play
-from gymposium.failures import FailurePolicy
+from gymposium.match import MatchJob, play
+from gymposium.match.failures import FailurePolicy
+from gymposium.match.seating import seated_jobs
 from gymposium.players.protocol import Ask, Reply
-from gymposium.scores import mean, rate
-from gymposium.seating import seated_jobs
+from gymposium.records.scores import mean, rate
 
 TILE = 2048
 LEAST = 0.9

@@ -38,14 +38,14 @@ import torch
 from torch.nn.functional import log_softmax
 from transformers import Qwen3Config, Qwen3ForCausalLM
 
+from gymposium_agents.chat.tokens import Sampling, TokenRequest
 from gymposium_agents.engines.transformers import TransformersEngine
 from gymposium_agents.lora.attach import attach_lora
-from gymposium_agents.tokens import Sampling, TokenRequest
 from gymposium_train.config import Optimizer
 from gymposium_train.config.model import Attention
 from gymposium_train.learner import LocalLearner
 from gymposium_train.learner.memory import memory_of_learner
-from gymposium_train.rows import Row, Span
+from gymposium_train.learner.rows import Row, Span
 
 RESULTS = Path(__file__).parent / "results"
 RATE = 1e-5
@@ -215,7 +215,7 @@ def qlora(size: Size) -> Iterator[Found]:
 
     from transformers import AutoModelForCausalLM
 
-    from gymposium_agents.quantized import four_bits, keep_unpacked
+    from gymposium_agents.modeling.quantized import four_bits, keep_unpacked
 
     with TemporaryDirectory() as directory:
         made(size, torch.bfloat16, lora=False).save_pretrained(directory)

@@ -20,19 +20,19 @@ from statistics import median
 from benchmarks.exploitability import Simulated
 from benchmarks.report import RESULTS, KeptRows, Row, table
 from gymposium import load_game
-from gymposium.arena.outcomes import MatchOutcome
-from gymposium.arena.ratings.bootstrap import deal_weights, generator
-from gymposium.arena.ratings.luck import less_luck
-from gymposium.arena.ratings.returns import means_of, returns_of
-from gymposium.exact import Policy, tabulate, value
-from gymposium.exact.corrected import Corrector
-from gymposium.exact.fixed_table import fixed_table
-from gymposium.exact.graph import OVER, graph_of
-from gymposium.exact.policy import as_played
-from gymposium.failures import forfeit_returns
+from gymposium.analysis.exact import Policy, tabulate, value
+from gymposium.analysis.exact.corrected import Corrector
+from gymposium.analysis.exact.fixed_table import fixed_table
+from gymposium.analysis.exact.graph import OVER, graph_of
+from gymposium.analysis.exact.policy import as_played
 from gymposium.games.protocol import CHANCE, Event
+from gymposium.match.failures import forfeit_returns
 from gymposium.players.random import RandomPlayer
-from gymposium.streams import stream
+from gymposium.util.streams import stream
+from gymposium_arena.outcomes import MatchOutcome
+from gymposium_arena.ratings.bootstrap import deal_weights, generator
+from gymposium_arena.ratings.luck import less_luck
+from gymposium_arena.ratings.returns import means_of, returns_of
 
 GAMES = {"kuhn_poker": 1.7, "leduc_poker": 1.5, "liars_dice(dice_sides=4)": None}
 """The games, each with the least median ratio of widths against the table (None: reported)."""

@@ -24,18 +24,18 @@ import numpy as np
 
 from benchmarks.report import RESULTS, KeptRows, Row, table
 from gymposium import load_game
-from gymposium.arena.outcomes import MatchOutcome
-from gymposium.arena.ratings.bootstrap import deal_weights, generator, interval
-from gymposium.arena.ratings.comparisons import compare
-from gymposium.arena.ratings.completed import Decisions, completed, effective
-from gymposium.arena.ratings.evidence import of_one_game
-from gymposium.arena.ratings.fit import rate
-from gymposium.arena.ratings.newton import fit_many
-from gymposium.arena.ratings.scale import POINTS
-from gymposium.exact import Policy, value
-from gymposium.exact.graph import OVER, Graph, graph_of
+from gymposium.analysis.exact import Policy, value
+from gymposium.analysis.exact.graph import OVER, Graph, graph_of
 from gymposium.players.distribution import MoveDistribution
-from gymposium.streams import stream
+from gymposium.util.streams import stream
+from gymposium_arena.outcomes import MatchOutcome
+from gymposium_arena.ratings.bootstrap import deal_weights, generator, interval
+from gymposium_arena.ratings.comparisons import compare
+from gymposium_arena.ratings.completed import Decisions, completed, effective
+from gymposium_arena.ratings.evidence import of_one_game
+from gymposium_arena.ratings.fit import rate
+from gymposium_arena.ratings.newton import fit_many
+from gymposium_arena.ratings.scale import POINTS
 
 SKILLS = (0.0, 0.3, 0.6, 0.9)
 """Shares of perfect play; the rest is random. The first player is rated 0."""

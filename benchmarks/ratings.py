@@ -34,18 +34,18 @@ import numpy as np
 from choix import ilsr_pairwise_dense
 
 from benchmarks.report import RESULTS, about, table, write
-from gymposium.arena.outcomes import MatchOutcome
-from gymposium.arena.ratings.bootstrap import SAMPLES, deal_weights, generator, interval
-from gymposium.arena.ratings.comparisons import Comparisons, Floats, compare
-from gymposium.arena.ratings.evidence import Evidence, of_one_game, of_several
-from gymposium.arena.ratings.fit import Ratings, rate
-from gymposium.arena.ratings.flip import EQUAL, flip_of
-from gymposium.arena.ratings.newton import fit_many
-from gymposium.arena.ratings.payoff import payoff_of
-from gymposium.arena.ratings.prior import drawn, expected
-from gymposium.arena.ratings.ranks import FEWEST, places, surely_above
-from gymposium.arena.ratings.returns import GameReturns, means_of
-from gymposium.arena.ratings.scale import POINTS
+from gymposium_arena.outcomes import MatchOutcome
+from gymposium_arena.ratings.bootstrap import SAMPLES, deal_weights, generator, interval
+from gymposium_arena.ratings.comparisons import Comparisons, Floats, compare
+from gymposium_arena.ratings.evidence import Evidence, of_one_game, of_several
+from gymposium_arena.ratings.fit import Ratings, rate
+from gymposium_arena.ratings.flip import EQUAL, flip_of
+from gymposium_arena.ratings.newton import fit_many
+from gymposium_arena.ratings.payoff import payoff_of
+from gymposium_arena.ratings.prior import drawn, expected
+from gymposium_arena.ratings.ranks import FEWEST, places, surely_above
+from gymposium_arena.ratings.returns import GameReturns, means_of
+from gymposium_arena.ratings.scale import POINTS
 
 _T = TypeVar("_T")
 

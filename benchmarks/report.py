@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from gymposium.durable import replace_text
+from gymposium.util.durable import replace_text
 
 RESULTS = Path(__file__).parent / "results"
 

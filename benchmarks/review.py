@@ -18,12 +18,12 @@ from statistics import fmean
 
 from benchmarks.report import RESULTS, KeptRows, Row, table
 from gymposium import load_game, make_player
-from gymposium.driver import play
-from gymposium.failures import FailurePolicy
+from gymposium.analysis.review import judge_of, review_match
 from gymposium.games.protocol import Game
+from gymposium.match import play
+from gymposium.match.failures import FailurePolicy
+from gymposium.match.seating import seated_jobs
 from gymposium.records import Record
-from gymposium.review import judge_of, review_match
-from gymposium.seating import seated_jobs
 
 OPEN = (
     *("tic_tac_toe", "hex(board_size=3)", "y(board_size=4)", "breakthrough(rows=4,columns=4)"),

@@ -22,14 +22,14 @@ import pyspiel
 
 from benchmarks.report import RESULTS, about, table, write
 from gymposium import load_game
-from gymposium.driver import MatchJob, play
-from gymposium.failures import FailurePolicy
 from gymposium.games.openspiel.adapter import OpenSpielGame
+from gymposium.match import MatchJob, play
+from gymposium.match.failures import FailurePolicy
+from gymposium.match.seating import seated_jobs
 from gymposium.players.mcts import MctsPlayer
 from gymposium.players.protocol import Player
 from gymposium.players.random import RandomPlayer
-from gymposium.scores import Estimate, Score, mean
-from gymposium.seating import seated_jobs
+from gymposium.records.scores import Estimate, Score, mean
 
 CEILINGS = ("kuhn_poker", "leduc_poker", "liars_dice", "goofspiel(num_cards=4,points_order=descending)")
 """Games that are traversed in seconds."""

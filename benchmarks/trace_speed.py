@@ -20,7 +20,7 @@ from statistics import median
 
 from benchmarks.cpu_time import cpu_seconds
 from benchmarks.report import RESULTS, about, table, write
-from gymposium.child_process import python_command
+from gymposium.util.child_process import python_command
 from gymposium_trace.programs import GRADES
 from gymposium_trace.running.backends import ENVIRONMENT, OPTIONS, PYTHON
 from gymposium_trace.sources import Generated

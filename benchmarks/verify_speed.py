@@ -18,12 +18,12 @@ from pathlib import Path
 
 from benchmarks.cpu_time import cpu_seconds
 from benchmarks.report import RESULTS, about, table, write
-from gymposium.arena.board import Board
-from gymposium.arena.results.file import results_of, write_results
-from gymposium.arena.suite import parse_suite
-from gymposium.arena.tournament import run_tournament
-from gymposium.arena.verify import verify_board
-from gymposium.executors.local import LocalExecutor
+from gymposium.runs.executors.local import LocalExecutor
+from gymposium_arena.board import Board
+from gymposium_arena.results.file import results_of, write_results
+from gymposium_arena.suite import parse_suite
+from gymposium_arena.tournament import run_tournament
+from gymposium_arena.verify import verify_board
 
 LEAST = 0.7
 """Least speed of verification, as a share of that of play."""

@@ -20,9 +20,9 @@ from starlette.testclient import TestClient
 
 from benchmarks.report import RESULTS, about, table, write
 from gymposium import load_game, make_player
-from gymposium.driver import MatchJob, play
+from gymposium.match import MatchJob, play
 from gymposium.records import Record
-from gymposium.viewer.app import make_app, view
+from gymposium_viewer.app import make_app, view
 
 GAMES = ("tic_tac_toe", "connect_four", "kuhn_poker", "goofspiel(num_cards=5)")
 MOST = 2.0

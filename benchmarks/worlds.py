@@ -22,16 +22,16 @@ from typing import Any, ClassVar, Literal
 from benchmarks.cpu_time import cpu_seconds
 from benchmarks.report import RESULTS, about, table, write
 from gymposium import GameSpec, load_game
-from gymposium.driver import SCHEDULES, MatchJob, MatchResult, Schedule, play
 from gymposium.games.protocol import CHANCE, Event, Game, Style
+from gymposium.match import SCHEDULES, MatchJob, MatchResult, Schedule, play
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Ask, Player, Reply
-from gymposium.reading import READERS, Reader
 from gymposium.records import Record
 from gymposium.records.replay import replay_difference
-from gymposium.streams import Draw, stream
-from gymposium.tools import Call, Tool
-from gymposium.worlds import Result, World, tool_game
+from gymposium.replies.reading import READERS, Reader
+from gymposium.tasks import Result, World, tool_game
+from gymposium.tasks.tools import Call, Tool
+from gymposium.util.streams import Draw, stream
 from gymposium_worlds.mail.making.mailbox import mailbox
 from gymposium_worlds.mail.making.questions import KINDS_OF_QUESTIONS, draw_question as draw_mail_question
 from gymposium_worlds.mail.making.templates import SPLITS

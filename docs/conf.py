@@ -24,7 +24,7 @@ release = metadata.version("gymposium")
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
 exclude_patterns = ["examples"]
 html_theme = "furo"
-html_logo = html_favicon = "../packages/gymposium/src/gymposium/viewer/static/icon.svg"
+html_logo = html_favicon = "../packages/gymposium-viewer/src/gymposium_viewer/static/icon.svg"
 html_title = f"gymposium {release}"
 html_static_path = ["static"]
 html_css_files = ["docs.css"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-CSS = Path(__file__).parents[1] / "packages/gymposium/src/gymposium/viewer/static/base.css"
+CSS = Path(__file__).parents[1] / "packages/gymposium-viewer/src/gymposium_viewer/static/base.css"
 OF_THEME = {
     "color-background-primary": "ground",
     "color-background-secondary": "raised",

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gymposium.child_process import PLUGIN_FILES, plugin_files
 from gymposium.games.registry import load_game
-from gymposium.prompt import prompt_for
-from gymposium.reading import reader
+from gymposium.replies.prompt import prompt_for
+from gymposium.replies.reading import reader
+from gymposium.util.child_process import PLUGIN_FILES, plugin_files
 
 if TYPE_CHECKING:
-    from gymposium_agents.loading import LoadedModel
-    from gymposium_agents.small_size import SmallModel
+    from gymposium_agents.chat.small_size import SmallModel
+    from gymposium_agents.models.loading import LoadedModel
 
 
 def pytest_configure() -> None:
@@ -76,7 +76,7 @@ def game_moves() -> list[str]:
 
 @pytest.fixture(scope="session")
 def tiny_size() -> SmallModel:
-    from gymposium_agents.small_size import SmallModel
+    from gymposium_agents.chat.small_size import SmallModel
 
     return SmallModel(hidden=32, layers=2, heads=2, feed_forward=64, vocabulary=384)
 
@@ -85,7 +85,7 @@ def tiny_size() -> SmallModel:
 def model_directory(
     game_texts: list[str], game_moves: list[str], tiny_size: SmallModel, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
-    from gymposium_agents.small import make_small_model
+    from gymposium_agents.models.small import make_small_model
 
     directory = tmp_path_factory.mktemp("models") / "tiny"
     make_small_model(directory, game_texts, seed=1, size=tiny_size, moves=game_moves)
@@ -96,7 +96,7 @@ def model_directory(
 def tiny(model_directory: Path) -> LoadedModel:
     import torch
 
-    from gymposium_agents.loading import load_model
+    from gymposium_agents.models.loading import load_model
 
     torch.set_num_threads(1)
     return load_model(model_directory)
@@ -107,8 +107,8 @@ def adapter_directory(model_directory: Path, tmp_path_factory: pytest.TempPathFa
     """A LoRA whose weights are not zero, saved as PEFT saves it."""
     import torch
 
-    from gymposium_agents.loading import load_model
     from gymposium_agents.lora.attach import attach_lora
+    from gymposium_agents.models.loading import load_model
 
     model = attach_lora(load_model(model_directory).model, rank=4, alpha=8, seed=0)
     generator = torch.Generator().manual_seed(0)

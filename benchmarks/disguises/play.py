@@ -13,13 +13,13 @@ import torch
 
 from benchmarks.report import KeptRows, Row, table
 from gymposium import load_game, make_player
-from gymposium.driver import play
-from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Game, Style
+from gymposium.match import play
+from gymposium.match.failures import FailurePolicy
 from gymposium.players.protocol import Ask, Distributes, Reply
-from gymposium.reading import READERS, Reader
-from gymposium.scores import Estimate, Score, rate
-from gymposium_agents.evaluate import contest, seat_of
+from gymposium.records.scores import Estimate, Score, rate
+from gymposium.replies.reading import READERS, Reader
+from gymposium_agents.players.evaluate import contest, seat_of
 
 SEEDS = (1, 2, 3, 4)
 """The disguises, which share the matches."""

@@ -8,11 +8,11 @@ from typing import Any
 
 from benchmarks.report import KeptRows, Row, table
 from gymposium import load_game
-from gymposium.exact import optima_against_random
-from gymposium.exact.equilibrium import average_policy
-from gymposium.games.disguises import DISGUISES
+from gymposium.analysis.exact import optima_against_random
+from gymposium.analysis.exact.equilibrium import average_policy
 from gymposium.games.protocol import Game
-from gymposium.testing.in_step import InStep
+from gymposium_disguises import DISGUISES
+from gymposium_testing.in_step import InStep
 
 SEEDS = range(1, 11)
 """The disguises of each game."""

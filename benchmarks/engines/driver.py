@@ -17,16 +17,16 @@ from statistics import median
 from typing import Any
 
 from gymposium import load_game, make_player
-from gymposium.driver import play
-from gymposium.failures import FailurePolicy
-from gymposium.seating import seated_jobs
+from gymposium.match import play
+from gymposium.match.failures import FailurePolicy
+from gymposium.match.seating import seated_jobs
+from gymposium_agents.chat.small_size import SmallModel
+from gymposium_agents.chat.tokens import Completion, Sampling, TokenRequest
 from gymposium_agents.engines import transformers as engine_module
 from gymposium_agents.engines.transformers import TransformersEngine, base_of
-from gymposium_agents.loading import load_model
-from gymposium_agents.player import LanguageModelPlayer
-from gymposium_agents.small import make_small_model
-from gymposium_agents.small_size import SmallModel
-from gymposium_agents.tokens import Completion, Sampling, TokenRequest
+from gymposium_agents.models.loading import load_model
+from gymposium_agents.models.small import make_small_model
+from gymposium_agents.players.player import LanguageModelPlayer
 from gymposium_train.config import TrainConfig
 
 AT_ONCE = 64

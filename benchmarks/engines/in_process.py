@@ -17,11 +17,11 @@ from benchmarks.engines.driver import AT_ONCE, CONFIG, outside
 from benchmarks.engines.workloads import HEAD, NOTHING_SHARED, SHARED, compare, rows
 from benchmarks.report import about, table, write
 from gymposium import load_game
-from gymposium.reading import reader
-from gymposium_agents.loading import load_model
+from gymposium.replies.reading import reader
+from gymposium_agents.chat.small_size import SmallModel
 from gymposium_agents.lora.attach import attach_lora
-from gymposium_agents.small_size import SmallModel
-from gymposium_train.cold_start import RandomPlay, texts_of, winners_moves
+from gymposium_agents.models.loading import load_model
+from gymposium_train.run.lessons import RandomPlay, texts_of, winners_moves
 
 NAME = "in-process"
 SIZES = {

@@ -38,19 +38,19 @@ from benchmarks.bare_torch import sample_transformers
 from benchmarks.cpu_time import cpu_seconds_of
 from benchmarks.report import about, table, write
 from gymposium import load_game
-from gymposium.driver import play
-from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Style
-from gymposium.seating import seated_jobs
-from gymposium_agents.chat import Chat
+from gymposium.match import play
+from gymposium.match.failures import FailurePolicy
+from gymposium.match.seating import seated_jobs
+from gymposium_agents.chat.chat import Chat
+from gymposium_agents.chat.tokens import BASE, Completion, Policy, Sampling, TokenRequest, Tokens
 from gymposium_agents.engines.transformers import TransformersEngine
 from gymposium_agents.engines.vllm.server import is_healthy, running_server
 from gymposium_agents.engines.vllm.settings import SERVED_NAME, ServerSettings
 from gymposium_agents.engines.vllm.wire import completion_body
-from gymposium_agents.loading import load_chat, load_model
 from gymposium_agents.lora.attach import attach_lora
-from gymposium_agents.player import LanguageModelPlayer
-from gymposium_agents.tokens import BASE, Completion, Policy, Sampling, TokenRequest, Tokens
+from gymposium_agents.models.loading import load_chat, load_model
+from gymposium_agents.players.player import LanguageModelPlayer
 
 NAME = "pretrained"
 AT_ONCE = 64

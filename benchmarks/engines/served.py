@@ -27,18 +27,18 @@ import httpx
 
 from benchmarks.report import about, table, write
 from gymposium import load_game, make_player
-from gymposium.driver import play
-from gymposium.failures import FailurePolicy
-from gymposium.seating import seated_jobs
+from gymposium.match import play
+from gymposium.match.failures import FailurePolicy
+from gymposium.match.seating import seated_jobs
+from gymposium_agents.chat.small_size import SmallModel
+from gymposium_agents.chat.tokens import Completion, Sampling, TokenRequest
 from gymposium_agents.engines.vllm.engine import VllmEngine
 from gymposium_agents.engines.vllm.server import running_server
 from gymposium_agents.engines.vllm.settings import SERVED_NAME, ServerSettings
 from gymposium_agents.engines.vllm.wire import completion_body
-from gymposium_agents.loading import load_chat
-from gymposium_agents.player import ConcurrentLanguageModelPlayer
-from gymposium_agents.small import make_small_model
-from gymposium_agents.small_size import SmallModel
-from gymposium_agents.tokens import Completion, Sampling, TokenRequest
+from gymposium_agents.models.loading import load_chat
+from gymposium_agents.models.small import make_small_model
+from gymposium_agents.players.player import ConcurrentLanguageModelPlayer
 
 NAME = "vllm"
 AT_ONCE = 64

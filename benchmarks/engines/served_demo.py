@@ -25,18 +25,18 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from benchmarks.report import about, table, write
 from gymposium import load_game, make_player
-from gymposium.driver import MatchResult, play
-from gymposium.failures import FailurePolicy
-from gymposium.seating import seated_jobs
+from gymposium.match import MatchResult, play
+from gymposium.match.failures import FailurePolicy
+from gymposium.match.seating import seated_jobs
+from gymposium_agents.chat.small_size import SmallModel
+from gymposium_agents.chat.tokens import Completion, Policy, Sampling, TokenRequest, TurnTokens
 from gymposium_agents.engines.vllm.engine import VllmEngine
 from gymposium_agents.engines.vllm.server import running_server
 from gymposium_agents.engines.vllm.settings import ServerSettings
-from gymposium_agents.loading import load_chat, load_model
 from gymposium_agents.lora.attach import attach_lora
-from gymposium_agents.player import ConcurrentLanguageModelPlayer
-from gymposium_agents.small import make_small_model
-from gymposium_agents.small_size import SmallModel
-from gymposium_agents.tokens import Completion, Policy, Sampling, TokenRequest, TurnTokens
+from gymposium_agents.models.loading import load_chat, load_model
+from gymposium_agents.models.small import make_small_model
+from gymposium_agents.players.player import ConcurrentLanguageModelPlayer
 
 NAME = "served-demo"
 HEAD = ("game", "win", "draw", "loss", "replies", "not a move", "by v1", "by v2", "tokens", "restarts")

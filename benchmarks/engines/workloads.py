@@ -15,8 +15,8 @@ from typing import Any
 import torch
 
 from benchmarks.bare_torch import logits_of, sample_bare, sample_transformers
+from gymposium_agents.chat.tokens import Completion, Policy, Sampling, TokenRequest
 from gymposium_agents.engines.transformers import TransformersEngine, base_of
-from gymposium_agents.tokens import Completion, Policy, Sampling, TokenRequest
 
 ROWS = 64
 PAD = 0

@@ -13,13 +13,13 @@ from typing import Any
 import psutil
 
 from benchmarks.executors.faults import Nodes, ray_executor
-from gymposium.arena.board import Board
-from gymposium.arena.matches import MatchesFile
-from gymposium.arena.schedule import lineups
-from gymposium.arena.suite import parse_suite
-from gymposium.arena.tournament import LineupMatches
-from gymposium.executors.local import LocalExecutor
-from gymposium.executors.protocol import Executor, RunPart
+from gymposium.runs.executors.local import LocalExecutor
+from gymposium.runs.executors.protocol import Executor, RunPart
+from gymposium_arena.board import Board
+from gymposium_arena.matches import MatchesFile
+from gymposium_arena.schedule import lineups
+from gymposium_arena.suite import parse_suite
+from gymposium_arena.tournament import LineupMatches
 
 WORKERS = 2
 LENGTHS = {1.0: 20, 10.0: 4}

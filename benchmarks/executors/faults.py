@@ -13,11 +13,11 @@ from typing import Any
 
 import psutil
 
-from gymposium.arena.board import Board
-from gymposium.arena.suite import parse_suite
-from gymposium.arena.tournament import Tournament, run_tournament
-from gymposium.executors.local import LocalExecutor
-from gymposium.executors.protocol import Executor, ExecutorStart
+from gymposium.runs.executors.local import LocalExecutor
+from gymposium.runs.executors.protocol import Executor, ExecutorStart
+from gymposium_arena.board import Board
+from gymposium_arena.suite import parse_suite
+from gymposium_arena.tournament import Tournament, run_tournament
 
 PLUGIN = Path(__file__).with_name("hanging.py")
 SUITE = """
@@ -39,8 +39,8 @@ import sys
 from contextlib import closing
 from pathlib import Path
 from benchmarks.executors.faults import PLUGIN, ray_executor
-from gymposium.arena.board import Board
-from gymposium.arena.tournament import run_tournament
+from gymposium_arena.board import Board
+from gymposium_arena.tournament import run_tournament
 from gymposium.plugins.host import host
 if __name__ == "__main__":
     host().load_file(PLUGIN)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from gymposium import OpponentSpec, hookimpl, make_player
 from gymposium.players.protocol import Ask, Reply
-from gymposium.reading import READERS
+from gymposium.replies.reading import READERS
 
 
 class Hanging:

@@ -9,14 +9,14 @@ from typing import Any
 
 from benchmarks.games.shape import plain
 from gymposium import make_player
-from gymposium.driver import MatchJob, play
 from gymposium.errors import GymposiumError
-from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Game
-from gymposium.match_score import match_score
+from gymposium.match import MatchJob, play
+from gymposium.match.failures import FailurePolicy
+from gymposium.match.score import match_score
+from gymposium.match.seating import seated_jobs
 from gymposium.players.protocol import Player
-from gymposium.scores import Score, mean
-from gymposium.seating import seated_jobs
+from gymposium.records.scores import Score, mean
 
 
 def ladder(game: Game, rungs: Sequence[str], matches: int, seed: int) -> list[dict[str, Any]]:

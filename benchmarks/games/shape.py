@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Any
 
-from gymposium.driver import MatchJob, play
-from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Game
+from gymposium.match import MatchJob, play
+from gymposium.match.failures import FailurePolicy
+from gymposium.match.seating import seated_jobs
 from gymposium.players.protocol import Ask, Reply
 from gymposium.players.random import RandomPlayer
-from gymposium.scores import Estimate, Score, mean
-from gymposium.seating import seated_jobs
+from gymposium.records.scores import Estimate, Score, mean
 
 
 class Counting(RandomPlayer):

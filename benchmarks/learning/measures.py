@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gymposium import exact
-from gymposium.exact import Outcome
+from gymposium.analysis import exact
+from gymposium.analysis.exact import Outcome
 from gymposium.games.registry import load_game
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Player
 from gymposium.plugins.names import format_name, parse_name
-from gymposium.scores import Estimate, Score, rate
-from gymposium_agents.evaluate import evaluate
+from gymposium.records.scores import Estimate, Score, rate
+from gymposium_agents.players.evaluate import evaluate
 
 PlayerAt = Callable[[float], Player]
 """Makes the player that samples at a temperature; 0 is greedy."""

@@ -17,19 +17,19 @@ from benchmarks.learning.measures import CURVES, PlayerAt, figures, kind_of
 from benchmarks.learning.points import Points, has_points, read_points
 from benchmarks.learning.tasks import TASKS, Demonstrations, Task
 from benchmarks.report import about
-from gymposium.durable import replace_text
 from gymposium.errors import BadOption, GymposiumError
 from gymposium.games.registry import load_game
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Player
-from gymposium_train.api import train
+from gymposium.util.durable import replace_text
 from gymposium_train.config import TrainConfig
+from gymposium_train.config.directory import RunDirectory
 from gymposium_train.config.overrides import Override, parse
 from gymposium_train.config.reading import config_from, read_config, read_data
 from gymposium_train.config.writing import as_data
-from gymposium_train.directory import RunDirectory
-from gymposium_train.progress import say
+from gymposium_train.run.api import train
 from gymposium_train.run.fitting import fitted
+from gymposium_train.util.progress import say
 
 COLD_START, TRAINED, CONTROL, RANDOM = "cold start", "trained", "control", "random play"
 """Who is measured."""

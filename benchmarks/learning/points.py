@@ -11,12 +11,12 @@ from safetensors.torch import load_file
 from benchmarks.learning.measures import CURVES, exploitability, kind_of
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Player
-from gymposium_agents.loading import load_model
-from gymposium_agents.player import over
-from gymposium_train.callbacks import Callback
-from gymposium_train.checkpoints import STATE
+from gymposium_agents.models.loading import load_model
+from gymposium_agents.players.player import over
 from gymposium_train.config import TrainConfig
-from gymposium_train.directory import RunDirectory
+from gymposium_train.config.directory import RunDirectory
+from gymposium_train.run.callbacks import Callback
+from gymposium_train.run.checkpoints import STATE
 
 WEIGHTS = "weights|"
 """What names of learned weights begin with in a checkpoint."""

@@ -17,8 +17,8 @@ from pathlib import Path
 from benchmarks.robustness.faulty_chat_server import FAULTS, faulty_server
 from benchmarks.robustness.row import Row
 from gymposium import load_game, make_player
-from gymposium.driver import MatchJob, play
-from gymposium.driver.guard import Guard
+from gymposium.match import MatchJob, play
+from gymposium.match.guard import Guard
 from gymposium.records import Record
 from gymposium_agents.engines.secrets import without_secret
 

@@ -164,7 +164,7 @@ def specimens(home: Path) -> None:
     """Write a sound file of each kind into a folder."""
     for name, text in ROWS.items():
         (home / name).write_text(text, encoding="utf-8")
-    shutil.copytree(Path(__file__).parents[2] / "tests/gymposium/audit/logs", home / "logs")
+    shutil.copytree(Path(__file__).parents[2] / "tests/arena/audit/logs", home / "logs")
     make_board(home / "board", seed=1)
     shutil.copy(home / "board/results.json", home / "old.json")
     few = "evaluation.matches=20 evaluation.search_matches=2 evaluation.curve_matches=2 cold_start.matches=10"
@@ -181,9 +181,9 @@ def specimens(home: Path) -> None:
 
 
 def _adapter(model: Path, folder: Path) -> None:
-    from gymposium_agents.loading import load_model
     from gymposium_agents.lora.attach import attach_lora
     from gymposium_agents.lora.saving import save_lora
+    from gymposium_agents.models.loading import load_model
 
     save_lora(attach_lora(load_model(model).model, rank=2, alpha=4, seed=1), folder)
 

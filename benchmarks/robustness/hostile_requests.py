@@ -28,7 +28,7 @@ from benchmarks.robustness.damage import ODD, odd_json
 from benchmarks.robustness.row import Row
 from benchmarks.robustness.served_kills import make_tiny_model
 from benchmarks.serving.running import ENVIRONMENT, free_port
-from gymposium.client import Server
+from gymposium.http.client import Server
 
 TRIES = 24
 HEALTHY, MEMORY = 15.0, 2_500_000_000

@@ -36,7 +36,7 @@ from secrets import choice
 
 from gymposium import OpponentSpec, hookimpl
 from gymposium.players.protocol import Reply
-from gymposium.reading import READERS
+from gymposium.replies.reading import READERS
 
 
 class Fickle:

@@ -17,9 +17,9 @@ from gymposium import load_game
 from gymposium.errors import IllegalMove
 from gymposium.games.protocol import Match
 from gymposium.plugins.host import host
-from gymposium.reading import KINDS, READERS, read
-from gymposium.streams import stream
-from gymposium.testing.walk import played
+from gymposium.replies.reading import KINDS, READERS, read
+from gymposium.util.streams import stream
+from gymposium_testing.walk import played
 
 TRIES = 1_000_000
 """Replies read, over all games and readers."""

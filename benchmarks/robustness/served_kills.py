@@ -26,8 +26,8 @@ from openai import OpenAI
 
 from benchmarks.robustness.row import Row
 from benchmarks.serving.running import ENVIRONMENT, free_port
-from gymposium.client import Server
 from gymposium.errors import BadRecord
+from gymposium.http.client import Server
 from gymposium.runs.sessions import SessionsFile
 
 STEPS, GROUPS, SIZE, TURNS = 3, 2, 3, 3
@@ -147,9 +147,9 @@ def digest(folder: Path) -> str:
 
 def make_tiny_model(folder: Path, texts: Sequence[str]) -> None:
     """Write a model of one layer that knows the words of these texts, which replies in 8 tokens at most."""
-    from gymposium_agents.settings import PlayerSettings
-    from gymposium_agents.small import make_small_model
-    from gymposium_agents.small_size import SmallModel
+    from gymposium_agents.chat.settings import PlayerSettings
+    from gymposium_agents.chat.small_size import SmallModel
+    from gymposium_agents.models.small import make_small_model
 
     size = SmallModel(hidden=32, layers=1, heads=2)
     make_small_model(folder, texts, seed=1, size=size, moves=["a1", "b2", "pass"])

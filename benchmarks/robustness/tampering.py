@@ -17,16 +17,16 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.robustness.row import Row
-from gymposium.arena.board import Board
-from gymposium.arena.entries import Entry
-from gymposium.arena.exact_file import write_exact
-from gymposium.arena.results.file import results_of, write_results
-from gymposium.arena.suite import parse_suite
-from gymposium.arena.tournament import run_tournament
-from gymposium.arena.verify import verify_board
-from gymposium.ending import Ending
 from gymposium.errors import GymposiumError
-from gymposium.executors.local import LocalExecutor
+from gymposium.match.ending import Ending
+from gymposium.runs.executors.local import LocalExecutor
+from gymposium_arena.board import Board
+from gymposium_arena.entries import Entry
+from gymposium_arena.exact_file import write_exact
+from gymposium_arena.results.file import results_of, write_results
+from gymposium_arena.suite import parse_suite
+from gymposium_arena.tournament import run_tournament
+from gymposium_arena.verify import verify_board
 
 Way = Callable[[Path], object]
 

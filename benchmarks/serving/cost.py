@@ -25,17 +25,17 @@ from openai import OpenAI
 
 from benchmarks.serving.running import ENVIRONMENT, free_port
 from benchmarks.serving.talking import TURNS
-from gymposium.client import Server
+from gymposium.http.client import Server
 from gymposium.runs.sessions import SessionsFile
-from gymposium_agents.chat import Chat
+from gymposium_agents.chat.chat import Chat
+from gymposium_agents.chat.settings import PlayerSettings
+from gymposium_agents.chat.tokens import Completion, Sampling, TokenRequest
 from gymposium_agents.engines.vllm.engine import VllmEngine
 from gymposium_agents.engines.vllm.server import running_server
 from gymposium_agents.engines.vllm.settings import SERVED_NAME, ServerSettings
 from gymposium_agents.engines.vllm.wire import completion_body
-from gymposium_agents.loading import load_chat, load_model
-from gymposium_agents.player import over
-from gymposium_agents.settings import PlayerSettings
-from gymposium_agents.tokens import Completion, Sampling, TokenRequest
+from gymposium_agents.models.loading import load_chat, load_model
+from gymposium_agents.players.player import over
 from gymposium_train.config import TrainConfig
 from gymposium_train.serving.server import serve
 from gymposium_train.serving.service import Policies, Service

@@ -18,14 +18,14 @@ from openai import AsyncOpenAI, OpenAI
 
 import gymposium
 from benchmarks.serving.running import served
-from gymposium.client import Server, Session
-from gymposium.prompt import prompt_for
-from gymposium.reading import READERS
+from gymposium.http.client import Server, Session
+from gymposium.replies.prompt import prompt_for
+from gymposium.replies.reading import READERS
 from gymposium.runs.sessions import SessionsFile
-from gymposium_agents.loading import load_model
+from gymposium_agents.models.loading import load_model
 from gymposium_train.config import Optimizer
 from gymposium_train.learner import LocalLearner
-from gymposium_train.rows import rows_of
+from gymposium_train.learner.rows import rows_of
 from gymposium_train.serving.trajectories import group_of, turns_of
 
 MAIL = "mail(kinds=look_up+absent,mails=20,max_calls=3)"

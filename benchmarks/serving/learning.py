@@ -15,7 +15,7 @@ from typing import Any
 
 from benchmarks.serving.running import ENVIRONMENT, command, served, settings
 from gymposium import load_game, make_player
-from gymposium_agents.evaluate import evaluate
+from gymposium_agents.players.evaluate import evaluate
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples" / "serving"
 

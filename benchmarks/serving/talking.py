@@ -15,7 +15,7 @@ from typing import Any
 
 from openai import OpenAI, OpenAIError
 
-from gymposium.client import Server, Session
+from gymposium.http.client import Server, Session
 
 TURNS = 5
 """Number of requests of a session."""

@@ -13,9 +13,9 @@ from gymposium import load_game
 from gymposium.envs import aec
 from gymposium.games.openspiel.adapter import OpenSpielGame
 from gymposium.games.protocol import Game
-from gymposium.prompt import prompt_for
-from gymposium.reading import reader
-from gymposium.streams import draw
+from gymposium.replies.prompt import prompt_for
+from gymposium.replies.reading import reader
+from gymposium.util.streams import draw
 
 
 def match_with_text(game: Game) -> Play:

@@ -1,4 +1,4 @@
-"""The conformance kit of trainers (`gymposium.testing.trainers`), tried out: twelve defects planted in a trainer that
+"""The conformance kit of trainers (`gymposium_testing.trainers`), tried out: twelve defects planted in a trainer that
 was written by hand, six more by somebody who had not seen the checks, and clean runs, which no check may refuse.
 
     python -m benchmarks.trainers loop           # defects and clean runs of the loop that was written by hand
@@ -23,7 +23,7 @@ import torch
 
 from benchmarks.report import RESULTS, KeptRows, Row, table
 from benchmarks.trainers.planting import Defect, defects, loop_trainer
-from gymposium.testing.trainers import RowTrainer, outcomes, trainer_checks
+from gymposium_testing.trainers import RowTrainer, outcomes, trainer_checks
 
 DEFECTS, BLIND = (Path(__file__).with_name(f"{name}.toml") for name in ("defects", "blind"))
 NAME = "trainers"

@@ -11,7 +11,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
-from gymposium.testing.trainers import RowTrainer
+from gymposium_testing.trainers import RowTrainer
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples" / "conformance"
 LOOP, ADAPTER = "reinforce", "reinforce_adapter"

@@ -10,8 +10,8 @@ import torch
 from benchmarks.bare_torch import logits_of
 from benchmarks.training_speed.bare import MICRO_BATCH
 from benchmarks.training_speed.work import Noting, Work
+from gymposium_agents.chat.tokens import Completion
 from gymposium_agents.engines.transformers import base_of
-from gymposium_agents.tokens import Completion
 
 Sampled = Sequence[Sequence[Completion]]
 

@@ -18,12 +18,12 @@ from torch import Tensor
 
 from benchmarks.bare_torch import logits_of, sample_bare
 from benchmarks.training_speed.work import Work
-from gymposium.streams import stream
-from gymposium_agents.tokens import Completion, Sampling
+from gymposium.util.streams import stream
+from gymposium_agents.chat.tokens import Completion, Sampling
 from gymposium_train.config import Optimizer
 from gymposium_train.learner.minibatches import minibatches
+from gymposium_train.learner.rows import Row, Tokens
 from gymposium_train.objective.ppo import PpoSettings
-from gymposium_train.rows import Row, Tokens
 
 MICRO_BATCH = 64
 """Rows in one forward pass."""

@@ -15,12 +15,12 @@ from benchmarks.report import about, table
 from benchmarks.training_speed.long import RATE, SIZE, VOCABULARY, apart, model
 from benchmarks.training_speed.memory import status
 from benchmarks.training_speed.scale import Scale
-from gymposium.streams import stream
+from gymposium.util.streams import stream
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_train.config import Optimizer
 from gymposium_train.learner import LocalLearner
 from gymposium_train.learner.memory import memory_of_learner
-from gymposium_train.rows import Row, Span
+from gymposium_train.learner.rows import Row, Span
 from gymposium_train.run.memory import return_large_blocks
 
 WIDER = SIZE | {"hidden_size": 512, "intermediate_size": 1536, "num_hidden_layers": 8, "num_attention_heads": 8}

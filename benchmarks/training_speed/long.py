@@ -27,12 +27,12 @@ from benchmarks.report import about, table
 from benchmarks.training_speed.memory import status
 from benchmarks.training_speed.models import ONE_TRL_STEP, make_characters
 from benchmarks.training_speed.scale import Scale, ratios, shown, spread
-from gymposium.streams import stream
+from gymposium.util.streams import stream
 from gymposium_train.config import Optimizer
 from gymposium_train.learner import LocalLearner
 from gymposium_train.learner.attention import PackedRow, attend
 from gymposium_train.learner.head import LOGIT_BYTES
-from gymposium_train.rows import Row, Span
+from gymposium_train.learner.rows import Row, Span
 from gymposium_train.run.memory import return_large_blocks
 
 LENGTHS = (1_024, 4_096, 16_384)

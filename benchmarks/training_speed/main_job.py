@@ -24,16 +24,16 @@ from benchmarks.training_speed.agreement import differences
 from benchmarks.training_speed.scale import Scale, Times, cpu_seconds, must_agree, ratios, shown, spread
 from benchmarks.training_speed.work import Noting, Work, ours
 from gymposium import load_game
-from gymposium.reading import reader
+from gymposium.replies.reading import reader
+from gymposium_agents.chat.tokens import Sampling
 from gymposium_agents.engines.transformers import base_of
-from gymposium_agents.loading import LoadedModel, load_model
 from gymposium_agents.lora.attach import attach_lora
-from gymposium_agents.small import make_small_model
-from gymposium_agents.tokens import Sampling
-from gymposium_train.cold_start import RandomPlay, batches, imitate, moves_of, texts_of, tokenized, winners_moves
+from gymposium_agents.models.loading import LoadedModel, load_model
+from gymposium_agents.models.small import make_small_model
 from gymposium_train.config import TrainConfig
 from gymposium_train.learner import LocalLearner, Loss
 from gymposium_train.learner.protocol import Demonstration
+from gymposium_train.run.lessons import RandomPlay, batches, imitate, moves_of, texts_of, tokenized, winners_moves
 
 SIDES = {"ours": "gymposium", "transformers": "transformers' generate, left-padded", "bare": "bare PyTorch loop"}
 

@@ -26,8 +26,8 @@ from benchmarks.training_speed.scale import Scale
 from benchmarks.training_speed.work import Work
 from gymposium_train.config import Optimizer
 from gymposium_train.learner import LocalLearner
+from gymposium_train.learner.rows import Row, Span
 from gymposium_train.objective.ppo import PpoSettings
-from gymposium_train.rows import Row, Span
 
 ROWS, REPLY = 8, 4
 PROMPTS = (128, 512)

@@ -11,8 +11,8 @@ import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 
-from gymposium_agents.loading import LoadedModel, load_model
-from gymposium_agents.small_size import CHAT_TEMPLATE
+from gymposium_agents.chat.small_size import CHAT_TEMPLATE
+from gymposium_agents.models.loading import LoadedModel, load_model
 
 SPECIAL = ["<|endoftext|>", "<|system|>", "<|user|>", "<|assistant|>", "<|end|>"]
 ONE_MILLION: dict[str, Any] = {

@@ -32,8 +32,8 @@ from benchmarks.training_speed.agreement import differences
 from benchmarks.training_speed.models import ONE_TRL_STEP, load_whole, make_model
 from benchmarks.training_speed.scale import Scale, Times, must_agree, ratios, shown, spread
 from benchmarks.training_speed.work import Ours, Step, ours
-from gymposium_agents.loading import LoadedModel
-from gymposium_agents.tokens import Sampling
+from gymposium_agents.chat.tokens import Sampling
+from gymposium_agents.models.loading import LoadedModel
 from gymposium_train.config import TrainConfig
 
 TARGET = 1.25

@@ -13,19 +13,19 @@ from typing import Any
 from gymposium.games.registry import load_game
 from gymposium.players.protocol import Player
 from gymposium.rewards.grammar import make_reward
+from gymposium_agents.chat.tokens import Completion, Policy, Sampling, TokenRequest
 from gymposium_agents.engines.protocol import TokenEngine
-from gymposium_agents.loading import LoadedModel
-from gymposium_agents.tokens import Completion, Policy, Sampling, TokenRequest
+from gymposium_agents.models.loading import LoadedModel
 from gymposium_train.backends.local_model import LocalModel
+from gymposium_train.backends.trainee import make_trainee
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.schedules import Pace
 from gymposium_train.credit.make import make_credit
 from gymposium_train.learner import LocalLearner, Loss
-from gymposium_train.loop import Training
+from gymposium_train.learner.rows import Row, Tokens
 from gymposium_train.rollout import LocalExecutor, MatchPlanner, MatchRollouts
 from gymposium_train.rollout.protocol import PlayerSource
-from gymposium_train.rows import Row, Tokens
-from gymposium_train.trainee import make_trainee
+from gymposium_train.run.loop import Training
 
 Prompts = list[list[Tokens]]
 

@@ -15,9 +15,9 @@ from gymposium import GameSpec, OpponentSpec, Parameter, hookimpl
 from gymposium.errors import BadOption
 from gymposium.games.protocol import Style
 from gymposium.players.protocol import Ask, Reply
-from gymposium.reading import READERS, Reader
-from gymposium.streams import stream
-from gymposium.worlds import Call, Result, Tool, ToolGame, World, tool_game
+from gymposium.replies.reading import READERS, Reader
+from gymposium.tasks import Call, Result, Tool, ToolGame, World, tool_game
+from gymposium.util.streams import stream
 
 CITIES = ("Bonn", "Graz", "Lyon", "Nice", "Oslo", "Porto", "Riga", "Turku")
 NUMBERS = range(10, 40)

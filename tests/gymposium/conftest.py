@@ -14,9 +14,9 @@ import pytest
 from hypothesis import settings
 
 from gymposium import load_game, make_player
-from gymposium.driver import MatchJob, play
+from gymposium.match import MatchJob, play
 from gymposium.records import RecordWriter
-from gymposium.scores import Score
+from gymposium.records.scores import Score
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page

@@ -10,15 +10,15 @@ import pytest
 from tests.gymposium.conftest import FragileGame
 
 from gymposium import load_game, make_player
-from gymposium.driver import EngineError, MatchJob, play
-from gymposium.ending import Ending
 from gymposium.errors import BadOption
 from gymposium.games.protocol import Style
+from gymposium.match import EngineError, MatchJob, play
+from gymposium.match.ending import Ending
+from gymposium.match.watchdog import Watchdog
 from gymposium.players.protocol import Ask, Reply
-from gymposium.reading import READERS
 from gymposium.records import Record, RecordWriter, first_difference, read_records, verify_file
-from gymposium.scores import Score
-from gymposium.watchdog import Watchdog
+from gymposium.records.scores import Score
+from gymposium.replies.reading import READERS
 
 RANDOM = make_player("random")
 

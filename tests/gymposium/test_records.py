@@ -15,15 +15,15 @@ from hypothesis import given, settings, strategies as st
 
 import gymposium
 from gymposium import load_game, make_player
-from gymposium.driver import MatchJob, MatchResult, play
-from gymposium.ending import OVER, Ending
 from gymposium.errors import BadOption, BadRecord
-from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Style
+from gymposium.match import MatchJob, MatchResult, play
+from gymposium.match.ending import OVER, Ending
+from gymposium.match.failures import FailurePolicy
 from gymposium.players.protocol import Ask, Reply
 from gymposium.plugins.host import host
-from gymposium.reading import READERS, Reader
 from gymposium.records import Problem, Record, RecordWriter, first_difference, read_records, verify_file
+from gymposium.replies.reading import READERS, Reader
 
 GAMES = ["tic_tac_toe", "connect_four", "kuhn_poker", "leduc_poker", "goofspiel", "goofspiel(num_cards=4)"]
 POLICIES = ["forfeit", "random", "retry(2)", "penalty(0.1,3)"]

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from gymposium import load_game, make_player
-from gymposium.driver import MatchJob, MatchResult, play
 from gymposium.errors import BadRecord
 from gymposium.games.protocol import Style
+from gymposium.match import MatchJob, MatchResult, play
 from gymposium.players.protocol import Ask, Reply, Usage
-from gymposium.reading import READERS
 from gymposium.records import Record, first_difference
-from gymposium.scores import Score
+from gymposium.records.scores import Score
+from gymposium.replies.reading import READERS
 
 RANDOM = make_player("random")
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from gymposium import load_game, make_player, make_reward
-from gymposium.driver import MatchJob
 from gymposium.errors import GymposiumError
+from gymposium.match import MatchJob
 
 
 @pytest.mark.parametrize("call", [load_game, make_player, make_reward])

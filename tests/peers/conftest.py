@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from gymposium.driver import MatchResult
 from gymposium.envs.gym import TextGameEnv
+from gymposium.envs.table import OutsideSeat
+from gymposium.match import MatchResult
 from gymposium.records import RecordWriter, verify_file
-from gymposium.table import OutsideSeat
 
 PROGRAMS = Path(__file__).parents[2] / "docs" / "examples" / "trainers"
 

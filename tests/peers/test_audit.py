@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from gymposium.audit import Audit, audit_logs
-from gymposium.lines import LineWriter
 from gymposium.records import verify_file
+from gymposium.util.lines import LineWriter
+from gymposium_arena.audit import Audit, audit_logs
 
 from .audit_logs import inspect_log, kaggle_log, openspiel_log, textarena_log
 

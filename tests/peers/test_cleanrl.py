@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from gymposium.driver import MatchResult
 from gymposium.envs.vector import TextGameVectorEnv
+from gymposium.match import MatchResult
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 

@@ -18,14 +18,14 @@ import pytest
 
 pytest.importorskip("websockets", reason="not tried: websockets is not installed")
 
-from tests.gymposium.serving.environments.conftest import Client
-from tests.gymposium.serving.environments.test_playing import episode_here, episode_there
+from tests.gymposium.http.environments.conftest import Client
+from tests.gymposium.http.environments.test_playing import episode_here, episode_there
 from websockets.sync.client import connect
 
 from gymposium import load_game
+from gymposium.http.environments.dockerfile import PORT, dockerfile_for
+from gymposium.http.listening import TOKEN
 from gymposium.records import verify_file
-from gymposium.serving.environments.dockerfile import PORT, dockerfile_for
-from gymposium.serving.listening import TOKEN
 
 ROOT = Path(__file__).parents[2]
 PYTHON = f"docker.io/library/python:{sys.version_info.major}.{sys.version_info.minor}-slim"

@@ -17,15 +17,15 @@ from typing import Any
 import pytest
 
 from gymposium import load_game
-from gymposium.allowed import VARIABLE
-from gymposium.driver import MatchJob, play
 from gymposium.envs.gym import TextGameEnv
+from gymposium.http.environments import EnvOffer, environments_app
+from gymposium.http.listening import Listener
+from gymposium.match import MatchJob, play
+from gymposium.plugins.allowed import VARIABLE
 from gymposium.plugins.host import host
 from gymposium.records import RecordWriter, verify_file
-from gymposium.serving.environments import EnvOffer, environments_app
-from gymposium.serving.listening import Listener
-from gymposium.streams import stream
-from gymposium.testing.walk import AnyPlayer, any_reply
+from gymposium.util.streams import stream
+from gymposium_testing.walk import AnyPlayer, any_reply
 
 openenv = pytest.importorskip("openenv.core", reason="openenv is not installed: tox run -m peers")
 generic_client = pytest.importorskip("openenv.core.generic_client")

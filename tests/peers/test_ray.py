@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gymposium.arena.tournament import Tournament, run_tournament
-from gymposium.arena.verify import verify_board
 from gymposium.errors import GymposiumError
-from gymposium.executors.protocol import ExecutorStart, PartDone, RunPart
 from gymposium.plugins.host import host
-from gymposium.testing.subjects import named_subjects
+from gymposium.runs.executors.protocol import ExecutorStart, PartDone, RunPart
+from gymposium_arena.tournament import Tournament, run_tournament
+from gymposium_arena.verify import verify_board
+from gymposium_testing.subjects import named_subjects
 
 pytest.importorskip("ray", reason="ray is not installed: tox run -m peers")
 psutil = pytest.importorskip("psutil")

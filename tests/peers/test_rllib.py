@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gymposium.driver import MatchResult
+from gymposium.match import MatchResult
 
 ray = pytest.importorskip("ray", reason="ray is not installed: tox run -e rllib")
 pytest.importorskip("ray.rllib", reason="ray[rllib] is not installed: tox run -e rllib")

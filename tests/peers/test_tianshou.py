@@ -10,7 +10,7 @@ import pettingzoo
 import pytest
 
 import gymposium  # noqa: F401  (registers the environments)
-from gymposium.driver import MatchResult
+from gymposium.match import MatchResult
 
 tianshou = pytest.importorskip("tianshou", reason="tianshou is not installed: tox run -e tianshou")
 

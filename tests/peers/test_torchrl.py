@@ -9,8 +9,8 @@ import pettingzoo
 import pytest
 
 import gymposium  # noqa: F401  (registers the environments)
-from gymposium.driver import MatchResult
-from gymposium.table import OutsideSeat
+from gymposium.envs.table import OutsideSeat
+from gymposium.match import MatchResult
 
 torchrl_envs = pytest.importorskip("torchrl.envs", reason="torchrl is not installed: tox run -e torchrl")
 check_env_specs = pytest.importorskip("torchrl.envs.utils", reason="torchrl is not installed").check_env_specs

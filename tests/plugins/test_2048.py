@@ -15,12 +15,12 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from gymposium import load_game, make_player
-from gymposium.driver import MatchJob, play
 from gymposium.games.protocol import CHANCE
-from gymposium.prompt import prompt_for
-from gymposium.reading import reader
-from gymposium.testing import assert_no_leaks
-from gymposium.testing.golden import transcript
+from gymposium.match import MatchJob, play
+from gymposium.replies.prompt import prompt_for
+from gymposium.replies.reading import reader
+from gymposium_testing import assert_no_leaks
+from gymposium_testing.golden import transcript
 
 GOLDEN = Path(__file__).parent / "golden" / "2048-max_tile=16.txt"
 DIRECTIONS = {"up": 0, "right": 1, "down": 2, "left": 3}  # the engine's numbers

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from gymposium import load_game, make_player
-from gymposium.driver import MatchJob, MatchResult, play
 from gymposium.errors import GymposiumError, UnknownName
 from gymposium.games.protocol import Game, Match
+from gymposium.match import MatchJob, MatchResult, play
 from gymposium.players.protocol import Ask, MatchContext
 from gymposium_2048.expectimax import ExpectimaxPlayer, board_of
 from gymposium_2048.rows import EMPTY, ORDER, PAIR, TILES, Rows, rows

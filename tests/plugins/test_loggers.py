@@ -22,9 +22,9 @@ from typing import Any
 import pytest
 
 from gymposium.errors import BadOption, LoggerError, MissingExtra, UnknownName
-from gymposium.loggers.make import check_installed, check_loggers, close_loggers, make_loggers
-from gymposium.loggers.protocol import Logger, LoggerStart
 from gymposium.plugins.first_party import first_party
+from gymposium.runs.loggers.make import check_installed, check_loggers, close_loggers, make_loggers
+from gymposium.runs.loggers.protocol import Logger, LoggerStart
 from gymposium_loggers.kept import keep, recall
 from gymposium_loggers.mlflow import flat
 from gymposium_loggers.wandb import WandbSettings
@@ -76,8 +76,8 @@ def log(loggers: list[Logger], first: int, last: int) -> None:
 FIRST_PROCESS = """
 import json, sys
 from pathlib import Path
-from gymposium.loggers.make import make_loggers
-from gymposium.loggers.protocol import LoggerStart
+from gymposium.runs.loggers.make import make_loggers
+from gymposium.runs.loggers.protocol import LoggerStart
 
 told = json.load(sys.stdin)
 start = LoggerStart(run="first try", directory=Path(told["directory"]), config=told["config"])

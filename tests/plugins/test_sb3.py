@@ -25,9 +25,9 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3 import DQN, PPO
 
 from gymposium import load_game, make_player
-from gymposium.driver import MatchJob, MatchResult, play
 from gymposium.errors import BadOption, UnknownName
 from gymposium.games.protocol import Game
+from gymposium.match import MatchJob, MatchResult, play
 from gymposium.players.identity import file_digest
 from gymposium.players.protocol import Ask, Identified, MatchContext, Player, Reply, repeats_of
 from gymposium.records import RecordWriter, verify_file

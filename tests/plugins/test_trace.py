@@ -17,17 +17,17 @@ import gymnasium
 import pytest
 
 from gymposium import load_game
-from gymposium.driver import MatchJob, MatchResult, play
 from gymposium.errors import BadParameter, BadRecord, IllegalMove, MissingExtra, NoSampler, WrongSeat
 from gymposium.games.protocol import CHANCE, Event, Game
+from gymposium.match import MatchJob, MatchResult, play
 from gymposium.players.protocol import Reply
 from gymposium.plugins.names import parse_name
-from gymposium.prompt import prompt_for
-from gymposium.reading import READERS
 from gymposium.records import Record, RecordWriter, first_difference, verify_file
-from gymposium.streams import Draw, stream
-from gymposium.testing import Effort, GameConformance
-from gymposium.testing.golden import transcript
+from gymposium.replies.prompt import prompt_for
+from gymposium.replies.reading import READERS
+from gymposium.util.streams import Draw, stream
+from gymposium_testing import Effort, GameConformance
+from gymposium_testing.golden import transcript
 from gymposium_trace.game import Trace, exact, ignoring_white_space
 from gymposium_trace.programs import GRADES, program
 from gymposium_trace.running.probe import NoIsolation, for_untrusted
@@ -259,7 +259,7 @@ def test_the_game_can_be_sent_to_another_process() -> None:
 
 @pytest.mark.parametrize("name", ["trace", "trace(difficulty=5)"])
 def test_golden_transcript(name: str) -> None:
-    """`python -m gymposium.testing.golden` writes them for a plugin's games too, as does
+    """`python -m gymposium_testing.golden` writes them for a plugin's games too, as does
     `path.write_text(transcript(load_game(name)))`."""
     path = GOLDEN / (name.replace("(", "-").replace(")", "") + ".txt")
     assert transcript(load_game(name)) == path.read_text(encoding="utf-8")

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from gymposium.errors import BadParameter
-from gymposium.streams import Draw, stream
+from gymposium.util.streams import Draw, stream
 from gymposium_trace.running.backends import Bubblewrap
 from gymposium_trace.running.groups import delegated_group
 from gymposium_trace.running.limits import Limits

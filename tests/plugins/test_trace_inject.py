@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import gymposium_trace
-from gymposium.streams import Draw, stream
+from gymposium.util.streams import Draw, stream
 from gymposium_trace.bound import points
 from gymposium_trace.inject import Uninjectable, inject
 from gymposium_trace.programs import GRADES, program

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gymposium.streams import Draw, stream
+from gymposium.util.streams import Draw, stream
 from gymposium_trace.inject import inject
 from gymposium_trace.programs import GRADES, program
 from gymposium_trace.running.backends import BACKENDS, Backend, Bubblewrap, Rlimits

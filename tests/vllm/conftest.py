@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from gymposium_agents.chat.tokens import BASE, Policy, Sampling, TokenRequest
 from gymposium_agents.engines.vllm.engine import VllmEngine
 from gymposium_agents.engines.vllm.home import HOME_VARIABLE
 from gymposium_agents.engines.vllm.server import Server, running_server
 from gymposium_agents.engines.vllm.settings import ServerSettings
-from gymposium_agents.tokens import BASE, Policy, Sampling, TokenRequest
 
 if TYPE_CHECKING:
-    from gymposium_agents.small_size import SmallModel
+    from gymposium_agents.chat.small_size import SmallModel
 
 RANK = 8
 FIRST, SECOND = Policy("learner", 1), Policy("learner", 2)
@@ -37,7 +37,7 @@ def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def tiny_size() -> SmallModel:
     """A model with wider attention heads than in other tests, because vLLM does not support those."""
-    from gymposium_agents.small_size import SmallModel
+    from gymposium_agents.chat.small_size import SmallModel
 
     return SmallModel(hidden=64, layers=2, heads=2, feed_forward=128, vocabulary=320)
 
@@ -55,8 +55,8 @@ def make_adapter(model: Path, directory: Path, rank: int) -> Path:
     """A LoRA with nonzero weights, saved in PEFT's layout."""
     import torch
 
-    from gymposium_agents.loading import load_model
     from gymposium_agents.lora.attach import attach_lora
+    from gymposium_agents.models.loading import load_model
 
     made = attach_lora(load_model(model).model, rank=rank, alpha=8, seed=0)
     generator = torch.Generator().manual_seed(rank)
@@ -76,7 +76,7 @@ def server(model_directory: Path) -> Iterator[Server]:
 
 @pytest.fixture(scope="session")
 def end(model_directory: Path) -> int:
-    from gymposium_agents.loading import load_chat
+    from gymposium_agents.models.loading import load_chat
 
     return load_chat(model_directory).end
 

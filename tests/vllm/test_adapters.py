@@ -11,15 +11,15 @@ import pytest
 from safetensors.torch import load_file
 
 from gymposium.errors import GymposiumError
+from gymposium_agents.chat.small_size import SmallModel
+from gymposium_agents.chat.tokens import BASE, Policy, Sampling, TokenRequest
 from gymposium_agents.engines.protocol import AdapterHost, ConcurrentTokenEngine, TellsDigests
 from gymposium_agents.engines.vllm.engine import VllmEngine
 from gymposium_agents.engines.vllm.server import Server
 from gymposium_agents.engines.vllm.serving import digest
 from gymposium_agents.engines.vllm.settings import ServerSettings
 from gymposium_agents.lora.files import WEIGHTS
-from gymposium_agents.small import make_small_model
-from gymposium_agents.small_size import SmallModel
-from gymposium_agents.tokens import BASE, Policy, Sampling, TokenRequest
+from gymposium_agents.models.small import make_small_model
 
 from .conftest import FIRST, SECOND, make_adapter
 

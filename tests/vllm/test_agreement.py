@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
+from gymposium_agents.chat.tokens import BASE, Policy, Sampling, TokenRequest
 from gymposium_agents.engines.vllm.engine import VllmEngine
-from gymposium_agents.tokens import BASE, Policy, Sampling, TokenRequest
 
 from .conftest import FIRST, SECOND, Oracle
 

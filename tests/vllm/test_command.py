@@ -17,14 +17,14 @@ import httpx
 import pytest
 
 from gymposium.errors import GymposiumError
+from gymposium_agents.chat.small_size import SmallModel
+from gymposium_agents.chat.tokens import Policy, Sampling, TokenRequest
 from gymposium_agents.engines.vllm.engine import VllmEngine
 from gymposium_agents.engines.vllm.home import engine_home
 from gymposium_agents.engines.vllm.server import running_server, running_servers
 from gymposium_agents.engines.vllm.settings import ServerSettings
 from gymposium_agents.engines.vllm.setup import set_up
-from gymposium_agents.small import make_small_model
-from gymposium_agents.small_size import SmallModel
-from gymposium_agents.tokens import Policy, Sampling, TokenRequest
+from gymposium_agents.models.small import make_small_model
 
 from .conftest import FIRST
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from gymposium_agents.chat.tokens import BASE, Completion, Policy, Sampling, TokenRequest
 from gymposium_agents.engines.vllm.engine import VllmEngine
 from gymposium_agents.engines.vllm.server import Server
-from gymposium_agents.tokens import BASE, Completion, Policy, Sampling, TokenRequest
 
 from .conftest import FIRST, SECOND, make_adapter
 

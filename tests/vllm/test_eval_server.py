@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from gymposium.records import Record, read_records, verify_file
-from gymposium_agents.tokens import Policy
+from gymposium_agents.chat.tokens import Policy
 
 COMMAND = (str(Path(sys.executable).with_name("gymposium")),)
 """The command as it is installed. With `python -m`, CPython ends by the signal itself, not with 130, if Ctrl-C comes

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from gymposium_agents.chat.tokens import BASE, Completion, Policy, Sampling, TokenRequest
 from gymposium_agents.engines.vllm.engine import VllmEngine
 from gymposium_agents.engines.vllm.fleet import ranking
 from gymposium_agents.engines.vllm.server import Server, running_servers
 from gymposium_agents.engines.vllm.settings import ServerSettings
-from gymposium_agents.tokens import BASE, Completion, Policy, Sampling, TokenRequest
 
 from .conftest import FIRST, RANK, SECOND
 from .test_killed import kill

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from gymposium import load_game, make_player
-from gymposium.driver import MatchJob, MatchResult, play
-from gymposium.failures import FailurePolicy
+from gymposium.match import MatchJob, MatchResult, play
+from gymposium.match.failures import FailurePolicy
+from gymposium_agents.chat.tokens import Completion, Policy, Sampling, TokenRequest, TurnTokens
 from gymposium_agents.engines.vllm.engine import VllmEngine
 from gymposium_agents.engines.vllm.server import Server
-from gymposium_agents.loading import load_chat
-from gymposium_agents.player import LanguageModelPlayer
-from gymposium_agents.tokens import Completion, Policy, Sampling, TokenRequest, TurnTokens
+from gymposium_agents.models.loading import load_chat
+from gymposium_agents.players.player import LanguageModelPlayer
 
 from .conftest import SECOND
 

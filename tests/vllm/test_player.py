@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from gymposium.driver import MatchJob, Schedule, play
 from gymposium.errors import GymposiumError
-from gymposium.failures import FailurePolicy
 from gymposium.games.registry import load_game
+from gymposium.match import MatchJob, Schedule, play
+from gymposium.match.failures import FailurePolicy
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Concurrent, MatchContext
-from gymposium_agents.distribution import estimate_distributions
+from gymposium_agents.chat.tokens import BASE, Policy
 from gymposium_agents.engines.vllm.server import Server
-from gymposium_agents.player import LanguageModelPlayer
-from gymposium_agents.tokens import BASE, Policy
+from gymposium_agents.players.distribution import estimate_distributions
+from gymposium_agents.players.player import LanguageModelPlayer
 
 from .conftest import FIRST, SECOND
 

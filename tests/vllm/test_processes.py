@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gymposium_train.directory import RunDirectory
+from gymposium_train.config.directory import RunDirectory
 
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "--no-python"]
 GYMPOSIUM = str(Path(sys.executable).with_name("gymposium"))

@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 
-from gymposium.client import Server as Client, Session
+from gymposium.http.client import Server as Client, Session
 from gymposium.runs.sessions import SessionsFile
 from gymposium_agents.engines.vllm.server import Server
 from gymposium_train import train

@@ -12,16 +12,17 @@ import httpx
 import pytest
 
 from gymposium.games.registry import load_game
+from gymposium.records.trajectories import Trajectory
 from gymposium.rewards.protocol import CheckedReward, Reward
-from gymposium.trajectories import Trajectory
+from gymposium_agents.chat.tokens import Policy
 from gymposium_agents.engines.vllm.make import server_settings
 from gymposium_agents.engines.vllm.server import Server
 from gymposium_agents.engines.vllm.settings import VllmSettings
-from gymposium_agents.loading import LoadedModel, load_model
 from gymposium_agents.lora.attach import attach_lora
-from gymposium_agents.tokens import Policy
-from gymposium_train.ahead import Ahead
+from gymposium_agents.models.loading import LoadedModel, load_model
 from gymposium_train.backends.local_model import LocalModel
+from gymposium_train.backends.publishing.make import engine_start
+from gymposium_train.backends.trainee import make_trainee
 from gymposium_train.config import (
     Lora,
     Model,
@@ -36,10 +37,9 @@ from gymposium_train.config import (
 from gymposium_train.config.schedules import Pace
 from gymposium_train.credit.make import make_credit
 from gymposium_train.learner import LocalLearner, Loss
-from gymposium_train.loop import Training
-from gymposium_train.publishing.make import engine_start
 from gymposium_train.rollout import LocalExecutor, MatchPlanner, MatchRollouts
-from gymposium_train.trainee import make_trainee
+from gymposium_train.rollout.ahead import Ahead
+from gymposium_train.run.loop import Training
 
 from .conftest import RANK
 

@@ -18,7 +18,7 @@ import torch
 from safetensors.torch import save_file
 
 from gymposium.players.grammar import make_player
-from gymposium.scores import Score
+from gymposium.records.scores import Score
 from gymposium_train.config import Prompting
 from gymposium_train.config.checks import check
 from gymposium_train.config.reading import changed, config_from, read_config

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from gymposium.arena.suite import read_suite
-from gymposium.json_file import read_model
-from gymposium.user_file import VARIABLE, user_file
-from gymposium.worlds.questions import QuestionFile
-from gymposium_agents.settings import PlayerSettings
+from gymposium.tasks.questions import QuestionFile
+from gymposium.util.json_file import read_model
+from gymposium.util.user_file import VARIABLE, user_file
+from gymposium_agents.chat.settings import PlayerSettings
+from gymposium_arena.suite import read_suite
 from gymposium_mcp.settings import read_world
-from gymposium_train.cold_start.chats import read_chats
 from gymposium_train.config.reading import read_config
+from gymposium_train.run.lessons.chats import read_chats
 
 SOURCES = Path(__file__).resolve().parents[2]
 SUITE = 'name = "s"\nplayers = ["random"]\n[[games]]\nname = "tic_tac_toe"\n'
@@ -63,7 +63,7 @@ def test_a_file_with_a_byte_order_mark_reads_as_without(name: str, tmp_path: Pat
 
 
 def test_toml_and_json_are_read_from_plain_files_alone() -> None:
-    """`gymposium.plain_file` removes the mark, and neither waits for a pipe nor reads gigabytes."""
+    """`gymposium.util.plain_file` removes the mark, and neither waits for a pipe nor reads gigabytes."""
     others = re.compile(r"(?:json\.loads|tomllib\.loads|strict_json|strict_toml)\([^\n]*read_(?:text|bytes)\(")
     files = [*SOURCES.glob("packages/*/src/**/*.py"), *SOURCES.glob("plugins/*/src/**/*.py")]
     assert len(files) > 500

@@ -27,12 +27,12 @@ importlib.metadata.distributions = lambda: [
 from gymposium import load_game, make_player, make_reward
 from gymposium.cli.main import app
 from gymposium.errors import GymposiumError
-from gymposium.executors.make import running_executor
-from gymposium.executors.protocol import ExecutorStart
-from gymposium.loggers.make import check_loggers
+from gymposium.runs.executors.make import running_executor
+from gymposium.runs.executors.protocol import ExecutorStart
+from gymposium.runs.loggers.make import check_loggers
 from gymposium.plugins.first_party import first_party
 from gymposium.plugins.host import host
-from gymposium.testing.subjects import named_subjects
+from gymposium_testing.subjects import named_subjects
 from typer.main import get_command
 
 def config(kind):

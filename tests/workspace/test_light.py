@@ -13,7 +13,7 @@ HEAVY = "accelerate jax peft sentencepiece tensorflow tokenizers torch transform
 
 PLAYS = """
 import gymnasium, gymposium
-from gymposium.driver import MatchJob, play
+from gymposium.match import MatchJob, play
 players = [gymposium.make_player("mcts-5"), gymposium.make_player("random")]
 for game in ("tic_tac_toe", "kuhn_poker"):
     assert len(list(play([MatchJob("m", gymposium.load_game(game), players, 0)]))) == 1

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gymposium.child_process import add_plugin_file, plugin_files
+from gymposium.util.child_process import add_plugin_file, plugin_files
 
 ELSEWHERE = Path("/plugins/of_the_module.py")
 

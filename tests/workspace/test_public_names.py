@@ -78,13 +78,13 @@ def test_every_public_name_is_promised_and_what_is_promised_is_there() -> None:
 
 
 TAUGHT = [
-    *ROOT.glob("packages/gymposium/src/gymposium/template/**/*.py.txt"),
+    *ROOT.glob("packages/gymposium/src/gymposium/cli/plugins/template/**/*.py.txt"),
     *ROOT.glob("docs/examples/**/*.py"),
     *ROOT.glob("docs/tutorials/*.md"),
 ]
 INSIDE = {
-    *("gymposium.exact.graph", "gymposium.failures", "gymposium.plugins.host"),
-    *("gymposium_agents.engines.transformers", "gymposium_agents.loading"),
+    *("gymposium.analysis.exact.graph", "gymposium.match.failures", "gymposium.plugins.host"),
+    *("gymposium_agents.engines.transformers", "gymposium_agents.models.loading"),
 }
 """Modules that an example uses to look inside."""
 

@@ -1,5 +1,5 @@
 """The shape of the source tree: no import circles, no class name twice in a distribution, no fragments of files, and a
-page that names every room."""
+page that names every folder."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_no_class_name_stands_twice_in_a_distribution() -> None:
 
 
 FRAGMENTS = {
-    "gymposium_agents.affinetes.scores",  # affinetes' formula of the score, which is tested by itself
+    "gymposium_affinetes.scores",  # affinetes' formula of the score, which is tested by itself
     "gymposium_train.learner.shares",  # the split of a batch over processes, which is tested by itself
 }
 """Files that may be short although only one other imports them."""
@@ -96,11 +96,23 @@ def test_no_file_is_a_fragment_of_the_only_one_that_imports_it() -> None:
 
 
 @pytest.mark.parametrize("distribution", ["gymposium", "gymposium_agents", "gymposium_train"])
-def test_the_architecture_page_names_every_room_and_no_other(distribution: str) -> None:
+def test_the_architecture_page_names_every_folder_and_no_other(distribution: str) -> None:
     section = PAGE.partition(f"\n### {distribution}\n")[2].partition("\n#")[0]
     named = re.findall(r"^\| `(\w+)` \| [A-Z0-9].+\. \|$", section, re.MULTILINE)
-    rooms = {module.split(".")[1] for module in modules() if module.startswith(f"{distribution}.")}
-    assert sorted(named) == sorted(rooms)
+    folders = {module.split(".")[1] for module in modules() if module.startswith(f"{distribution}.")}
+    assert sorted(named) == sorted(folders)
+
+
+def test_packages_have_few_names_at_the_top() -> None:
+    names: dict[str, set[str]] = {
+        distribution: set() for distribution in ("gymposium", "gymposium_agents", "gymposium_train")
+    }
+    for module in modules():
+        package, *rest = module.split(".")
+        if rest and package in names:
+            names[package].add(rest[0])
+    assert len(names["gymposium"] - {"__main__", "errors"}) <= 14
+    assert all(len(names[package] - {"__main__"}) <= 12 for package in ("gymposium_agents", "gymposium_train"))
 
 
 def test_each_thing_to_add_takes_two_files_that_are_there() -> None:

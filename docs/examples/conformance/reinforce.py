@@ -17,10 +17,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from gymposium.exact.graph import graph_of
-from gymposium.failures import forfeit_returns
+from gymposium.analysis.exact.graph import graph_of
 from gymposium.games.protocol import Game, Match
-from gymposium.streams import derived_seed
+from gymposium.match.failures import forfeit_returns
+from gymposium.util.streams import derived_seed
 
 PAD, END, ASK = 0, 1, 2
 TABLE = 4093

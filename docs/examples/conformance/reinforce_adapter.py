@@ -12,8 +12,8 @@ from reinforce import END, Loop, Row, padded
 
 from gymposium.games.protocol import Match
 from gymposium.players.protocol import Ask
-from gymposium.streams import derived_seed
-from gymposium.testing.trainers import (
+from gymposium.util.streams import derived_seed
+from gymposium_testing.trainers import (
     MovePolicy,
     RolledOut,
     SampledReply,

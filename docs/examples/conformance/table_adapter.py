@@ -4,7 +4,7 @@ import random
 from collections import defaultdict
 
 from gymposium.players.protocol import Ask
-from gymposium.testing.trainers import MovePolicy, TrainerTask, TrainingBudget
+from gymposium_testing.trainers import MovePolicy, TrainerTask, TrainingBudget
 
 
 class TableTrainer:

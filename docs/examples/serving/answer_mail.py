@@ -9,10 +9,10 @@ from openai import BadRequestError, OpenAI
 from openai.types.chat import ChatCompletionMessageParam
 
 import gymposium
-from gymposium.client import URL, Server, Session
-from gymposium.prompt import prompt_for
-from gymposium.reading import READERS
-from gymposium.trajectories import Trajectory
+from gymposium.http.client import URL, Server, Session
+from gymposium.records.trajectories import Trajectory
+from gymposium.replies.prompt import prompt_for
+from gymposium.replies.reading import READERS
 
 GAME = "mail(kinds=look_up+absent,mails=20,max_calls=3)"
 MODEL = OpenAI(api_key="none", base_url=URL, max_retries=40)

@@ -8,7 +8,7 @@ import sys
 from openai import OpenAI
 
 import gymposium
-from gymposium.client import URL, Server, Session
+from gymposium.http.client import URL, Server, Session
 
 MODEL = OpenAI(api_key="none", base_url=URL, max_retries=40)
 

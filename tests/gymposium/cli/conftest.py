@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gymposium.child_process import user_environment
+from gymposium.util.child_process import user_environment
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -39,10 +39,10 @@ def gymposium(tmp_path: Path) -> Run:
 
 STUTTER = '''
 """A player that answers a move, then nonsense, then something illegal, and so on; where it begins is by the seed."""
-from gymposium.child_process import user_environment
+from gymposium.util.child_process import user_environment
 from gymposium import CommandSpec, GameSpec, OpponentSpec, hookimpl
 from gymposium.players.protocol import Reply
-from gymposium.reading import READERS
+from gymposium.replies.reading import READERS
 
 
 @hookimpl

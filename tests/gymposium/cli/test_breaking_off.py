@@ -17,7 +17,7 @@ from gymposium.errors import GymposiumError
 from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
 from gymposium.games.lines.tic_tac_toe import TicTacToe
 from gymposium.players.protocol import Reply
-from gymposium.reading import READERS
+from gymposium.replies.reading import READERS
 
 
 class Game(OpenSpielGame):

@@ -12,8 +12,8 @@ WORLD = '''
 from pathlib import Path
 
 from gymposium import GameSpec, hookimpl
-from gymposium.tools import Tool
-from gymposium.worlds import Result, tool_game
+from gymposium.tasks.tools import Tool
+from gymposium.tasks import Result, tool_game
 
 ASKED = Path(__file__).with_name("asked")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gymposium.cli.main import _command
+from gymposium.cli.commands import make_command
 from gymposium.cli.plugins import command as plugins
 from gymposium.plugins.host import host
 
@@ -28,7 +28,7 @@ def commands(command: Any, path: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
 
 def every_command() -> dict[str, Any]:
     implementations = {spec.name: host().implementation(spec) for spec in host().commands.values()}
-    groups = {name: _command(target, name) for name, target in (implementations | {"plugins": plugins}).items()}
+    groups = {name: make_command(target, name) for name, target in (implementations | {"plugins": plugins}).items()}
     return {path: one for name, group in groups.items() for path, one in commands(group, (name,))}
 
 

@@ -51,7 +51,7 @@ def test_an_option_without_effect_is_an_error(
 PLUGIN = """
 from gymposium.plugins.hookspecs import hookimpl
 from gymposium.plugins.specs import OpponentSpec
-from gymposium.reading import READERS
+from gymposium.replies.reading import READERS
 
 class Boom:
     name, reader, style = "boom", READERS["move"], "compact"

@@ -147,7 +147,7 @@ def test_every_name_in_the_templates_is_filled_in(kind: Kind) -> None:
 
 
 def test_every_template_is_used() -> None:
-    with as_file(files("gymposium") / "template") as folder:
+    with as_file(files("gymposium.cli.plugins") / "template") as folder:
         templates = {file.relative_to(folder).as_posix() for file in folder.rglob("*.txt")}
     used = {*FILES, "Apache-2.0", "MIT"}.union(*FILES_OF.values())
     assert templates == {f"{name}.txt" for name in used}

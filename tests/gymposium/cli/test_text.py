@@ -17,7 +17,7 @@ from gymposium.cli.text import out
 COMMAND = str(Path(sys.executable).with_name("gymposium"))
 CRASHING = """
 from gymposium import OpponentSpec, hookimpl
-from gymposium.reading import READERS
+from gymposium.replies.reading import READERS
 
 class Crashing:
     name, reader, style = "crashing", READERS["move"], "compact"

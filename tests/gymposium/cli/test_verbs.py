@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gymposium.records import Record, read_records, verify_file
-from gymposium.streams import stream
+from gymposium.util.streams import stream
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 HERE = ("--out", "here")
@@ -181,7 +181,7 @@ LONG_WINDED = '''
 """A player whose replies are cut off from its second one on."""
 from gymposium import OpponentSpec, hookimpl
 from gymposium.players.protocol import Reply
-from gymposium.reading import READERS
+from gymposium.replies.reading import READERS
 
 
 @hookimpl
@@ -212,7 +212,7 @@ def test_where_replies_were_cut_off_the_option_to_raise_is_named(gymposium: Run,
 SAYING = """
 from gymposium import OpponentSpec, hookimpl
 from gymposium.players.protocol import Reply
-from gymposium.reading import GENERAL
+from gymposium.replies.reading import GENERAL
 
 
 @hookimpl
@@ -509,8 +509,8 @@ def test_play_simultaneous_moves(gymposium: Run, tmp_path: Path) -> None:
 
 BREAKS = """
 from gymposium import GameSpec, hookimpl
-from gymposium.tools import Tool
-from gymposium.worlds import Result, tool_game
+from gymposium.tasks.tools import Tool
+from gymposium.tasks import Result, tool_game
 
 def look() -> str:
     \"\"\"Look.\"\"\"

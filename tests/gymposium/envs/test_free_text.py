@@ -21,7 +21,7 @@ from gymposium.envs.gym import TextGameEnv
 from gymposium.envs.spaces import UnicodeText
 from gymposium.errors import BadOption, WrongSeat
 from gymposium.games.protocol import Event, Observation, Style
-from gymposium.streams import stream
+from gymposium.util.streams import stream
 
 SPEC = GameSpec(
     name="guess", title="Guess", summary="Name the number.", entry_point="nowhere:Guess", seats=1, utility="score",

@@ -18,8 +18,8 @@ from gymposium.envs.gym import TextGameEnv
 from gymposium.errors import BadOption
 from gymposium.games.protocol import CHANCE, Style
 from gymposium.players.protocol import Ask, Player, Reply
-from gymposium.reading import READERS, Reader
 from gymposium.records import Record, first_difference
+from gymposium.replies.reading import READERS, Reader
 
 FEW = settings(max_examples=25, deadline=None)
 SEEDS = st.integers(0, 2**31)
@@ -168,7 +168,7 @@ def test_each_other_seat_has_its_opponent() -> None:
 
 
 def test_the_opponent_plays_from_the_stream_that_the_driver_gives_it() -> None:
-    from gymposium.driver import MatchJob, play as drive
+    from gymposium.match import MatchJob, play as drive
 
     env = TextGameEnv("connect_four", opponent="mcts-20")
     play(env, random.Random(4), 11)

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import gymnasium
 
 from gymposium import load_game, make_player
-from gymposium.driver import MatchJob, play
 from gymposium.games.protocol import Style
+from gymposium.match import MatchJob, play
 from gymposium.players.protocol import Ask, Reply
-from gymposium.reading import READERS, Reader
+from gymposium.replies.reading import READERS, Reader
 
 
 class Rebuilds:

@@ -16,11 +16,11 @@ from gymnasium.error import ClosedEnvironmentError, InvalidAction, ResetNeeded
 from gymnasium.vector import AutoresetMode
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
-from gymposium.driver import EngineError
 from gymposium.envs.gym import TextGameEnv
 from gymposium.envs.vector import TextGameVectorEnv
 from gymposium.errors import BadOption, BadParameter
 from gymposium.games.protocol import Event
+from gymposium.match import EngineError
 from gymposium.players.protocol import Ask, Reply
 from gymposium.players.random import RandomPlayer
 from gymposium.records import Record, first_difference

@@ -13,10 +13,10 @@ from gymnasium.utils.env_checker import check_env
 
 from gymposium.envs.wrappers import PotentialShaping, RecordMatches, ScoreReward, StepPenalty
 from gymposium.errors import BadOption
-from gymposium.match_score import match_score
+from gymposium.match.score import match_score
 from gymposium.records import Record, read_records, verify_file
+from gymposium.records.trajectories import Trajectory
 from gymposium.rewards.grammar import make_reward
-from gymposium.trajectories import Trajectory
 
 
 def play(env: gymnasium.Env[Any, Any], seed: int) -> list[float]:

@@ -15,8 +15,8 @@ from gymposium import load_game
 from gymposium.errors import BadParameter, IllegalMove
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch
 from gymposium.games.protocol import CHANCE, Event, Match
-from gymposium.reading import READERS, read
-from gymposium.testing import assert_no_leaks
+from gymposium.replies.reading import READERS, read
+from gymposium_testing import assert_no_leaks
 
 from .matches import own_parameters, plain_examples
 

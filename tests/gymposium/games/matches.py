@@ -16,7 +16,7 @@ from gymposium.games.openspiel.adapter import OpenSpielMatch
 from gymposium.games.protocol import Game, Match
 from gymposium.plugins.host import host
 from gymposium.plugins.specs import Parameter
-from gymposium.reading import READERS, read
+from gymposium.replies.reading import READERS, read
 
 seeds = st.integers(0, 2**31)
 

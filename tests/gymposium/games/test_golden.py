@@ -1,5 +1,5 @@
 """Golden transcripts of all built-in games and the games of our plugins, with all examples. `python -m
-gymposium.testing.golden` writes them; read the changes before you keep them."""
+gymposium_testing.golden` writes them; read the changes before you keep them."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from gymposium.games.openspiel.adapter import OpenSpielGame
 from gymposium.games.protocol import Game, Match
 from gymposium.plugins.host import host
 from gymposium.plugins.specs import GameSpec
-from gymposium.prompt import prompt_for
-from gymposium.reading import READERS
-from gymposium.testing.golden import file_name, golden_games, main, transcript
+from gymposium.replies.prompt import prompt_for
+from gymposium.replies.reading import READERS
+from gymposium_testing.golden import file_name, golden_games, main, transcript
 
 from ..our_plugins import names_with_games
 
 ROOT = Path(__file__).parents[3]
 OURS, PLUGINS = ROOT / "tests" / "golden", ROOT / "tests" / "plugins" / "golden"
-HOW = "Run  python -m gymposium.testing.golden FOLDER [PLUGIN]  and read what changed."
+HOW = "Run  python -m gymposium_testing.golden FOLDER [PLUGIN]  and read what changed."
 
 
 def of_plugins() -> dict[str, list[Game]]:

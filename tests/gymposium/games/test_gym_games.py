@@ -13,15 +13,15 @@ import pytest
 from gymnasium.spaces import Discrete, Text
 
 from gymposium import load_game, make_player
-from gymposium.driver import EngineError, MatchJob, MatchResult, play
 from gymposium.envs.gym import TextGameEnv
 from gymposium.envs.spaces import UnicodeText
 from gymposium.errors import BadParameter, BadRecord, IllegalMove, NoSampler, UnknownName, WrongSeat
 from gymposium.games.protocol import CHANCE, Event, Game
 from gymposium.games.registry import is_registered
+from gymposium.match import EngineError, MatchJob, MatchResult, play
 from gymposium.players.protocol import Ask, Reply
-from gymposium.reading import READERS
 from gymposium.records import RecordWriter, verify_file
+from gymposium.replies.reading import READERS
 
 
 class Corridor(gymnasium.Env[str, Any]):

@@ -14,7 +14,7 @@ import pytest
 from gymposium import load_game
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch
 from gymposium.games.protocol import Style
-from gymposium.testing import LeakReport, assert_no_leaks, check_leaks
+from gymposium_testing import LeakReport, assert_no_leaks, check_leaks
 
 HIDING = [
     "kuhn_poker",

@@ -19,7 +19,7 @@ from gymposium.games.protocol import CHANCE, Event, Match, seat_result
 from gymposium.plugins.host import host
 from gymposium.plugins.names import format_name, parse_name
 from gymposium.plugins.specs import GameSpec
-from gymposium.testing.golden import golden_games
+from gymposium_testing.golden import golden_games
 
 OTHERS = [
     "openspiel:hex(board_size=4)",

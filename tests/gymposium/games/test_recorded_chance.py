@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import pytest
 
-from gymposium.audit.logged_match import LoggedMatch
 from gymposium.errors import BadParameter, BadRecord, NotAllowed
 from gymposium.games.openspiel.adapter import OpenSpielGame
 from gymposium.games.protocol import Event
 from gymposium.games.registry import chance_is_recorded, is_registered, load_game, load_named_game, needs_isolation
 from gymposium.records import Record, first_difference, walk
+from gymposium_arena.audit.logged_match import LoggedMatch
 
 
 def elsewhere(name: str, seed: int) -> list[Event]:

@@ -15,14 +15,14 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from gymposium import GameSpec, Parameter, make_player
-from gymposium.driver import EngineError, MatchJob, play
 from gymposium.errors import BadParameter, BadRecord, IllegalMove, NoSampler, PluginError, WrongSeat
 from gymposium.games.protocol import Match
 from gymposium.games.rules import CHANCE, Event, RulesError, RulesGame, Style, game_of
+from gymposium.match import EngineError, MatchJob, play
 from gymposium.plugins.host import Host
-from gymposium.streams import stream
-from gymposium.testing import assert_no_leaks
-from gymposium.testing.walk import positions
+from gymposium.util.streams import stream
+from gymposium_testing import assert_no_leaks
+from gymposium_testing.walk import positions
 
 EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
 FILES = ("nim", "one_card_poker", "rock_paper_scissors")

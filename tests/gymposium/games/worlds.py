@@ -13,7 +13,7 @@ from gymposium import load_game
 from gymposium.games.openspiel.adapter import OpenSpielMatch
 from gymposium.games.openspiel.wording import Wording
 from gymposium.games.protocol import Match, Style
-from gymposium.testing import assert_no_leaks, check_leaks
+from gymposium_testing import assert_no_leaks, check_leaks
 
 
 def lively(match: Match, rng: random.Random) -> str:

@@ -12,16 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from gymposium.driver import MatchJob, Schedule, play
 from gymposium.envs.gym import TextGameEnv
+from gymposium.envs.player_bot import PlayerBot
 from gymposium.errors import BadOption, IllegalMove
 from gymposium.games.registry import load_game
+from gymposium.http.environments.offer import SharedPlayer
+from gymposium.match import MatchJob, Schedule, play
+from gymposium.match.watchdog import Watchdog
 from gymposium.players.asking import ask_player, blame, blamed_player
-from gymposium.players.player_bot import PlayerBot
 from gymposium.players.protocol import Ask, Player, Reply
-from gymposium.reading import READERS
-from gymposium.serving.environments.offer import SharedPlayer
-from gymposium.watchdog import Watchdog
+from gymposium.replies.reading import READERS
 
 ROOT = Path(__file__).resolve().parents[3]
 TTT = load_game("tic_tac_toe")
@@ -104,7 +104,7 @@ def test_only_faults_of_the_player_are_noted_and_once() -> None:
 
 def test_all_players_are_asked_where_their_exceptions_are_noted() -> None:
     """Only wrappers ask an inner player by themselves: their own exceptions are noted."""
-    wrapped = {"gymposium_train/run/fitting.py", "gymposium_train/cold_start/random_play.py"}
+    wrapped = {"gymposium_train/run/fitting.py", "gymposium_train/run/lessons/random_play.py"}
     asking = {
         path.as_posix().partition("/src/")[2]
         for path in [*ROOT.glob("packages/*/src/**/*.py"), *ROOT.glob("plugins/*/src/**/*.py")]
@@ -116,7 +116,7 @@ def test_all_players_are_asked_where_their_exceptions_are_noted() -> None:
 PLUGIN = """
 from gymposium.plugins.hookspecs import hookimpl
 from gymposium.plugins.specs import OpponentSpec
-from gymposium.reading import READERS
+from gymposium.replies.reading import READERS
 
 class Boom:
     name, reader, style = "boom", READERS["move"], "compact"

@@ -13,16 +13,16 @@ import pyspiel
 import pytest
 
 from gymposium import load_game, make_player
-from gymposium.driver import MatchJob, play
 from gymposium.errors import NoSampler
 from gymposium.games.openspiel.adapter import OpenSpielGame
 from gymposium.games.poker.kuhn_poker import KuhnPoker
 from gymposium.games.protocol import CHANCE, Event, Match
+from gymposium.match import MatchJob, play
 from gymposium.players.mcts import MctsPlayer, Thought
 from gymposium.players.protocol import Ask, MatchContext
 from gymposium.players.search import engine
 from gymposium.records import Record
-from gymposium.scores import Score
+from gymposium.records.scores import Score
 
 SEARCHED = [
     "tic_tac_toe",

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from gymposium import load_game
-from gymposium.driver import MatchJob, Schedule, play
 from gymposium.envs.gym import TextGameEnv
-from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Style
+from gymposium.match import MatchJob, Schedule, play
+from gymposium.match.failures import FailurePolicy
 from gymposium.players.protocol import Ask, Reply
-from gymposium.reading import READERS
+from gymposium.replies.reading import READERS
 
 
 class Kept(list[str]):

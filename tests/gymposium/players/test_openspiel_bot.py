@@ -9,9 +9,9 @@ import pytest
 from open_spiel.python.bots.uniform_random import UniformRandomBot
 
 import gymposium
-from gymposium.driver import Guard, MatchJob, play
 from gymposium.errors import BadOption, GymposiumError, UnknownName
 from gymposium.games.registry import load_game
+from gymposium.match import Guard, MatchJob, play
 from gymposium.players.grammar import make_player
 from gymposium.players.openspiel_bot import BotPlayer
 from gymposium.records import Record, first_difference

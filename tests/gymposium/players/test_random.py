@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 
 from gymposium import load_game, make_player
-from gymposium.driver import MatchJob, play
 from gymposium.errors import UnknownName
+from gymposium.match import MatchJob, play
 
 CRITICAL = {1: 15.2, 2: 18.5, 6: 27.9, 8: 31.9}
 """Chi-square at 1 in 10,000 by degrees of freedom. The seeds are fixed: these tests never flicker."""

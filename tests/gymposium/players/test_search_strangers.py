@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from gymposium import GameSpec
-from gymposium.driver import MatchJob, play
 from gymposium.errors import BadRecord, IllegalMove, NoSampler, WrongSeat
 from gymposium.games.protocol import CHANCE, Event, Game, Observation, Style
+from gymposium.match import MatchJob, play
 from gymposium.players.mcts import MctsPlayer, Thought
 from gymposium.players.protocol import Ask, MatchContext
 from gymposium.players.random import RandomPlayer
 from gymposium.players.search.viewlog import ViewLog
 from gymposium.players.search.worlds import Worlds
 from gymposium.records import Record
-from gymposium.scores import Score
+from gymposium.records.scores import Score
 
 if TYPE_CHECKING:
     import numpy as np

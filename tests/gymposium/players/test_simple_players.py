@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from gymposium import load_game, make_player
-from gymposium.driver import MatchJob, MatchResult, play
 from gymposium.errors import GymposiumError, NoSampler
 from gymposium.games.protocol import Event
+from gymposium.match import MatchJob, MatchResult, play
 from gymposium.players.greedy import GreedyPlayer
 from gymposium.players.protocol import Ask, MatchContext
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from gymposium.child_process import python_command, python_environment
 from gymposium.errors import PluginError
 from gymposium.plugins import hookspecs
 from gymposium.plugins.hookspecs import API_VERSION, HOOKS
 from gymposium.plugins.host import Host
 from gymposium.plugins.plugin import Plugin
+from gymposium.util.child_process import python_command, python_environment
 
 Install = Callable[..., None]
 HEAD = "from gymposium import CommandSpec, GameSpec, OpponentSpec, hookimpl\n"

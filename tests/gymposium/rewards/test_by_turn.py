@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from gymposium import load_game, make_player, make_reward
-from gymposium.driver import MatchJob, MatchResult, Schedule, play
 from gymposium.errors import BadReward, Unrated
-from gymposium.failures import FailurePolicy
+from gymposium.match import MatchJob, MatchResult, Schedule, play
+from gymposium.match.failures import FailurePolicy
 from gymposium.players.protocol import Ask, Reply
-from gymposium.reading import READERS
+from gymposium.records.trajectories import Trajectory
+from gymposium.replies.reading import READERS
 from gymposium.rewards.protocol import CheckedReward, Reward, turn_rewards
-from gymposium.trajectories import Trajectory
 
 REWARDS = ("returns", "score", "weighted(accuracy=1,efficiency=0.5)")
 GAMES = ("tic_tac_toe", "kuhn_poker", "leduc_poker", "goofspiel(num_cards=4)", "2048", "blackjack", "hearts", "pig")

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from gymposium import load_game, make_player, make_reward
-from gymposium.driver import MatchJob, play
-from gymposium.ending import Ending
 from gymposium.errors import BadOption, BadReward
+from gymposium.match import MatchJob, play
+from gymposium.match.ending import Ending
+from gymposium.records.trajectories import Trajectory
 from gymposium.rewards.protocol import Reward, turn_rewards
-from gymposium.trajectories import Trajectory
 
 
 def random_match(game: str, seed: int, noted: bool = True) -> Trajectory:

@@ -9,10 +9,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import pytest
 
 from gymposium import load_game, make_player
-from gymposium.driver import MatchJob, play
 from gymposium.errors import BadReward, Unrated
+from gymposium.match import MatchJob, play
+from gymposium.records.trajectories import Trajectory
 from gymposium.rewards.protocol import CheckedReward, Reward
-from gymposium.trajectories import Trajectory
 
 Group = Sequence[Trajectory]
 

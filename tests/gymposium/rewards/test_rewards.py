@@ -14,17 +14,17 @@ import pytest
 from hypothesis import given, strategies as st
 
 from gymposium import load_game, make_player, make_reward
-from gymposium.driver import MatchJob, MatchResult, play
-from gymposium.ending import Ending
 from gymposium.errors import BadOption, BadReward, PluginError, UnknownName
-from gymposium.failures import FailurePolicy
-from gymposium.match_score import match_score
+from gymposium.match import MatchJob, MatchResult, play
+from gymposium.match.ending import Ending
+from gymposium.match.failures import FailurePolicy
+from gymposium.match.score import match_score
 from gymposium.players.protocol import Ask, Reply
 from gymposium.plugins.host import Host
-from gymposium.reading import READERS
+from gymposium.records.trajectories import Trajectory
+from gymposium.replies.reading import READERS
 from gymposium.rewards.criteria import CRITERIA
 from gymposium.rewards.protocol import CheckedReward, Reward
-from gymposium.trajectories import Trajectory
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "reference" / "hooks" / "gymposium_rewards.md"
 

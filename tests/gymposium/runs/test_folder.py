@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 from gymposium import load_game, make_player
-from gymposium.driver import FORFEIT, MatchResult, play
-from gymposium.ending import OVER, Ending
 from gymposium.errors import BadOption
+from gymposium.match import FORFEIT, MatchResult, play
+from gymposium.match.ending import OVER, Ending
+from gymposium.match.seating import MatchPlan, Series, seated_jobs
 from gymposium.records import FileVerification, match_files, verify_file
 from gymposium.runs.folder import RunFolder, RunMatches, new_folder
-from gymposium.seating import MatchPlan, Series, seated_jobs
-from gymposium.writable import check_writable
+from gymposium.util.writable import check_writable
 
 SERIES = Series("m", "kuhn_poker", ("random", "greedy"), 12, seed=3, swap=True, on_illegal="forfeit")
 PLANNED = MatchPlan((SERIES,))

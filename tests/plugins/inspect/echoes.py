@@ -7,7 +7,7 @@ from typing import Any
 
 from gymposium import GameSpec, Parameter, hookimpl
 from gymposium.games.protocol import Style
-from gymposium.worlds import Call, Result, Tool, ToolGame, World, tool_game
+from gymposium.tasks import Call, Result, Tool, ToolGame, World, tool_game
 
 _TEXT = {"type": "string", "maxLength": 40}
 TOOLS = {

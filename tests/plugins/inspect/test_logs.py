@@ -14,7 +14,7 @@ from inspect_ai.tool import ToolInfo
 
 from gymposium.errors import BadOption, BadRecord
 from gymposium.records import Record
-from gymposium.scores import mean
+from gymposium.records.scores import mean
 from gymposium_inspect import paired, records
 
 from .scripted import evaluated, legal_moves, verified

@@ -16,11 +16,11 @@ from inspect_ai.tool import ToolInfo
 from inspect_ai.util import registry_info
 
 from gymposium import Table, load_game
-from gymposium.driver import MatchJob
+from gymposium.envs.table import OutsideSeat
 from gymposium.games.protocol import Style
+from gymposium.match import MatchJob
 from gymposium.players.protocol import Ask, Reply, Usage
-from gymposium.reading import READERS
-from gymposium.table import OutsideSeat
+from gymposium.replies.reading import READERS
 from gymposium_inspect import match, outcome, play, records, report, samples
 from gymposium_inspect.playing import Contest
 from gymposium_inspect.seats import MatchSeat

@@ -15,7 +15,7 @@ from inspect_ai.tool import ToolCall, ToolInfo
 
 from gymposium import load_game
 from gymposium.records import Record
-from gymposium.tools.random_calls import random_call
+from gymposium.tasks.tools.random_calls import random_call
 
 from .scripted import evaluated, verified, without_times
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from gymposium.games.registry import find_spec
-from gymposium.tools import Call
-from gymposium.worlds import ToolGame
-from gymposium.worlds.running import start
+from gymposium.tasks import ToolGame
+from gymposium.tasks.running import start
+from gymposium.tasks.tools import Call
 from gymposium_mcp.server import the_server
 from gymposium_mcp.settings import read_world
 from gymposium_mcp.world import game

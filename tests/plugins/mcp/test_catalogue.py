@@ -10,7 +10,7 @@ import pytest
 from tests.plugins.mcp.making import write_world
 
 from gymposium.errors import BadOption, GymposiumError
-from gymposium.tools import Tool
+from gymposium.tasks.tools import Tool
 from gymposium_mcp.catalogue import changes, digest_of, offered
 from gymposium_mcp.settings import WorldSettings, read_world
 

@@ -18,11 +18,11 @@ from tests.plugins.mcp.making import playing, write_world
 
 from gymposium import load_game
 from gymposium.errors import WorldBroke
-from gymposium.testing import QUICK, GameConformance
-from gymposium.tools import Call
-from gymposium.worlds import ToolGame
-from gymposium.worlds.questions import QuestionFile
+from gymposium.tasks import ToolGame
+from gymposium.tasks.questions import QuestionFile
+from gymposium.tasks.tools import Call
 from gymposium_mcp.world import EXAMPLE
+from gymposium_testing import QUICK, GameConformance
 
 FILES = ("train.jsonl", "test.jsonl")
 TOOLS = ["search", "read", "convert"]

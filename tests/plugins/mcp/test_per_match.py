@@ -13,11 +13,11 @@ from typing import Any
 import gymnasium
 import pettingzoo
 import pytest
-from tests.gymposium.worlds.guessing import Says
+from tests.gymposium.tasks.guessing import Says
 from tests.plugins.mcp.making import RAW, call, playing, write_world
 
-from gymposium.driver import MatchJob, Schedule, play
 from gymposium.errors import GymposiumError
+from gymposium.match import MatchJob, Schedule, play
 
 NOTING = """if True:
     import runpy

@@ -12,19 +12,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.gymposium.worlds.guessing import Says
+from tests.gymposium.tasks.guessing import Says
 from tests.plugins.mcp.making import RAW, call, playing, write_world
 
 from gymposium import load_game
-from gymposium.allowed import VARIABLES
-from gymposium.driver import MatchJob, MatchResult, play
-from gymposium.ending import Ending
 from gymposium.errors import GymposiumError, WorldBroke
+from gymposium.match import MatchJob, MatchResult, play
+from gymposium.match.ending import Ending
+from gymposium.plugins.allowed import VARIABLES
 from gymposium.records import Record, first_difference, recorded_game, walk
 from gymposium.records.replay import replay_difference
-from gymposium.tools import Call
-from gymposium.viewer.replays.story import build_story
-from gymposium.worlds import ToolGame
+from gymposium.tasks import ToolGame
+from gymposium.tasks.tools import Call
+from gymposium_viewer.replays.story import build_story
 
 
 @pytest.fixture

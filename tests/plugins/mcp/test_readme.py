@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from tests.plugins.mcp.making import playing
 
-from gymposium.tools import Call
+from gymposium.tasks.tools import Call
 
 README = Path(__file__).parents[3] / "plugins" / "gymposium-mcp" / "README.md"
 SERVER = "mcp-server-sqlite"

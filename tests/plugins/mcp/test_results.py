@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gymposium.worlds import Result
+from gymposium.tasks import Result
 from gymposium_mcp.results import result_of
 
 IMAGE = {"type": "image", "data": "AAAA", "mimeType": "image/png"}

@@ -14,21 +14,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.gymposium.serving.conftest import start  # noqa: F401 (a fixture)
-from tests.gymposium.worlds.guessing import Says
+from tests.gymposium.http.conftest import start  # noqa: F401 (a fixture)
+from tests.gymposium.tasks.guessing import Says
 from websockets.sync.server import ServerConnection, serve
 
 import gymposium
 from gymposium import load_game
-from gymposium.allowed import VARIABLE
-from gymposium.driver import MatchJob, MatchResult, play
 from gymposium.errors import BadOption, BadParameter, CannotPlayOn, GymposiumError, NotAllowed, WorldBroke
 from gymposium.games.registry import load_named_game
+from gymposium.http.environments import EnvOffer, environments_app
+from gymposium.match import MatchJob, MatchResult, play
+from gymposium.plugins.allowed import VARIABLE
 from gymposium.records import RecordWriter, verify_file
-from gymposium.serving.environments import EnvOffer, environments_app
-from gymposium.testing import QUICK, GameConformance
 from gymposium_openenv import connection
 from gymposium_openenv.match import LONGEST, in_words
+from gymposium_testing import QUICK, GameConformance
 
 Answer = Callable[[dict[str, Any]], str | None]
 

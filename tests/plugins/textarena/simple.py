@@ -10,7 +10,7 @@ from typing import Any
 import textarena as ta
 
 from gymposium.players.protocol import Ask, Reply
-from gymposium.reading import READERS, Reader
+from gymposium.replies.reading import READERS, Reader
 
 
 class Picks(ta.Agent):  # type: ignore[misc]

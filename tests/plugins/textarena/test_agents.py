@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from gymposium import load_game, make_player
-from gymposium.driver import MatchJob, MatchResult, play as play_matches
 from gymposium.errors import BadOption, WrongType
-from gymposium.failures import FailurePolicy
+from gymposium.match import MatchJob, MatchResult, play as play_matches
+from gymposium.match.failures import FailurePolicy
 from gymposium.records import RecordWriter, verify_file
 
 ta = pytest.importorskip("textarena", reason="textarena is not installed: tox run -e textarena")
@@ -115,8 +115,8 @@ def model(model_directory: Path) -> Any:
 @pytest.fixture(scope="module")
 def address(model: Any) -> Iterator[str]:
     """The address of the model behind OpenAI's chat completions."""
-    from gymposium.serving.app import api
-    from gymposium.serving.listening import Listener
+    from gymposium.http.app import api
+    from gymposium.http.listening import Listener
     from gymposium_train.serving.model_app import ModelApi
 
     with Listener("127.0.0.1", 0) as listener:

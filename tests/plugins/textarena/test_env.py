@@ -16,10 +16,10 @@ from gymposium import Table, load_game
 from gymposium.errors import BadOption, NotAsked, UnknownName, WrongType
 from gymposium.games.protocol import Game
 from gymposium.players.protocol import Ask, Reply
-from gymposium.reading import READERS, Reader
 from gymposium.records import Record, RecordWriter, verify_file
-from gymposium.tools import move_of, tools_of
-from gymposium.tools.random_calls import random_call
+from gymposium.replies.reading import READERS, Reader
+from gymposium.tasks.tools import move_of, tools_of
+from gymposium.tasks.tools.random_calls import random_call
 
 ta = pytest.importorskip("textarena", reason="textarena is not installed: tox run -e textarena")
 

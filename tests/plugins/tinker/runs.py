@@ -17,8 +17,8 @@ WORLD = '''
 from typing import Literal
 
 from gymposium import GameSpec, hookimpl
-from gymposium.tools import Tool
-from gymposium.worlds import Result, tool_game
+from gymposium.tasks.tools import Tool
+from gymposium.tasks import Result, tool_game
 
 
 def guess(number: Literal[1, 2, 3]) -> str:

@@ -9,9 +9,9 @@ import pytest
 import tinker
 
 from gymposium.errors import BadOption, GymposiumError
-from gymposium.streams import stream
-from gymposium_agents.loading import LoadedModel
-from gymposium_agents.tokens import BASE, Policy, Sampling, TokenRequest
+from gymposium.util.streams import stream
+from gymposium_agents.chat.tokens import BASE, Policy, Sampling, TokenRequest
+from gymposium_agents.models.loading import LoadedModel
 from gymposium_tinker.engine import TinkerEngine
 from gymposium_tinker.service import settled
 

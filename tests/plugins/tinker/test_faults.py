@@ -15,8 +15,8 @@ import pytest
 
 from gymposium.errors import GymposiumError
 from gymposium_train import train
+from gymposium_train.config.directory import RunDirectory
 from gymposium_train.config.writing import as_json
-from gymposium_train.directory import RunDirectory
 
 from .runs import config_of
 from .stand_in.running import Faults, Server, running

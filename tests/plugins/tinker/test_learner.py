@@ -11,8 +11,8 @@ import pytest
 import tinker
 import torch
 
-from gymposium_agents.loading import load_model
 from gymposium_agents.lora.attach import attach_lora
+from gymposium_agents.models.loading import load_model
 from gymposium_tinker.learner import TinkerLearner
 from gymposium_tinker.losses import service_loss
 from gymposium_tinker.service import settled
@@ -20,7 +20,7 @@ from gymposium_train.config import TrainConfig
 from gymposium_train.config.reading import config_from
 from gymposium_train.learner import LocalLearner, Loss
 from gymposium_train.learner.protocol import Demonstration
-from gymposium_train.rows import Row, Span
+from gymposium_train.learner.rows import Row, Span
 
 from .stand_in.models import ALPHA
 from .stand_in.running import Faults

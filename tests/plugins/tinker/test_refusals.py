@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 
 from gymposium.cli.main import app
 from gymposium.errors import NotAllowed
-from gymposium_agents.small import make_small_model
-from gymposium_agents.small_size import SmallModel
+from gymposium_agents.chat.small_size import SmallModel
+from gymposium_agents.models.small import make_small_model
 from gymposium_train import train
 from gymposium_train.config.backend_checks import backend_checks
 from gymposium_train.config.checks import check

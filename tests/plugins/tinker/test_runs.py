@@ -11,10 +11,10 @@ from typing import Any
 import httpx
 import pytest
 
-from gymposium.client import Server as Served, Session
+from gymposium.http.client import Server as Served, Session
 from gymposium_train import train
+from gymposium_train.config.directory import RunDirectory
 from gymposium_train.config.reading import config_from
-from gymposium_train.directory import RunDirectory
 
 from .runs import config_of, guess_world, settings_of
 from .stand_in.app import KEY

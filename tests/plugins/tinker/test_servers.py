@@ -18,7 +18,7 @@ import pytest
 import tinker
 
 from gymposium.errors import GymposiumError
-from gymposium_agents.tokens import Policy
+from gymposium_agents.chat.tokens import Policy
 from gymposium_tinker.data import logprobs, scored
 from gymposium_tinker.engine import TinkerEngine
 from gymposium_tinker.model import _context, player
@@ -35,8 +35,8 @@ from gymposium_tinker.service import (
 from gymposium_tinker.settings import TinkerSettings
 from gymposium_train.backends.protocol import BackendStart
 from gymposium_train.config.checks import check
+from gymposium_train.config.directory import RunDirectory
 from gymposium_train.config.reading import config_from
-from gymposium_train.directory import RunDirectory
 
 from .runs import config_of
 from .stand_in.running import Server, running

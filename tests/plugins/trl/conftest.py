@@ -7,7 +7,8 @@ from importlib.util import find_spec
 if find_spec("gymposium_trl") is None:
     collect_ignore_glob = ["*"]
 else:
-    from ...gymposium_agents.conftest import family_tokenizer
+    from tests.agents.conftest import family_tokenizer
+
     from .fixtures import guess, one_thread, tool_model
 
     __all__ = ["family_tokenizer", "guess", "one_thread", "tool_model"]

@@ -11,14 +11,14 @@ from transformers import AutoModelForCausalLM
 
 from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
-from gymposium.prompt import prompt_for
-from gymposium.tools import Call, move_of, tools_of
-from gymposium_agents.chat import Chat
-from gymposium_agents.loading import LoadedModel
-from gymposium_agents.player import reader_of
-from gymposium_agents.small import small_config
-from gymposium_agents.small_size import SmallModel
-from gymposium_agents.tokens import Tokens
+from gymposium.replies.prompt import prompt_for
+from gymposium.tasks.tools import Call, move_of, tools_of
+from gymposium_agents.chat.chat import Chat
+from gymposium_agents.chat.small_size import SmallModel
+from gymposium_agents.chat.tokens import Tokens
+from gymposium_agents.models.loading import LoadedModel
+from gymposium_agents.models.small import small_config
+from gymposium_agents.players.player import reader_of
 from gymposium_trl import Rollout
 
 from ..tinker.runs import guess_world

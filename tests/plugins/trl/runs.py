@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from trl import GRPOConfig, GRPOTrainer
 
-from gymposium_agents.loading import LoadedModel, load_model
+from gymposium_agents.models.loading import LoadedModel, load_model
 from gymposium_trl import Rollout
 
 QUIET = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gymposium.testing.trainers import outcomes, trainer_checks
+from gymposium_testing.trainers import outcomes, trainer_checks
 from gymposium_trl.conformance import GrpoUnderTest
 
 from .runs import QUIET

@@ -10,15 +10,15 @@ import pytest
 import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
+from gymposium.records.trajectories import Trajectory
 from gymposium.rewards.grammar import make_reward
-from gymposium.trajectories import Trajectory
-from gymposium_agents.loading import LoadedModel, load_model
+from gymposium_agents.models.loading import LoadedModel, load_model
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.reading import config_from
 from gymposium_train.credit.make import make_credit
 from gymposium_train.learner import LocalLearner, Loss
-from gymposium_train.rows import Row
-from gymposium_train.samples import Sample, rows_to_learn
+from gymposium_train.learner.rows import Row
+from gymposium_train.rollout.samples import Sample, rows_to_learn
 
 from .runs import COPIES, QUIET, Kept, trainer_for
 

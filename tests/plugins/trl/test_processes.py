@@ -15,7 +15,7 @@ PROGRAM = """
 import sys
 from pathlib import Path
 
-from gymposium_agents.loading import load_model
+from gymposium_agents.models.loading import load_model
 from gymposium_trl import Rollout
 from trl import GRPOConfig, GRPOTrainer
 

@@ -10,10 +10,10 @@ import pytest
 from transformers import PreTrainedTokenizerFast
 
 from gymposium.errors import BadOption, UnknownName
-from gymposium.failures import FailurePolicy
 from gymposium.games.registry import load_game
-from gymposium_agents.chat import Chat
-from gymposium_agents.settings import PlayerSettings
+from gymposium.match.failures import FailurePolicy
+from gymposium_agents.chat.chat import Chat
+from gymposium_agents.chat.settings import PlayerSettings
 from gymposium_trl import Rollout
 from gymposium_trl.prompts import MatchPrompt
 from gymposium_trl.refusals import check_template

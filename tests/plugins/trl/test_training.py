@@ -18,11 +18,11 @@ from gymposium.games.protocol import CHANCE
 from gymposium.players.protocol import Ask, Reply
 from gymposium.players.random import RandomPlayer
 from gymposium.records import Record, read_records, verify_file
+from gymposium.records.trajectories import Trajectory
 from gymposium.rewards.match import score_of
 from gymposium.rewards.protocol import CheckedReward, Reward
-from gymposium.trajectories import Trajectory
-from gymposium_agents.loading import LoadedModel, load_model
-from gymposium_agents.tokens import Completion, Sampling, TokenRequest
+from gymposium_agents.chat.tokens import Completion, Sampling, TokenRequest
+from gymposium_agents.models.loading import LoadedModel, load_model
 from gymposium_trl import Rollout, rollout as rollout_module
 from gymposium_trl.engine import TrainerEngine
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from gymposium.tools import Tool
-from gymposium.tools.random_calls import random_call
+from gymposium.tasks.tools import Tool
+from gymposium.tasks.tools.random_calls import random_call
 
 Said = Mapping[str, Any]
 """An assistant's message, or an error: `{"status": 400, "error": "…"}`."""

@@ -11,7 +11,7 @@ import verifiers.v1 as vf
 import gymposium_verifiers
 from gymposium.players.grammar import make_player
 from gymposium.plugins.host import host
-from gymposium.tools import tools_of
+from gymposium.tasks.tools import tools_of
 from gymposium_verifiers import ChatHarness, MatchEnv, MatchTaskset, load_environment
 from gymposium_verifiers.matches import Row
 

@@ -12,8 +12,8 @@ import pytest
 import verifiers.v1 as vf
 from verifiers.v1.configs.cli.eval import EvalConfig
 
-from gymposium.allowed import VARIABLE
 from gymposium.errors import BadOption
+from gymposium.plugins.allowed import VARIABLE
 from gymposium.rewards.protocol import CheckedReward
 from gymposium_verifiers import ChatHarness, load_environment
 from gymposium_verifiers.config import ChatHarnessConfig

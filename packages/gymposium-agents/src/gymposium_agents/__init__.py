@@ -10,20 +10,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gymposium_agents.loading import LoadedModel, load_chat, load_model
-    from gymposium_agents.player import LanguageModelPlayer
-    from gymposium_agents.small import make_small_model
-    from gymposium_agents.tokens import Policy
+    from gymposium_agents.chat.tokens import Policy
+    from gymposium_agents.models.loading import LoadedModel, load_chat, load_model
+    from gymposium_agents.models.small import make_small_model
+    from gymposium_agents.players.player import LanguageModelPlayer
 
 __all__ = ["LanguageModelPlayer", "LoadedModel", "Policy", "load_chat", "load_model", "make_small_model"]
 
 _MODULES = {
-    "LanguageModelPlayer": "player",
-    "LoadedModel": "loading",
-    "Policy": "tokens",
-    "load_chat": "loading",
-    "load_model": "loading",
-    "make_small_model": "small",
+    "LanguageModelPlayer": "players.player",
+    "LoadedModel": "models.loading",
+    "Policy": "chat.tokens",
+    "load_chat": "models.loading",
+    "load_model": "models.loading",
+    "make_small_model": "models.small",
 }
 
 

@@ -1,4 +1,4 @@
-"""Parts of adapters for the conformance kit of trainers (`gymposium.testing.trainers`): a small language model that
+"""Parts of adapters for the conformance kit of trainers (`gymposium_testing.trainers`): a small language model that
 plays legal moves mostly, what it reads, and the gradients of its log-probabilities."""
 
 from __future__ import annotations
@@ -13,14 +13,22 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gymposium.driver import Turn
-from gymposium.exact.graph import graph_of
+from gymposium.analysis.exact.graph import graph_of
 from gymposium.games.protocol import Event, Match
+from gymposium.match import Turn
 from gymposium.players.protocol import Ask
-from gymposium.prompt import prompt_for
-from gymposium.reading import reader
-from gymposium.streams import stream
-from gymposium.testing.trainers import (
+from gymposium.replies.prompt import prompt_for
+from gymposium.replies.reading import reader
+from gymposium.util.streams import stream
+from gymposium_agents.chat.chat import Chat
+from gymposium_agents.chat.context import Exchange, context
+from gymposium_agents.chat.settings import PlayerSettings
+from gymposium_agents.chat.small_size import SmallModel
+from gymposium_agents.chat.tokens import BASE, Completion, TurnTokens
+from gymposium_agents.models.loading import LoadedModel, load_model
+from gymposium_agents.models.small import make_small_model
+from gymposium_agents.players.conversation import Conversation, Dialogue
+from gymposium_testing.trainers import (
     ReadingModel,
     SampledReply,
     TokenIds,
@@ -30,15 +38,7 @@ from gymposium.testing.trainers import (
     Vector,
     spellings,
 )
-from gymposium.testing.trainers.traversal import GameTree
-from gymposium_agents.chat import Chat
-from gymposium_agents.context import Exchange, context
-from gymposium_agents.conversation import Conversation, Dialogue
-from gymposium_agents.loading import LoadedModel, load_model
-from gymposium_agents.settings import PlayerSettings
-from gymposium_agents.small import make_small_model
-from gymposium_agents.small_size import SmallModel
-from gymposium_agents.tokens import BASE, Completion, TurnTokens
+from gymposium_testing.trainers.traversal import GameTree
 
 STEPPING = SmallModel(hidden=32, layers=1, heads=2, feed_forward=64, vocabulary=320, context=512)
 TRAINING = SmallModel(hidden=64, layers=2, heads=4, feed_forward=128, vocabulary=1024, context=512)

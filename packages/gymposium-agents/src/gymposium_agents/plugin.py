@@ -20,7 +20,7 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
         pattern=r"lm:(?P<model>[^@?]+)(?:@(?P<adapter>[^?]+))?(?:\?(?P<options>.+))?",
         summary="A language model (a directory or hub name), with or without a LoRA adapter; greedy unless options, "
         "as in ?context=full&temperature=0.6, say otherwise.",
-        entry_point="gymposium_agents.grammar:language_model_player",
+        entry_point="gymposium_agents.players.grammar:language_model_player",
         opens="a model's files, or a server",
     )
     yield OpponentSpec(
@@ -29,7 +29,7 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
         pattern=r"api:(?P<model>[^?]+)(?:\?(?P<options>.+))?",
         summary="A model behind an OpenAI-compatible chat API, as in api:gpt-5?base_url=https://host/v1&key=ENV_NAME; "
         "the key comes from the environment.",
-        entry_point="gymposium_agents.api_player:api_player",
+        entry_point="gymposium_agents.players.api_player:api_player",
         opens="an address, or a key of the environment",
         opens_where=_SERVICE,
         variable=_KEY,
@@ -57,7 +57,7 @@ def gymposium_engines() -> Iterable[EngineSpec]:
         name="own",
         label="transformers",
         summary="transformers in this process, with its own copy of the model; rollouts may overlap updates.",
-        entry_point="gymposium_agents.loading:own_engine",
+        entry_point="gymposium_agents.models.loading:own_engine",
         all_weights=True,
     )
     yield EngineSpec(
@@ -89,12 +89,6 @@ def gymposium_commands() -> Iterable[CommandSpec]:
         summary="Make data to imitate: games of any players, kept by outcome, as chats in JSONL.",
         entry_point="gymposium_agents.cli.synth:command",
         order=21,
-    )
-    yield CommandSpec(
-        name="serve-affinetes",
-        summary="Answer affinetes' calls over HTTP.",
-        entry_point="gymposium_agents.cli.serve_affinetes:command",
-        order=23,
     )
     yield CommandSpec(
         name="engine",

@@ -12,14 +12,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gymposium_train.api import train
-    from gymposium_train.callbacks import Callback
     from gymposium_train.config import TrainConfig
+    from gymposium_train.run.api import train
+    from gymposium_train.run.callbacks import Callback
 
 __all__ = ["Callback", "TrainConfig", "train"]
 
 
-_MODULES = {"Callback": "callbacks", "TrainConfig": "config", "train": "api"}
+_MODULES = {"Callback": "run.callbacks", "TrainConfig": "config", "train": "run.api"}
 """Names that are imported on first use, since the `gymposium` command imports this package for every verb."""
 
 

@@ -1,7 +1,7 @@
 """The adapter of this trainer for the conformance kit of trainers: its rollouts, credit, learner and publishing on a
 small model.
 
-    pytest --pyargs gymposium.testing.trainers --trainer gymposium_train.conformance:SelfPlayTrainer
+    pytest --pyargs gymposium_testing.trainers --trainer gymposium_train.conformance:SelfPlayTrainer
 """
 
 from __future__ import annotations
@@ -15,19 +15,12 @@ from itertools import chain, count, groupby
 from pathlib import Path
 from typing import Any
 
-from gymposium.driver import MatchResult
+from gymposium.match import MatchResult
 from gymposium.players.protocol import Ask
+from gymposium.records.trajectories import Trajectory
 from gymposium.rewards.protocol import CheckedReward, Reward
-from gymposium.testing.trainers import (
-    MovePolicy,
-    RolledOut,
-    TokenIds,
-    TrainedRow,
-    TrainerTask,
-    TrainingBudget,
-    Vector,
-)
-from gymposium.trajectories import Trajectory
+from gymposium_agents.chat.small_size import SmallModel
+from gymposium_agents.chat.tokens import BASE, Completion, TurnTokens
 from gymposium_agents.conformance import (
     LITTLE,
     MUCH,
@@ -40,21 +33,20 @@ from gymposium_agents.conformance import (
     small_player_model,
     trained_match,
 )
-from gymposium_agents.loading import LoadedModel
-from gymposium_agents.small_size import SmallModel
-from gymposium_agents.tokens import BASE, Completion, TurnTokens
+from gymposium_agents.models.loading import LoadedModel
+from gymposium_testing.trainers import MovePolicy, RolledOut, TokenIds, TrainedRow, TrainerTask, TrainingBudget, Vector
 from gymposium_train.backends.local_model import LocalModel
+from gymposium_train.backends.trainee import make_trainee
 from gymposium_train.config import Entropy, Kl, Legality, Optimizer, Prompting, RolloutSettings, Stage, TrainConfig
 from gymposium_train.config.schedules import Pace
 from gymposium_train.credit.baseline import BaselineSettings
 from gymposium_train.credit.make import make_credit
 from gymposium_train.learner import LocalLearner, Loss
-from gymposium_train.loop import Training
 from gymposium_train.objective.pg import PgSettings
 from gymposium_train.rollout import MatchPlanner, MatchRollouts, StepRollout
 from gymposium_train.rollout.plan import MatchGroup
-from gymposium_train.samples import Sample
-from gymposium_train.trainee import make_trainee
+from gymposium_train.rollout.samples import Sample
+from gymposium_train.run.loop import Training
 
 LEARNING_RATE = 1e-2
 TRAINING_STEPS, GROUPS, GROUP_SIZE = 150, 32, 4

@@ -22,6 +22,7 @@ from gymposium.plugins.specs import (
     BackendSpec,
     CommandSpec,
     CreditSpec,
+    DisguiseSpec,
     EngineSpec,
     ExecutorSpec,
     GameSpec,
@@ -34,11 +35,11 @@ from gymposium.plugins.specs import (
 )
 
 if TYPE_CHECKING:
+    from gymposium.envs.table import Table
     from gymposium.games.registry import load_game
     from gymposium.players.grammar import make_player
-    from gymposium.playing import play
     from gymposium.rewards.grammar import make_reward
-    from gymposium.table import Table
+    from gymposium.runs.playing import play
 
     __version__: str
 
@@ -46,6 +47,7 @@ __all__ = [
     "BackendSpec",
     "CommandSpec",
     "CreditSpec",
+    "DisguiseSpec",
     "EngineSpec",
     "ExecutorSpec",
     "GameSpec",
@@ -66,11 +68,11 @@ __all__ = [
 
 
 _ON_USE = {
-    "Table": "gymposium.table",
+    "Table": "gymposium.envs.table",
     "load_game": "gymposium.games.registry",
     "make_player": "gymposium.players.grammar",
     "make_reward": "gymposium.rewards.grammar",
-    "play": "gymposium.playing",
+    "play": "gymposium.runs.playing",
 }
 """Names that are imported on first use, with their modules."""
 

@@ -9,7 +9,7 @@ from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Style
 from gymposium.players.protocol import Ask, Repeats, Reply
 from gymposium.plugins.names import parse_name
-from gymposium.reading import READERS, Reader
+from gymposium.replies.reading import READERS, Reader
 
 if TYPE_CHECKING:
     import numpy as np

@@ -12,7 +12,7 @@ from inspect_ai.log import EvalSample, read_eval_log, read_eval_log_samples
 
 from gymposium.errors import BadOption
 from gymposium.records import Record
-from gymposium.scores import Estimate, mean
+from gymposium.records.scores import Estimate, mean
 from gymposium_inspect.playing import RECORD
 from gymposium_inspect.scoring import figures
 from gymposium_inspect.seats import MatchSeat

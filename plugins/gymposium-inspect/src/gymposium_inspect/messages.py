@@ -10,9 +10,9 @@ from inspect_ai.tool import ToolCall, ToolCallError, ToolDef, ToolParams
 
 from gymposium.errors import BadOption, GymposiumError
 from gymposium.players.protocol import Ask, FinishReason, Reply, Usage
-from gymposium.prompt import Prompt
-from gymposium.tools import Call, Tool
-from gymposium.tools.reader import ToolsReader
+from gymposium.replies.prompt import Prompt
+from gymposium.tasks.tools import Call, Tool
+from gymposium.tasks.tools.reader import ToolsReader
 
 _FINISHED: Final[Mapping[str, FinishReason]] = {"max_tokens": "length", "model_length": "context"}
 """Inspect's reasons to stop that are not the model's own decision."""

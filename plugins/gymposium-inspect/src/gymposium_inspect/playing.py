@@ -13,17 +13,17 @@ from anyio import to_thread
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.tool import Tool, ToolCall, ToolDef
 
-from gymposium.driver import MatchJob
+from gymposium.envs.table import OutsideSeat, Table, advance
 from gymposium.errors import BadOption
-from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Game, Style
 from gymposium.games.registry import load_game
+from gymposium.match import MatchJob
+from gymposium.match.failures import FailurePolicy
 from gymposium.players.grammar import make_opponents, make_player
 from gymposium.players.protocol import Player, Reply
-from gymposium.prompt import Prompt, prompt_for
-from gymposium.reading import READERS, reader
-from gymposium.table import OutsideSeat, Table, advance
-from gymposium.tools import tools_of
+from gymposium.replies.prompt import Prompt, prompt_for
+from gymposium.replies.reading import READERS, reader
+from gymposium.tasks.tools import tools_of
 from gymposium_inspect.messages import asked, declared, reply_in
 from gymposium_inspect.naming import of_gymposium
 from gymposium_inspect.seats import MatchSeat

@@ -11,7 +11,7 @@ from inspect_ai.dataset import Sample
 from gymposium.errors import BadOption
 from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
-from gymposium.seating import even_share, seats_of, seeds_of
+from gymposium.match.seating import even_share, seats_of, seeds_of
 
 MATCHES = 100
 """The number of matches by default, before it is rounded up to a multiple of the number of seats."""

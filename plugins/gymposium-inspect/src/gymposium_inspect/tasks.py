@@ -6,8 +6,8 @@ from inspect_ai import Task, task
 
 from gymposium.errors import BadOption
 from gymposium.games.registry import load_game
-from gymposium.reading import READERS
-from gymposium.tools import tools_of
+from gymposium.replies.reading import READERS
+from gymposium.tasks.tools import tools_of
 from gymposium_inspect.messages import declared
 from gymposium_inspect.naming import of_gymposium
 from gymposium_inspect.playing import CALLS, play, prompt_of

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gymposium.durable import replace_text
 from gymposium.errors import BadOption, reason
-from gymposium.loggers.protocol import LoggerStart
-from gymposium.plain_file import read_plain_text
+from gymposium.runs.loggers.protocol import LoggerStart
+from gymposium.util.durable import replace_text
+from gymposium.util.plain_file import read_plain_text
 
 _MOST_BYTES = 4096
 

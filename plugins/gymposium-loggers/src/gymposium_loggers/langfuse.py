@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from gymposium.errors import BadOption, LoggerError, MissingExtra
-from gymposium.loggers.protocol import LoggerStart, Metrics
+from gymposium.runs.loggers.protocol import LoggerStart, Metrics
 from gymposium_loggers.kept import keep, recall
 
 KEYS = ("LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gymposium.errors import MissingExtra
-from gymposium.loggers.protocol import LoggerStart, Metrics
+from gymposium.runs.loggers.protocol import LoggerStart, Metrics
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

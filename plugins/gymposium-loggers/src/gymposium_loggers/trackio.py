@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gymposium.errors import BadOption, MissingExtra
-from gymposium.loggers.protocol import LoggerStart, Metrics
+from gymposium.runs.loggers.protocol import LoggerStart, Metrics
 from gymposium_loggers.kept import keep, recall
 
 

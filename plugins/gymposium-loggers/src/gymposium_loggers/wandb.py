@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from gymposium.errors import MissingExtra
-from gymposium.loggers.protocol import LoggerStart, Metrics
+from gymposium.runs.loggers.protocol import LoggerStart, Metrics
 from gymposium_loggers.kept import keep, recall
 
 

@@ -10,7 +10,7 @@ from hashlib import blake2b
 from typing import Any
 
 from gymposium.errors import BadOption, UnknownName
-from gymposium.tools import Tool
+from gymposium.tasks.tools import Tool
 from gymposium_mcp.settings import WorldSettings
 
 ANSWER = Tool(

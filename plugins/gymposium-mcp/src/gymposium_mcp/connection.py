@@ -20,11 +20,11 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp.types import INVALID_PARAMS, PaginatedRequestParams
 
-from gymposium.allowed import check_variable
-from gymposium.child_process import python_command
 from gymposium.errors import GymposiumError, describe
-from gymposium.tools import Call
-from gymposium.worlds import Result
+from gymposium.plugins.allowed import check_variable
+from gymposium.tasks import Result
+from gymposium.tasks.tools import Call
+from gymposium.util.child_process import python_command
 from gymposium_mcp.bodies import HEADERS, bound_body
 from gymposium_mcp.match_folder import MatchFolder
 from gymposium_mcp.results import result_of

@@ -36,6 +36,6 @@ def gymposium_games() -> Iterable[GameSpec]:
         utility="score",
         free_text=True,
         tools="recorded",
-        replay="gymposium.worlds:recorded_tool_game",
+        replay="gymposium.tasks:recorded_tool_game",
         unsearchable="search cannot guess what tools would return",
     )

@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from gymposium.visible import is_encodable
-from gymposium.worlds import Result
+from gymposium.tasks import Result
+from gymposium.util.visible import is_encodable
 
 LARGEST_VALUE = 20_000
 """Number of characters up to which the structured part of a result is recorded, as JSON."""

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any, Protocol
 
 from gymposium.errors import GymposiumError
-from gymposium.worlds.running import start
+from gymposium.tasks.running import start
 from gymposium_mcp.catalogue import Offer, offered
 from gymposium_mcp.connection import Connection
 from gymposium_mcp.match_folder import MatchFolder

@@ -26,9 +26,9 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from gymposium.errors import BadOption, UnknownName
-from gymposium.plain_file import read_plain_text
-from gymposium.settings import read_settings
-from gymposium.strict_toml import strict_toml
+from gymposium.util.plain_file import read_plain_text
+from gymposium.util.settings import read_settings
+from gymposium.util.strict_toml import strict_toml
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _LONGEST_CALL = 60.0

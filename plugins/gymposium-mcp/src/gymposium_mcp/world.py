@@ -10,10 +10,10 @@ from typing import Any
 from gymposium import GameSpec
 from gymposium.errors import BadParameter, GymposiumError
 from gymposium.games.protocol import Style
-from gymposium.tools import Call, Tool
-from gymposium.worlds import Result, ToolGame, World, tool_game
-from gymposium.worlds.questions import Question, QuestionFile
-from gymposium.worlds.running import start
+from gymposium.tasks import Result, ToolGame, World, tool_game
+from gymposium.tasks.questions import Question, QuestionFile
+from gymposium.tasks.running import start
+from gymposium.tasks.tools import Call, Tool
 from gymposium_mcp.catalogue import ANSWER, Offer, changes, digest_of
 from gymposium_mcp.connection import Connection
 from gymposium_mcp.server import Server, the_server

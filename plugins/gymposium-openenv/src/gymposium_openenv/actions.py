@@ -8,10 +8,10 @@ from typing import Any
 
 from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Style
-from gymposium.strict_json import strict_json
-from gymposium.tools.schema import Schema
-from gymposium.tools.wording import further_keywords
-from gymposium.visible import is_encodable
+from gymposium.tasks.tools.schema import Schema
+from gymposium.tasks.tools.wording import further_keywords
+from gymposium.util.strict_json import strict_json
+from gymposium.util.visible import is_encodable
 
 _OURS = "metadata"
 """Field of every action of OpenEnv, which says nothing to the environment."""

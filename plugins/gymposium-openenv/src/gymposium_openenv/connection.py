@@ -13,10 +13,10 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import WebSocketException
 
 from gymposium.errors import BadOption, BadParameter, GymposiumError, WorldBroke
-from gymposium.http_bodies import MAX_BODY, read_body
-from gymposium.strict_json import bounded_json
-from gymposium.visible import is_encodable, visible
-from gymposium.worlds.running import start
+from gymposium.http.responses import MAX_BODY, read_body
+from gymposium.tasks.running import start
+from gymposium.util.strict_json import bounded_json
+from gymposium.util.visible import is_encodable, visible
 from gymposium_openenv.actions import BadAction
 
 SECONDS = 60.0

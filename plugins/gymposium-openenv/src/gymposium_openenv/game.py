@@ -12,9 +12,9 @@ from typing import Any
 from gymposium import GameSpec
 from gymposium.errors import BadRecord, GymposiumError
 from gymposium.games.protocol import Event, Style
-from gymposium.strict_json import strict_json
-from gymposium.visible import is_encodable
-from gymposium.worlds.one_seat import first_event
+from gymposium.tasks.one_seat import first_event
+from gymposium.util.strict_json import strict_json
+from gymposium.util.visible import is_encodable
 from gymposium_openenv.actions import Actions
 from gymposium_openenv.connection import Address
 from gymposium_openenv.example import example_url

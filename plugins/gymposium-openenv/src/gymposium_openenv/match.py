@@ -12,10 +12,10 @@ from typing import Any, Protocol
 
 from gymposium.errors import BadRecord, CannotPlayOn, NoSampler, WorldBroke, WrongSeat
 from gymposium.games.protocol import CHANCE, Event, Observation, Style
-from gymposium.strict_json import strict_json
-from gymposium.visible import is_encodable
-from gymposium.worlds.one_seat import OneSeatMatch, first_event
-from gymposium.worlds.running import start
+from gymposium.tasks.one_seat import OneSeatMatch, first_event
+from gymposium.tasks.running import start
+from gymposium.util.strict_json import strict_json
+from gymposium.util.visible import is_encodable
 from gymposium_openenv.actions import Actions, BadAction
 from gymposium_openenv.connection import Address, Connection
 

@@ -10,7 +10,7 @@ from typing import TypeVar
 import ray
 
 from gymposium.errors import GymposiumError
-from gymposium.executors.protocol import ExecutorStart, PartDone, RunPart
+from gymposium.runs.executors.protocol import ExecutorStart, PartDone, RunPart
 from gymposium_ray.cluster import connect
 from gymposium_ray.nodes import Nodes
 from gymposium_ray.surroundings import Setup

@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Event, Lock
 from typing import IO
 
-from gymposium.child_process import python_command, python_environment
+from gymposium.util.child_process import python_command, python_environment
 from gymposium_ray.surroundings import Setup
 
 CHUNK = 65_536

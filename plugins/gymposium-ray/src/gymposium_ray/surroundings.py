@@ -11,7 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Self
 
-from gymposium.allowed import VARIABLE, VARIABLES
+from gymposium.plugins.allowed import VARIABLE, VARIABLES
 from gymposium.plugins.host import ONLY, STRICT, WITHOUT, host, remake_host
 from gymposium.records.record import versions
 
@@ -40,7 +40,7 @@ class OneFilePlugin:
 @dataclass(frozen=True, slots=True)
 class Setup:
     """What a process on another node needs before it plays or learns, as child processes on one machine get it
-    (`gymposium.child_process`)."""
+    (`gymposium.util.child_process`)."""
 
     plugins: tuple[OneFilePlugin, ...]
     switches: dict[str, str]

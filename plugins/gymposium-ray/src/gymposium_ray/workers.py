@@ -11,8 +11,8 @@ import ray
 from ray.exceptions import RayActorError, RayError
 
 from gymposium.errors import GymposiumError
-from gymposium.executors.crew import Crew
-from gymposium.executors.protocol import PartDone, RunPart
+from gymposium.runs.executors.crew import Crew
+from gymposium.runs.executors.protocol import PartDone, RunPart
 from gymposium_ray.causes import cause
 from gymposium_ray.nodes import Nodes
 from gymposium_ray.surroundings import Setup

@@ -16,10 +16,10 @@ from gymposium.cli.matches import PolicyOption, SeedOption, match_bar
 from gymposium.cli.resume import is_default
 from gymposium.cli.text import note, out
 from gymposium.errors import BadOption
+from gymposium.match.seating import even_share
+from gymposium.records.scores import Score
 from gymposium.runs.folder import new_folder
-from gymposium.scores import Score
-from gymposium.seating import even_share
-from gymposium.writable import check_writable
+from gymposium.util.writable import check_writable
 from gymposium_sb3.player import Sb3Player
 from gymposium_sb3.training import DECISIONS, Algorithm, Settings, evaluate, train
 

@@ -11,7 +11,7 @@ import torch
 from gymposium.games.protocol import Game, Style
 from gymposium.players.identity import Identity, file_digest
 from gymposium.players.protocol import Ask, Repeats, Reply
-from gymposium.reading import READERS, Reader
+from gymposium.replies.reading import READERS, Reader
 from gymposium_sb3.policy_file import read_policy
 
 

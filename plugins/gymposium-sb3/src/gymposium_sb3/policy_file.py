@@ -25,9 +25,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from gymposium.command_line import command_line
 from gymposium.errors import BadOption
 from gymposium.games.protocol import Game
+from gymposium.plugins.command_line import command_line
 
 NOTE = "gymposium.json"
 MAX_WEIGHTS = 256 * 2**20

@@ -15,18 +15,18 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3 import PPO
 from stable_baselines3.common.callbacks import BaseCallback
 
-from gymposium.command_line import command_line
-from gymposium.driver import MatchJob, play
 from gymposium.envs.gym import TextGameEnv
 from gymposium.envs.options import check_seat
 from gymposium.errors import BadOption
-from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
+from gymposium.match import MatchJob, play
+from gymposium.match.failures import FailurePolicy
+from gymposium.match.seating import seated_jobs
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Player
-from gymposium.scores import Score
-from gymposium.seating import seated_jobs
+from gymposium.plugins.command_line import command_line
+from gymposium.records.scores import Score
 from gymposium_sb3.player import one_thread
 from gymposium_sb3.policy_file import write_note
 

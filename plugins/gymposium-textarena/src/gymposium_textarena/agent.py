@@ -5,15 +5,15 @@ from __future__ import annotations
 import textarena as ta
 
 from gymposium import GameSpec
-from gymposium.driver import Turn
+from gymposium.envs.table import new_match_id
 from gymposium.errors import BadOption, NoSampler, WrongType
 from gymposium.games.one_reply import OneReplyGame, OneReplyMatch
 from gymposium.games.protocol import CHANCE, Event, Observation, Style
+from gymposium.match import Turn
 from gymposium.players.asking import ask_player
 from gymposium.players.grammar import make_opponents
 from gymposium.players.protocol import MatchContext, Player
-from gymposium.reading import bound, read
-from gymposium.table import new_match_id
+from gymposium.replies.reading import bound, read
 
 
 class TextArenaAgent(ta.Agent):  # type: ignore[misc]  # TextArena publishes no types

@@ -10,17 +10,17 @@ import textarena as ta
 from textarena.envs.registration import ENV_REGISTRY, register_with_versions
 
 from gymposium import Table, load_game
-from gymposium.driver import MatchResult
 from gymposium.errors import BadOption, NotAsked, WrongType
-from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Game, Observation, Style
-from gymposium.match_score import match_score
+from gymposium.match import MatchResult
+from gymposium.match.failures import FailurePolicy
+from gymposium.match.score import match_score
 from gymposium.players.grammar import make_opponents
 from gymposium.players.protocol import Player
 from gymposium.plugins.host import host
-from gymposium.prompt import prompt_for
-from gymposium.reading import reader
 from gymposium.records import Record
+from gymposium.replies.prompt import prompt_for
+from gymposium.replies.reading import reader
 
 PREFIX = "gymposium:"
 
@@ -57,7 +57,7 @@ class GymposiumEnv(ta.Env):  # type: ignore[misc]  # TextArena publishes no type
             if seat not in range(self.game.seats):
                 raise BadOption(f"players: {self.game.name} has the seats 0 to {self.game.seats - 1}, not {seat!r}.")
         if len(given) == self.game.seats:
-            raise BadOption("players: leave a seat to an agent. gymposium.driver.play plays matches of players alone.")
+            raise BadOption("players: leave a seat to an agent. gymposium.match.play plays matches of players alone.")
         if _has_one_result(self.game) and not all(map(math.isfinite, self.game.utility_range)):
             least, greatest = self.game.utility_range
             raise BadOption(

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from gymposium.errors import BadRecord, GymposiumError
-from gymposium.strict_json import strict_json
+from gymposium.util.strict_json import strict_json
 
 FORMAT = "textarena-episode-1"
 _FIELDS = ("env", "version", "seed", "num_players", "actions", "rewards", "game_info", "digest")

@@ -9,8 +9,8 @@ from typing import Literal
 from gymposium.errors import BadOption, GymposiumError, WrongType
 from gymposium.games.protocol import Style
 from gymposium.players.protocol import Ask, Reply, Usage
-from gymposium.prompt import prompt_for
-from gymposium.reading import Reader, reader
+from gymposium.replies.prompt import prompt_for
+from gymposium.replies.reading import Reader, reader
 
 _MEMORY = "textarena"
 

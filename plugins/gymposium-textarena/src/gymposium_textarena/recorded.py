@@ -9,7 +9,7 @@ import textarena as ta
 from textarena.envs.registration import ENV_REGISTRY
 
 from gymposium.errors import BadOption, GymposiumError, WrongType
-from gymposium.lines import LineWriter
+from gymposium.util.lines import LineWriter
 from gymposium_textarena.env import GymposiumEnv
 from gymposium_textarena.episodes import Episode, digest_of, plain
 

@@ -18,9 +18,9 @@ from typing import Any
 
 import textarena as ta
 
-from gymposium.child_process import python_command, python_environment
 from gymposium.errors import describe
-from gymposium.isolated import limit_process
+from gymposium.util.child_process import python_command, python_environment
+from gymposium.util.isolated import limit_process
 from gymposium_textarena.episodes import Episode
 from gymposium_textarena.recorded import Recorded
 

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gymposium.errors import GymposiumError
-from gymposium_agents.settings import TOOLS
+from gymposium_agents.chat.settings import TOOLS
 from gymposium_tinker.refusals import refusals
 from gymposium_tinker.settings import TinkerSettings
 from gymposium_train.config import TrainConfig
 
 if TYPE_CHECKING:
-    from gymposium_agents.player import LanguageModelPlayer
+    from gymposium_agents.players.player import LanguageModelPlayer
     from gymposium_tinker.model import TinkerModel
     from gymposium_train.backends.protocol import BackendStart, Learned
 
@@ -29,8 +29,8 @@ class TinkerBackend:
         return refusals(config, self._settings)
 
     def missing(self, config: TrainConfig) -> Iterator[str]:
-        from gymposium_agents.loading import load_chat
-        from gymposium_agents.player import reader_of
+        from gymposium_agents.models.loading import load_chat
+        from gymposium_agents.players.player import reader_of
         from gymposium_tinker.service import base_model, check_tokenizers, offered
 
         if config.model.name is None:

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from gymposium.errors import GymposiumError
 from gymposium_train.learner.protocol import Demonstration, Pair, conversations
+from gymposium_train.learner.rows import Row, Span, Tokens
 from gymposium_train.learner.token_batch import TokenBatch, token_batch
-from gymposium_train.rows import Row, Span, Tokens
 
 
 def datum(ids: Tokens, **inputs: Sequence[float]) -> Datum:

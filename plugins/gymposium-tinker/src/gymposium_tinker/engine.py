@@ -10,10 +10,10 @@ from tinker import APIFuture, SamplingClient
 from tinker.types import ModelInput, SampleResponse, SamplingParams
 
 from gymposium.errors import BadOption, GymposiumError
-from gymposium.settings import NoSettings
+from gymposium.util.settings import NoSettings
+from gymposium_agents.chat.tokens import Completion, Policy, Sampling, TokenRequest, Tokens
+from gymposium_agents.engines.futures import then
 from gymposium_agents.engines.protocol import EngineStart
-from gymposium_agents.futures import then
-from gymposium_agents.tokens import Completion, Policy, Sampling, TokenRequest, Tokens
 from gymposium_tinker.service import explained
 
 

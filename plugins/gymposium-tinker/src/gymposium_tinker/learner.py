@@ -19,22 +19,22 @@ from tinker import APIFuture, ServiceClient, TrainingClient
 from tinker.types import AdamParams, Datum, ForwardBackwardOutput, OptimStepResponse
 from torch import Tensor
 
-from gymposium.durable import replace_text
 from gymposium.errors import GymposiumError
-from gymposium.streams import stream
+from gymposium.util.durable import replace_text
+from gymposium.util.streams import stream
 from gymposium_agents.engines.canary import tolerance_for
 from gymposium_tinker.data import flat, imitated, logprobs, of_sampled, scored
 from gymposium_tinker.losses import ServiceLoss, weighted
 from gymposium_tinker.publisher import DAY
 from gymposium_tinker.service import explained, settled
 from gymposium_train.config import Optimizer
-from gymposium_train.directory import read_state
+from gymposium_train.config.directory import read_state
 from gymposium_train.learner import Loss
 from gymposium_train.learner.metrics import Metrics
 from gymposium_train.learner.minibatches import minibatches
 from gymposium_train.learner.protocol import AuxiliarySft, Demonstration, Pair
+from gymposium_train.learner.rows import Row, Tokens
 from gymposium_train.learner.token_batch import TokenBatch
-from gymposium_train.rows import Row, Tokens
 
 STATE = "tinker.json"
 """Name of the file that says where the service holds a state."""

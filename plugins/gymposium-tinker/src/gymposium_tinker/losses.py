@@ -14,11 +14,11 @@ from tinker.types import Datum, LossFnType
 from gymposium_tinker.data import datum, sampled
 from gymposium_train.config import TrainConfig
 from gymposium_train.learner.loss import Loss
+from gymposium_train.learner.rows import Row
 from gymposium_train.learner.token_batch import TokenBatch
 from gymposium_train.objective.cispo import CispoSettings
 from gymposium_train.objective.pg import PgSettings
 from gymposium_train.objective.ppo import PpoSettings
-from gymposium_train.rows import Row
 
 
 class ServiceLoss(NamedTuple):

@@ -12,13 +12,13 @@ from pathlib import Path
 from tinker import ServiceClient, TrainingClient
 
 from gymposium.errors import GymposiumError
-from gymposium.plain_file import read_plain_text
-from gymposium.streams import stream
-from gymposium.strict_json import strict_json
-from gymposium_agents.chat import Chat
-from gymposium_agents.loading import load_chat, own_context, stop_tokens
-from gymposium_agents.player import LanguageModelPlayer, over
-from gymposium_agents.tokens import BASE, Policy
+from gymposium.util.plain_file import read_plain_text
+from gymposium.util.streams import stream
+from gymposium.util.strict_json import strict_json
+from gymposium_agents.chat.chat import Chat
+from gymposium_agents.chat.tokens import BASE, Policy
+from gymposium_agents.models.loading import load_chat, own_context, stop_tokens
+from gymposium_agents.players.player import LanguageModelPlayer, over
 from gymposium_tinker.engine import TinkerEngine
 from gymposium_tinker.learner import STATE, TinkerLearner
 from gymposium_tinker.losses import service_loss
@@ -27,7 +27,7 @@ from gymposium_tinker.service import base_model, connected, explained, offered, 
 from gymposium_tinker.settings import TinkerSettings
 from gymposium_train.backends.protocol import BackendStart, Learned
 from gymposium_train.config import TrainConfig
-from gymposium_train.directory import written_whole
+from gymposium_train.config.directory import written_whole
 from gymposium_train.learner import Loss
 
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from tinker import ServiceClient, TrainingClient
 
-from gymposium.durable import replace_text
 from gymposium.errors import GymposiumError
-from gymposium.plain_file import read_plain_text
-from gymposium.strict_json import strict_json
-from gymposium_agents.tokens import Policy
+from gymposium.util.durable import replace_text
+from gymposium.util.plain_file import read_plain_text
+from gymposium.util.strict_json import strict_json
+from gymposium_agents.chat.tokens import Policy
 from gymposium_tinker.engine import TinkerEngine
 from gymposium_tinker.service import explained, settled
 

@@ -14,7 +14,7 @@ import tinker
 from tinker import APIFuture
 
 from gymposium.errors import BadOption, GymposiumError
-from gymposium_agents.chat import Chat
+from gymposium_agents.chat.chat import Chat
 from gymposium_tinker.settings import TinkerSettings
 from gymposium_train.config import TrainConfig
 

@@ -13,8 +13,8 @@ from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.text import note, out, show as show_text
 from gymposium.errors import BadOption, BadParameter
 from gymposium.games.registry import load_game
-from gymposium.streams import Draw, stream
-from gymposium.visible import visible
+from gymposium.util.streams import Draw, stream
+from gymposium.util.visible import visible
 from gymposium_trace.game import Trace
 from gymposium_trace.inject import Uninjectable
 from gymposium_trace.running.backends import BACKENDS, PYTHON

@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 
 from gymposium.errors import GymposiumError
-from gymposium.streams import Draw
+from gymposium.util.streams import Draw
 from gymposium_trace.bound import Point, points
 
 _LOOKS_INTO_ITSELF = frozenset("exec eval globals locals vars dir __dict__ __prepare__ __import__ _getframe".split())

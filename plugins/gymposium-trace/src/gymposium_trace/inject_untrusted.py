@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import warnings
 
-from gymposium.isolated import CallFailed, Child
-from gymposium.streams import Draw
+from gymposium.util.isolated import CallFailed, Child
+from gymposium.util.streams import Draw
 from gymposium_trace.inject import Uninjectable, inject
 
 _ANALYST = Child("its analysis", 60.0, cpu_seconds=2.0, memory=512 * 2**20)

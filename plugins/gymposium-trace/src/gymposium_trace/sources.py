@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Protocol
 
-from gymposium.command_line import command_line
 from gymposium.errors import BadParameter, GymposiumError, MissingExtra, reason
-from gymposium.plain_file import plain_lines
-from gymposium.streams import Draw, stream
-from gymposium.strict_json import strict_json
+from gymposium.plugins.command_line import command_line
+from gymposium.util.plain_file import plain_lines
+from gymposium.util.streams import Draw, stream
+from gymposium.util.strict_json import strict_json
 from gymposium_trace.inject import Uninjectable, inject
 from gymposium_trace.inject_untrusted import inject_untrusted
 from gymposium_trace.programs import program

@@ -1,6 +1,6 @@
 """The adapter of TRL's `GRPOTrainer` for the conformance kit of trainers, with `Rollout` on a small model.
 
-    pytest --pyargs gymposium.testing.trainers --trainer gymposium_trl.conformance:GrpoUnderTest
+    pytest --pyargs gymposium_testing.trainers --trainer gymposium_trl.conformance:GrpoUnderTest
 
 Steps are those of `GRPOTrainer.training_step`: TRL scores the rows, computes its loss and its gradient.
 """
@@ -22,17 +22,9 @@ from trl import GRPOConfig, GRPOTrainer
 
 from gymposium.players.protocol import Ask
 from gymposium.players.random import RandomPlayer
-from gymposium.streams import derived_seed, stream
-from gymposium.testing.trainers import (
-    MovePolicy,
-    RolledOut,
-    TokenIds,
-    TrainedRow,
-    TrainerTask,
-    TrainingBudget,
-    Vector,
-)
-from gymposium.trajectories import Trajectory
+from gymposium.records.trajectories import Trajectory
+from gymposium.util.streams import derived_seed, stream
+from gymposium_agents.chat.small_size import SmallModel
 from gymposium_agents.conformance import (
     MUCH,
     SETTINGS,
@@ -45,8 +37,8 @@ from gymposium_agents.conformance import (
     small_player_model,
     trained_match,
 )
-from gymposium_agents.loading import load_model
-from gymposium_agents.small_size import SmallModel
+from gymposium_agents.models.loading import load_model
+from gymposium_testing.trainers import MovePolicy, RolledOut, TokenIds, TrainedRow, TrainerTask, TrainingBudget, Vector
 from gymposium_trl.rollout import Rollout
 
 MATCHES_OF_A_ROLLOUT = 256

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gymposium_agents.chat import Chat
+from gymposium_agents.chat.chat import Chat
+from gymposium_agents.chat.tokens import Completion, Sampling, TokenRequest
 from gymposium_agents.engines.transformers import TransformersEngine
-from gymposium_agents.tokens import Completion, Sampling, TokenRequest
 
 
 class TrainerEngine(TransformersEngine):

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
-from gymposium.driver import MatchResult
 from gymposium.errors import GymposiumError
-from gymposium.trajectories import Trajectory
-from gymposium_agents.rows import token_rows
+from gymposium.match import MatchResult
+from gymposium.records.trajectories import Trajectory
+from gymposium_agents.chat.rows import token_rows
 
 
 def trajectory_of(played: MatchResult, seat: int) -> Trajectory | None:

@@ -8,14 +8,14 @@ from typing import Any
 from transformers import PreTrainedTokenizerBase
 
 from gymposium.errors import BadOption
-from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Game
-from gymposium.tools.reader import ToolsReader
-from gymposium_agents.chat import Chat
+from gymposium.match.failures import FailurePolicy
+from gymposium.tasks.tools.reader import ToolsReader
+from gymposium_agents.chat.chat import Chat
+from gymposium_agents.chat.context import context
 from gymposium_agents.chat.growth import After
-from gymposium_agents.context import context
-from gymposium_agents.player import reader_of
-from gymposium_agents.settings import PlayerSettings
+from gymposium_agents.chat.settings import PlayerSettings
+from gymposium_agents.players.player import reader_of
 
 NEUTRAL: dict[str, object] = {
     "use_vllm": False,

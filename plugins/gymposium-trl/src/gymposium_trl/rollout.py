@@ -11,24 +11,24 @@ from typing import Any
 
 from datasets import Dataset  # type: ignore[import-untyped]
 
-from gymposium.driver import MatchJob, MatchResult, play
 from gymposium.errors import BadOption, Unrated
-from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Game, Style
 from gymposium.games.registry import load_game
+from gymposium.match import MatchJob, MatchResult, play
+from gymposium.match.failures import FailurePolicy
 from gymposium.players.grammar import make_opponents
 from gymposium.players.protocol import Player
 from gymposium.records import RecordWriter, recorded
+from gymposium.records.trajectories import Trajectory
 from gymposium.rewards.grammar import make_reward
 from gymposium.rewards.protocol import Reward
-from gymposium.streams import derived_seed
-from gymposium.tools import tools_of
-from gymposium.trajectories import Trajectory
-from gymposium.writable import check_writable
-from gymposium_agents.chat import Chat
-from gymposium_agents.player import over
-from gymposium_agents.settings import TOOLS, PlayerSettings
-from gymposium_agents.tokens import History
+from gymposium.tasks.tools import tools_of
+from gymposium.util.streams import derived_seed
+from gymposium.util.writable import check_writable
+from gymposium_agents.chat.chat import Chat
+from gymposium_agents.chat.settings import TOOLS, PlayerSettings
+from gymposium_agents.chat.tokens import History
+from gymposium_agents.players.player import over
 from gymposium_trl.engine import TrainerEngine
 from gymposium_trl.fields import fields_of, groups_of, metrics_of, trajectory_of
 from gymposium_trl.prompts import MatchPrompt
@@ -72,10 +72,10 @@ class Rollout:
         them, by name or ready-made.
 
         `prompt` (`full`, `compact`), `reply` (`move`, `tags`, `json`, `tools`), `max_tokens` of a reply, `context`,
-        `thinking` and `history` are as in `gymposium_agents.settings.PlayerSettings`. `reply` is `tools` by default in
-        a game with tools, whose calls the chat template then writes, and `move` in others. `on_illegal` is the policy
-        for failed replies, `reward` a reward by its name (`gymposium.make_reward`). The records of each batch of
-        matches are appended to the JSONL file `records`.
+        `thinking` and `history` are as in `gymposium_agents.chat.settings.PlayerSettings`. `reply` is `tools` by
+        default in a game with tools, whose calls the chat template then writes, and `move` in others. `on_illegal` is
+        the policy for failed replies, `reward` a reward by its name (`gymposium.make_reward`). The records of each
+        batch of matches are appended to the JSONL file `records`.
 
         Raises `BadOption` and `UnknownName` for wrong arguments, and for a context in which a match is not one row."""
         self.game = load_game(game) if isinstance(game, str) else game

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Sequence
 
 import verifiers.v1 as vf
 
+from gymposium.envs.table import AskedSeat
 from gymposium.errors import GymposiumError
 from gymposium.players.protocol import Reply, Usage
-from gymposium.prompt import Prompt
-from gymposium.strict_json import strict_json
-from gymposium.table import AskedSeat
-from gymposium.tools import Call
-from gymposium.tools.reader import ToolsReader
+from gymposium.replies.prompt import Prompt
+from gymposium.tasks.tools import Call
+from gymposium.tasks.tools.reader import ToolsReader
+from gymposium.util.strict_json import strict_json
 from gymposium_verifiers.matches import DIALECT
 
 BUDGETS = ("max_turns", "max_input_tokens", "max_output_tokens", "max_total_tokens")

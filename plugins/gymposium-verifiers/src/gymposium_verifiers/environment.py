@@ -9,13 +9,13 @@ from typing import Any
 import verifiers.v1 as vf
 from pydantic import ValidationError
 
-from gymposium.driver import EngineError, MatchResult
+from gymposium.envs.table import Table
 from gymposium.errors import BadOption
+from gymposium.http.environments.offer import SharedPlayer
+from gymposium.match import EngineError, MatchResult
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Player
-from gymposium.serving.environments.offer import SharedPlayer
-from gymposium.table import Table
-from gymposium.tools import tools_of
+from gymposium.tasks.tools import tools_of
 from gymposium_verifiers.config import ID, MatchEnvConfig, MatchesConfig
 from gymposium_verifiers.conversation import SeatConversation
 from gymposium_verifiers.matches import Matches, Row

@@ -8,21 +8,21 @@ from dataclasses import dataclass
 from itertools import count, cycle
 from typing import Self
 
-from gymposium.driver import MatchJob
+from gymposium.envs.table import OutsideSeat, Table
 from gymposium.errors import BadOption
-from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Game, Style
 from gymposium.games.registry import load_named_game
+from gymposium.match import MatchJob
+from gymposium.match.failures import FailurePolicy
 from gymposium.players.grammar import check_named_player
 from gymposium.players.protocol import Player
-from gymposium.prompt import Prompt, prompt_for
-from gymposium.reading import READERS, Reader, reader
+from gymposium.replies.prompt import Prompt, prompt_for
+from gymposium.replies.reading import READERS, Reader, reader
 from gymposium.rewards.grammar import make_reward
 from gymposium.rewards.protocol import CheckedReward
-from gymposium.table import OutsideSeat, Table
-from gymposium.tools import tools_of
-from gymposium.tools.dialects import DIALECTS
-from gymposium.tools.reader import ToolsReader
+from gymposium.tasks.tools import tools_of
+from gymposium.tasks.tools.dialects import DIALECTS
+from gymposium.tasks.tools.reader import ToolsReader
 
 SEATS = 10
 """Number of seats that agents can play: each has a role of its own in the environment's config."""

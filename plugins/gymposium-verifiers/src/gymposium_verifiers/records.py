@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gymposium.errors import BadRecord
-from gymposium.lines import LineWriter
 from gymposium.records import Record
+from gymposium.util.lines import LineWriter
 from gymposium_verifiers.scores import INFO
 
 TRACES = "traces.jsonl"

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import verifiers.v1 as vf
 
-from gymposium.driver import MatchResult
+from gymposium.match import MatchResult
 from gymposium.records import Record
+from gymposium.records.trajectories import Trajectory
 from gymposium.rewards.protocol import CheckedReward, Reward
-from gymposium.trajectories import Trajectory
 
 INFO = "gymposium"
 """The key of `Trace.info` under which a match stands."""

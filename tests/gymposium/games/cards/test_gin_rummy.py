@@ -16,7 +16,7 @@ from gymposium.errors import IllegalMove
 from gymposium.games.cards.gin_rummy import GinRummyGame
 from gymposium.games.openspiel.adapter import OpenSpielMatch
 from gymposium.games.protocol import CHANCE, Event, Game, Match
-from gymposium.reading import READERS, read
+from gymposium.replies.reading import READERS, read
 
 from ..matches import check_ends_of_ranges, check_readings, engine, lines_of
 from ..worlds import check_hint_is_found, check_nothing_leaks, check_worlds, chi_square

@@ -12,8 +12,8 @@ from gymposium import load_game
 from gymposium.errors import BadParameter
 from gymposium.games.protocol import CHANCE, Match
 from gymposium.plugins.host import host
-from gymposium.prompt import prompt_for
-from gymposium.reading import READERS
+from gymposium.replies.prompt import prompt_for
+from gymposium.replies.reading import READERS
 
 from ..matches import lines_of
 

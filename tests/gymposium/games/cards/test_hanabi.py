@@ -14,7 +14,7 @@ from gymposium.errors import BadParameter
 from gymposium.games.openspiel.adapter import OpenSpielMatch
 from gymposium.games.protocol import CHANCE, Event, Game, Match
 from gymposium.plugins.host import host
-from gymposium.reading import READERS, read
+from gymposium.replies.reading import READERS, read
 
 COLOURS = ["red", "yellow", "green", "white", "blue"]
 params = st.fixed_dictionaries(

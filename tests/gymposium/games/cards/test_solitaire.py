@@ -13,7 +13,7 @@ from gymposium import load_game
 from gymposium.errors import BadParameter
 from gymposium.games.protocol import CHANCE, Event, Game, Match
 from gymposium.plugins.host import host
-from gymposium.reading import READERS, read
+from gymposium.replies.reading import READERS, read
 
 RANKS = "A23456789TJQK"
 DECK = [rank + suit for suit in "shcd" for rank in RANKS]

@@ -11,7 +11,7 @@ from gymposium import load_game
 from gymposium.errors import BadParameter, IllegalMove
 from gymposium.games.openspiel.adapter import OpenSpielMatch
 from gymposium.games.protocol import Event, Match
-from gymposium.reading import READERS, read
+from gymposium.replies.reading import READERS, read
 
 from ..matches import own_parameters
 

@@ -19,8 +19,8 @@ from gymposium.games.hidden_boards.battleship_fleets import draw_fleet
 from gymposium.games.openspiel.adapter import OpenSpielMatch
 from gymposium.games.protocol import Event, Match
 from gymposium.plugins.host import host
-from gymposium.reading import READERS, read
-from gymposium.testing import assert_no_leaks
+from gymposium.replies.reading import READERS, read
+from gymposium_testing import assert_no_leaks
 
 FLEETS = {p.name: p.choices for p in host().game("battleship").parameters}["ship_sizes"]
 boards = st.fixed_dictionaries(

@@ -17,8 +17,8 @@ from gymposium import load_game
 from gymposium.games.hidden_boards.dark_hex_tries import draw_tries
 from gymposium.games.protocol import Event, Match
 from gymposium.plugins.host import host
-from gymposium.reading import READERS, read
-from gymposium.testing import assert_no_leaks
+from gymposium.replies.reading import READERS, read
+from gymposium_testing import assert_no_leaks
 
 boards = st.fixed_dictionaries(
     {

@@ -11,7 +11,7 @@ from gymposium import load_game
 from gymposium.errors import IllegalMove
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch
 from gymposium.games.protocol import Event
-from gymposium.reading import READERS, read
+from gymposium.replies.reading import READERS, read
 
 MORRIS: OpenSpielGame = load_game("nine_mens_morris")  # type: ignore[assignment]
 COLOURS, MARKS = ("White", "Black"), "WB"

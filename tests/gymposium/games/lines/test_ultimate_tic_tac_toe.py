@@ -11,7 +11,7 @@ import pytest
 from gymposium import load_game
 from gymposium.errors import IllegalMove
 from gymposium.games.protocol import Event, Match
-from gymposium.reading import READERS, read
+from gymposium.replies.reading import READERS, read
 
 NUMBERS = range(1, 10)
 THREES = [{1, 2, 3}, {4, 5, 6}, {7, 8, 9}, {1, 4, 7}, {2, 5, 8}, {3, 6, 9}, {1, 5, 9}, {3, 5, 7}]

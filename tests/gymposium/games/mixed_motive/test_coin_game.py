@@ -13,8 +13,8 @@ from gymposium import load_game
 from gymposium.errors import BadParameter
 from gymposium.games.protocol import Match
 from gymposium.plugins.host import host
-from gymposium.reading import READERS, read
-from gymposium.testing import check_leaks
+from gymposium.replies.reading import READERS, read
+from gymposium_testing import check_leaks
 
 boards = st.fixed_dictionaries(
     {

@@ -15,8 +15,8 @@ from hypothesis import given, settings, strategies as st
 from gymposium import load_game
 from gymposium.games.protocol import CHANCE, Event, Match
 from gymposium.plugins.host import host
-from gymposium.reading import READERS, read
-from gymposium.testing import assert_no_leaks
+from gymposium.replies.reading import READERS, read
+from gymposium_testing import assert_no_leaks
 
 params_sets = st.fixed_dictionaries(
     {

@@ -12,7 +12,7 @@ from hypothesis import given, settings, strategies as st
 from gymposium import load_game
 from gymposium.errors import BadParameter, IllegalMove
 from gymposium.games.openspiel.adapter import OpenSpielMatch
-from gymposium.reading import READERS, read
+from gymposium.replies.reading import READERS, read
 
 from ..matches import own_parameters, plain_examples
 

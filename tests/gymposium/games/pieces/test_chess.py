@@ -13,7 +13,7 @@ from gymposium import load_game
 from gymposium.errors import IllegalMove
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch
 from gymposium.games.protocol import Event
-from gymposium.reading import READERS, read
+from gymposium.replies.reading import READERS, read
 
 CHESS: OpenSpielGame = load_game("chess")  # type: ignore[assignment]
 ROOK = ((1, 0), (-1, 0), (0, 1), (0, -1))

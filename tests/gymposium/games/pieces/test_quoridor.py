@@ -13,7 +13,7 @@ from gymposium.errors import BadParameter, IllegalMove
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch
 from gymposium.games.protocol import Event
 from gymposium.plugins.host import host
-from gymposium.reading import READERS, read
+from gymposium.replies.reading import READERS, read
 
 MARKS = "xo"
 WAYS = ((0, 1), (0, -1), (1, 0), (-1, 0))

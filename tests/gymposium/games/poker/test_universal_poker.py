@@ -15,7 +15,7 @@ from gymposium.errors import BadParameter
 from gymposium.games.openspiel.adapter import OpenSpielMatch
 from gymposium.games.protocol import CHANCE, Event, Game, Match
 from gymposium.plugins.host import host
-from gymposium.reading import READERS, read
+from gymposium.replies.reading import READERS, read
 
 RANKS = "23456789TJQKA"
 ROUNDS = ["before the flop", "flop", "turn", "river"]

@@ -10,7 +10,7 @@ from gymposium import load_game
 from gymposium.errors import IllegalMove
 from gymposium.games.openspiel.adapter import OpenSpielGame
 from gymposium.games.protocol import Match
-from gymposium.reading import READERS, read
+from gymposium.replies.reading import READERS, read
 
 ROWS = ("ABCDEF", "abcdef")
 SEATS = ("South", "North")

@@ -14,7 +14,7 @@ from gymposium import load_game
 from gymposium.errors import BadParameter, IllegalMove, WrongSeat
 from gymposium.games.openspiel.adapter import OpenSpielMatch
 from gymposium.games.protocol import Match
-from gymposium.reading import READERS, read
+from gymposium.replies.reading import READERS, read
 
 LIMIT = 400
 

@@ -12,7 +12,7 @@ from gymposium import load_game
 from gymposium.errors import BadParameter, IllegalMove
 from gymposium.games.openspiel.adapter import OpenSpielGame
 from gymposium.games.protocol import Match
-from gymposium.reading import READERS, read
+from gymposium.replies.reading import READERS, read
 
 Board = dict[str, str]
 """What stands on each square, by name."""

@@ -11,7 +11,7 @@ import pytest
 
 from gymposium.games.openspiel.adapter import OpenSpielGame
 from gymposium.games.protocol import Match
-from gymposium.testing import check_leaks
+from gymposium_testing import check_leaks
 
 from ..worlds import Telling
 

@@ -16,8 +16,8 @@ from gymposium.errors import BadParameter
 from gymposium.games.openspiel.adapter import OpenSpielMatch
 from gymposium.games.protocol import Match
 from gymposium.plugins.host import host
-from gymposium.reading import READERS, read
-from gymposium.testing import assert_no_leaks
+from gymposium.replies.reading import READERS, read
+from gymposium_testing import assert_no_leaks
 
 SEATS = ["North", "East", "South", "West"]
 RANKS = "23456789TJQKA"

@@ -16,8 +16,8 @@ from gymposium import load_game
 from gymposium.games.openspiel.adapter import OpenSpielMatch
 from gymposium.games.protocol import CHANCE, Event, Match
 from gymposium.plugins.host import host
-from gymposium.reading import READERS, read
-from gymposium.testing import assert_no_leaks
+from gymposium.replies.reading import READERS, read
+from gymposium_testing import assert_no_leaks
 
 SEATS = ["North", "East", "South", "West"]
 NAMES = {"c": "clubs", "d": "diamonds", "h": "hearts", "s": "spades"}

@@ -13,8 +13,8 @@ import pytest
 from gymposium import load_game
 from gymposium.games.openspiel.adapter import OpenSpielMatch
 from gymposium.games.protocol import CHANCE, Event, Match
-from gymposium.reading import READERS, read
-from gymposium.testing import assert_no_leaks
+from gymposium.replies.reading import READERS, read
+from gymposium_testing import assert_no_leaks
 
 SEATS = ["North", "East", "South", "West"]
 RANKS = "23456789TJQKA"

@@ -12,8 +12,8 @@ import torch
 from tinker.types import AdamParams, LoraConfig
 from torch import Tensor
 
-from gymposium_agents.loading import LoadedModel, load_model
 from gymposium_agents.lora.attach import attach_lora
+from gymposium_agents.models.loading import LoadedModel, load_model
 
 from .losses import loss_of
 

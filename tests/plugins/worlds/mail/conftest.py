@@ -11,8 +11,8 @@ import pytest
 
 from gymposium import load_game
 from gymposium.games.protocol import Game
-from gymposium.tools import Call
-from gymposium.worlds import Result, World
+from gymposium.tasks import Result, World
+from gymposium.tasks.tools import Call
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gymposium.games.protocol import Game
-from gymposium.testing import QUICK, GameConformance
+from gymposium_testing import QUICK, GameConformance
 
 
 class TestMail(GameConformance):

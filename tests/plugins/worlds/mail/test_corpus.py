@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from gymposium.errors import BadParameter, BadRecord
-from gymposium.worlds import Result, ToolGame
+from gymposium.tasks import Result, ToolGame
 from gymposium_worlds.mail.corpus import digest_of, read_mails, read_questions
 from gymposium_worlds.mail.given import GivenTasks
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from gymposium.driver import MatchJob, MatchResult, play
 from gymposium.errors import GymposiumError
-from gymposium.worlds import ToolGame
+from gymposium.match import MatchJob, MatchResult, play
+from gymposium.tasks import ToolGame
 from gymposium_worlds.mail.expert import MailExpert, shuffled
 
 Maker = Callable[..., ToolGame]

@@ -6,7 +6,7 @@ from collections import Counter
 
 from hypothesis import given, settings, strategies as st
 
-from gymposium.streams import Draw, stream
+from gymposium.util.streams import Draw, stream
 from gymposium_worlds.mail.making.facts import GATHERING, INCIDENT, KINDS
 from gymposium_worlds.mail.making.gatherings import MOST_COMING
 from gymposium_worlds.mail.making.mailbox import mailbox

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import gymposium_worlds.mail.proof as proof
-from gymposium.streams import Draw, stream
+from gymposium.util.streams import Draw, stream
 from gymposium_worlds.mail.making.mailbox import mailbox
 from gymposium_worlds.mail.making.questions import KINDS_OF_QUESTIONS, draw_question
 from gymposium_worlds.mail.making.templates import SPLITS

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from gymposium.child_process import python_command, python_environment
+from gymposium.util.child_process import python_command, python_environment
 from gymposium_worlds.mail.making.mailbox import mailbox
 from gymposium_worlds.mail.message import Mail
 from gymposium_worlds.mail.store import Query, Store, fill_database

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from gymposium.errors import BadParameter, BadRecord
-from gymposium.tools import Call, move_of
-from gymposium.worlds import ToolGame
+from gymposium.tasks import ToolGame
+from gymposium.tasks.tools import Call, move_of
 from gymposium_worlds.mail.scoring import UNKNOWN_ANSWER, UNKNOWN_SCORE
 from gymposium_worlds.mail.tasks import MailTasks
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gymposium.worlds import Result, ToolGame
+from gymposium.tasks import Result, ToolGame
 from gymposium_worlds.mail.making.mailbox import mailbox
 from gymposium_worlds.mail.message import Mail
 from gymposium_worlds.mail.scoring import UNKNOWN_ANSWER, UNKNOWN_SCORE

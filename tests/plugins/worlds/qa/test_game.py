@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from gymposium import load_game, make_player
-from gymposium.driver import MatchJob, play
 from gymposium.errors import BadParameter, BadRecord, GymposiumError
 from gymposium.games.protocol import CHANCE, Event
-from gymposium.testing import QUICK, GameConformance
+from gymposium.match import MatchJob, play
+from gymposium_testing import QUICK, GameConformance
 from gymposium_worlds.qa.arithmetic import Arithmetic
 
 

@@ -7,11 +7,11 @@ from statistics import mean
 import pytest
 
 from gymposium import load_game
-from gymposium.driver import MatchJob, play
 from gymposium.errors import BadParameter, BadRecord
-from gymposium.testing import QUICK, GameConformance
-from gymposium.tools import Call, move_of
-from gymposium.worlds import ToolGame
+from gymposium.match import MatchJob, play
+from gymposium.tasks import ToolGame
+from gymposium.tasks.tools import Call, move_of
+from gymposium_testing import QUICK, GameConformance
 from gymposium_worlds.tables.answers import Answer
 from gymposium_worlds.tables.expert import TablesExpert
 from gymposium_worlds.tables.tasks import TablesTasks

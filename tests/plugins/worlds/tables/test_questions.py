@@ -7,7 +7,7 @@ import pytest
 
 import gymposium_worlds.tables.reading as reading_room
 from gymposium.errors import BadParameter
-from gymposium.streams import Draw, stream
+from gymposium.util.streams import Draw, stream
 from gymposium_worlds.tables.answers import Answer
 from gymposium_worlds.tables.checking import NotProven, proven_answer
 from gymposium_worlds.tables.contents import make_database

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from gymposium_agents.chat.tokens import Completion, Sampling, TokenRequest
     from gymposium_agents.engines.protocol import EngineStart, HostingEngine
-    from gymposium_agents.tokens import Completion, Sampling, TokenRequest
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class TalliedSettings:
 def make_engine(start: EngineStart, settings: TalliedSettings) -> HostingEngine:
     """The engine of a model."""
     from gymposium_agents.engines.transformers import TransformersEngine  # brings torch
-    from gymposium_agents.loading import load_model
+    from gymposium_agents.models.loading import load_model
 
     class TalliedEngine(TransformersEngine):
         replies = tokens = 0

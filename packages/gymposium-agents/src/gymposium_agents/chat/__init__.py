@@ -3,7 +3,3 @@
 Every prompt is the rendering of the template, encoded token by token as `apply_chat_template` encodes it, with one
 difference: text from a game, a seat or a model never becomes a control token.
 """
-
-from gymposium_agents.chat.chat import Chat
-
-__all__ = ["Chat"]

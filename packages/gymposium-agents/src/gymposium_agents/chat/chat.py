@@ -11,8 +11,8 @@ from tokenizers.decoders import DecodeStream
 from transformers import PreTrainedTokenizerBase
 
 from gymposium.errors import GymposiumError
-from gymposium.tools import Call, Tool
-from gymposium.tools.dialects import Dialect
+from gymposium.tasks.tools import Call, Tool
+from gymposium.tasks.tools.dialects import Dialect
 from gymposium_agents.chat.controls import THINKING
 from gymposium_agents.chat.endings import Endings
 from gymposium_agents.chat.frames import Frame
@@ -20,8 +20,8 @@ from gymposium_agents.chat.growth import After, Growth
 from gymposium_agents.chat.marks import Marks
 from gymposium_agents.chat.messages import assistant, hidden_call, texts_of, user
 from gymposium_agents.chat.template import Template
+from gymposium_agents.chat.tokens import History, Message
 from gymposium_agents.chat.tools import ToolSupport
-from gymposium_agents.tokens import History, Message
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,12 @@ from functools import lru_cache
 from typing import Literal
 
 from gymposium.errors import GymposiumError
-from gymposium.tools import Tool
+from gymposium.tasks.tools import Tool
 from gymposium_agents.chat.marks import Marks
 from gymposium_agents.chat.messages import assistant, result, user
 from gymposium_agents.chat.template import Template
+from gymposium_agents.chat.tokens import Message
 from gymposium_agents.chat.tools import ToolSupport, probe_calls, probe_tools
-from gymposium_agents.tokens import Message
 
 After = Literal["user", "tool"]
 """What follows a reply: the user's next message, or results of tools."""

@@ -6,9 +6,9 @@ import json
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from gymposium.tools import Call, Tool
+from gymposium.tasks.tools import Call, Tool
 from gymposium_agents.chat.controls import THINKING
-from gymposium_agents.tokens import Message
+from gymposium_agents.chat.tokens import Message
 
 _SCHEMA_WORDS = frozenset(
     "$defs $ref additionalProperties allOf anyOf array boolean const default description enum examples format integer "

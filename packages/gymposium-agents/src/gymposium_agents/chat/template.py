@@ -11,12 +11,12 @@ from tokenizers import Tokenizer
 from transformers import PreTrainedTokenizerBase
 
 from gymposium.errors import GymposiumError
-from gymposium.tools import Tool
+from gymposium.tasks.tools import Tool
 from gymposium_agents.chat.controls import ControlTokens, Encoder
 from gymposium_agents.chat.marks import Marks, free, private
 from gymposium_agents.chat.messages import taken_by_templates, tools_taken_by_templates
-from gymposium_agents.rendering import RenderingCost, RenderingRefusal, render_chat
-from gymposium_agents.tokens import Message
+from gymposium_agents.chat.rendering import RenderingCost, RenderingRefusal, render_chat
+from gymposium_agents.chat.tokens import Message
 
 
 class Template:

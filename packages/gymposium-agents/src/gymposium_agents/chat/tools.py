@@ -8,12 +8,12 @@ from itertools import takewhile
 from typing import Self
 
 from gymposium.errors import GymposiumError
-from gymposium.tools import Call, Tool, move_of
-from gymposium.tools.dialects import DIALECTS, Dialect
-from gymposium.tools.reader import ToolsReader
+from gymposium.tasks.tools import Call, Tool, move_of
+from gymposium.tasks.tools.dialects import DIALECTS, Dialect
+from gymposium.tasks.tools.reader import ToolsReader
 from gymposium_agents.chat.messages import assistant, result, user
 from gymposium_agents.chat.template import Template
-from gymposium_agents.tokens import Message
+from gymposium_agents.chat.tokens import Message
 
 
 def probe_tools(description: str) -> tuple[Tool, Tool]:

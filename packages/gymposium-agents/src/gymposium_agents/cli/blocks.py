@@ -9,8 +9,8 @@ from typing import Any
 from rich.table import Column, Table
 
 from gymposium.games.protocol import Game
-from gymposium.scores import Estimate, Score
-from gymposium_agents.evaluate import Evaluation
+from gymposium.records.scores import Estimate, Score
+from gymposium_agents.players.evaluate import Evaluation
 
 ACROSS = 3
 """Number of measures in one table."""

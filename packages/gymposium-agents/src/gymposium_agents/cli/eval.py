@@ -38,20 +38,20 @@ from gymposium.cli.resume import (
 from gymposium.cli.spending import Spending
 from gymposium.cli.text import note, out
 from gymposium.errors import BadOption
-from gymposium.executors.protocol import Executor
-from gymposium.executors.series import SeriesMatches
-from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
+from gymposium.match.failures import FailurePolicy
+from gymposium.match.seating import MatchPlan, Series, even_share
 from gymposium.players.protocol import Player
-from gymposium.playing import BreakOffs, names_of, play_missing, read_schedule
+from gymposium.runs.executors.protocol import Executor
+from gymposium.runs.executors.series import SeriesMatches
 from gymposium.runs.folder import RunFolder, check_new
-from gymposium.seating import MatchPlan, Series, even_share
-from gymposium.settings import read_settings
+from gymposium.runs.playing import BreakOffs, names_of, play_missing, read_schedule
+from gymposium.util.settings import read_settings
 from gymposium_agents.cli.blocks import blocks, overview
 from gymposium_agents.cli.own_server import ServerOptions, seated_players
-from gymposium_agents.evaluate import Evaluation, check_share, contestants, seat_of
-from gymposium_agents.presets import Preset, preset as find_preset, takes_options, with_defaults
+from gymposium_agents.players.evaluate import Evaluation, check_share, contestants, seat_of
+from gymposium_agents.players.presets import Preset, preset as find_preset, takes_options, with_defaults
 
 if TYPE_CHECKING:
     from gymposium.cli.exact_figures import ExactFigures

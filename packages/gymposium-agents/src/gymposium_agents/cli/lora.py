@@ -12,9 +12,9 @@ from rich.table import Column, Table
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.text import busy, note, out, show
 from gymposium.errors import GymposiumError
-from gymposium.writable import check_writable
+from gymposium.util.writable import check_writable
+from gymposium_agents.chat.tokens import Policy
 from gymposium_agents.lora.store import stores
-from gymposium_agents.tokens import Policy
 
 command = typer.Typer(
     add_completion=False, no_args_is_help=True, rich_markup_mode="rich", help="LoRA adapters after training."
@@ -163,8 +163,8 @@ def merge(
     gymposium eval lm:merged --game tic_tac_toe
     """
     check_writable("OUT", directory)
-    from gymposium_agents.merge import merge_lora  # torch
-    from gymposium_agents.sources import Trust
+    from gymposium_agents.modeling.sources import Trust
+    from gymposium_agents.models.merge import merge_lora  # torch
 
     trust = Trust(trust_remote_code, allow_pickle)
     with busy(f"Merging {adapter} into {model}"):

@@ -9,8 +9,8 @@ import typer
 
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.text import note, out
-from gymposium.command_line import command_line
-from gymposium.writable import check_writable
+from gymposium.plugins.command_line import command_line
+from gymposium.util.writable import check_writable
 
 command = typer.Typer(
     add_completion=False, no_args_is_help=True, rich_markup_mode="rich", help="Directories with pretrained models."
@@ -47,7 +47,7 @@ def fetch_model(
     gymposium eval "lm:models/smollm2?reply=move&prompt=compact" --game tic_tac_toe
     gymposium train --game tic_tac_toe --model models/smollm2
     """
-    from gymposium_agents.fetching import MODELS, fetch
+    from gymposium_agents.models.fetching import MODELS, fetch
 
     if into is not None:
         check_writable("--out", into)

@@ -15,8 +15,8 @@ from gymposium.errors import BadOption, UnknownName
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Player
 from gymposium.plugins.host import host
-from gymposium_agents.presets import with_defaults
-from gymposium_agents.settings import parse_options, typed_options
+from gymposium_agents.chat.settings import parse_options, typed_options
+from gymposium_agents.players.presets import with_defaults
 
 if TYPE_CHECKING:
     from gymposium_agents.engines.vllm.settings import ServerSettings
@@ -59,8 +59,8 @@ def seated_players(
     from gymposium_agents.engines.registry import engine_spec
     from gymposium_agents.engines.vllm.server import running_servers
     from gymposium_agents.engines.vllm.settings import VllmSettings
-    from gymposium_agents.grammar import player_engine
-    from gymposium_agents.loading import load_chat
+    from gymposium_agents.models.loading import load_chat
+    from gymposium_agents.players.grammar import player_engine
 
     rank = max(_rank(groups["adapter"]) for groups in served.values())
     model, settings = models[0], server_settings_of(models[0], rank, options or ())

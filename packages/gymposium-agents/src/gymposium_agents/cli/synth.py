@@ -14,7 +14,6 @@ from typing import Annotated, Any
 
 import typer
 
-from gymposium.allowed import allow
 from gymposium.cli.executors import (
     EXECUTOR_OPTIONS,
     AddressOption,
@@ -42,26 +41,27 @@ from gymposium.cli.resume import (
 )
 from gymposium.cli.spending import Spending
 from gymposium.cli.text import note, out
-from gymposium.command_line import command_line
-from gymposium.driver import FORFEIT
-from gymposium.durable import replace_text
 from gymposium.errors import BadOption, GymposiumError
-from gymposium.executors.protocol import Executor
-from gymposium.executors.series import SeriesMatches
 from gymposium.games.protocol import Game
 from gymposium.games.registry import game_opens, load_game
+from gymposium.match import FORFEIT
+from gymposium.match.seating import MatchPlan, Series, even_share
 from gymposium.players.protocol import Player
-from gymposium.playing import BreakOffs, names_of, play_missing, read_schedule
-from gymposium.prompt import PROMPT_VERSION
-from gymposium.reading import bound
+from gymposium.plugins.allowed import allow
+from gymposium.plugins.command_line import command_line
 from gymposium.records import Record
+from gymposium.replies.prompt import PROMPT_VERSION
+from gymposium.replies.reading import bound
+from gymposium.runs.executors.protocol import Executor
+from gymposium.runs.executors.series import SeriesMatches
 from gymposium.runs.folder import RunFolder, RunMatches, check_new
-from gymposium.seating import MatchPlan, Series, even_share
-from gymposium.settings import read_settings
-from gymposium.tools import tools_of
+from gymposium.runs.playing import BreakOffs, names_of, play_missing, read_schedule
+from gymposium.tasks.tools import tools_of
+from gymposium.util.durable import replace_text
+from gymposium.util.settings import read_settings
+from gymposium_agents.chat.settings import PlayerSettings, form_of
 from gymposium_agents.cli.own_server import ServerOptions, seated_players
-from gymposium_agents.settings import PlayerSettings, form_of
-from gymposium_agents.synth import Gathered, Keep, Wanted, gather, per_of
+from gymposium_agents.players.synth import Gathered, Keep, Wanted, gather, per_of
 
 MATCHES = 1000
 """The number of matches by default, before it is rounded up to a multiple of the number of seats."""

@@ -13,10 +13,10 @@ from typing import Any
 from torch.random import fork_rng
 
 from gymposium.errors import GymposiumError
+from gymposium_agents.chat.tokens import BASE, Policy
 from gymposium_agents.engines.vllm.serving import digest
 from gymposium_agents.lora.files import changes_more, read_adapter
 from gymposium_agents.lora.patterns import check_patterns
-from gymposium_agents.tokens import BASE, Policy
 
 
 class Adapters:

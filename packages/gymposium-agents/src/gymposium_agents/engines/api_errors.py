@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gymposium.errors import GymposiumError
-from gymposium.http_bodies import BadBody
-from gymposium.visible import visible
+from gymposium.http.responses import BadBody
+from gymposium.util.visible import visible
 from gymposium_agents.engines.api_settings import ApiSettings
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
-from gymposium.http_bodies import read_body
+from gymposium.http.responses import read_body
 from gymposium_agents.engines.api_settings import ApiSettings
 from gymposium_agents.engines.failures_in_answers import find_failure
 from gymposium_agents.engines.secrets import without_secret

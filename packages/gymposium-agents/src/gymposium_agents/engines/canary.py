@@ -20,10 +20,10 @@ from dataclasses import dataclass
 from itertools import chain
 
 from gymposium.errors import GymposiumError
-from gymposium.streams import stream
+from gymposium.util.streams import stream
+from gymposium_agents.chat.tokens import Completion, Policy, Sampling, TokenRequest, Tokens
 from gymposium_agents.engines.protocol import AsksEachServer, TellsDigests, TokenEngine
 from gymposium_agents.lora.moves import Moves
-from gymposium_agents.tokens import Completion, Policy, Sampling, TokenRequest, Tokens
 
 TOKENS = 4
 """Maximum number of tokens of each completion: enough to use the engine's cache, and cheap."""

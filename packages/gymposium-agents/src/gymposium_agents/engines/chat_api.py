@@ -13,18 +13,18 @@ from concurrent.futures import Future
 from typing import Any
 from weakref import finalize
 
-from gymposium.background import BackgroundLoop
 from gymposium.errors import MissingExtra
-from gymposium.reading import MAX_REPLY
-from gymposium.strict_json import strict_json
-from gymposium.visible import is_encodable, visible
+from gymposium.replies.reading import MAX_REPLY
+from gymposium.util.background import BackgroundLoop
+from gymposium.util.strict_json import strict_json
+from gymposium.util.visible import is_encodable, visible
+from gymposium_agents.chat.tokens import FinishReason, Message, Sampling
 from gymposium_agents.engines.api_errors import ApiError, explained, malformed
 from gymposium_agents.engines.api_settings import OPENAI_URL, ApiSettings
 from gymposium_agents.engines.failures_in_answers import first_choice
 from gymposium_agents.engines.protocol import ChatCompletion
 from gymposium_agents.engines.refused_fields import LIMITS, AcceptedFields, find_refused
 from gymposium_agents.engines.secrets import without_secret
-from gymposium_agents.tokens import FinishReason, Message, Sampling
 
 _NO_KEY = "set on the wire"
 """Placeholder for the key, because the library requires one."""

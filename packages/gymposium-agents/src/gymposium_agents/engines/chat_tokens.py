@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 
-from gymposium_agents.chat import Chat
+from gymposium_agents.chat.chat import Chat
+from gymposium_agents.chat.tokens import Message, Sampling, TokenRequest
 from gymposium_agents.engines.api_errors import PromptTooLong
 from gymposium_agents.engines.protocol import ChatCompletion, TokenEngine
-from gymposium_agents.tokens import Message, Sampling, TokenRequest
 
 
 @cache

@@ -11,7 +11,7 @@ import json
 import re
 from typing import Any
 
-from gymposium.strict_json import strict_json
+from gymposium.util.strict_json import strict_json
 
 _UNKNOWN = 502
 """Status of a failure without a usable code: the service behind the gateway failed."""

@@ -18,8 +18,17 @@ import torch
 from torch import Tensor
 from transformers import DynamicCache
 
-from gymposium_agents.forward import WORTH_A_GROUP, Prefilled, Tokens, join, of_like_length, prefill, run, shared_length
-from gymposium_agents.tokens import Policy
+from gymposium_agents.chat.tokens import Policy
+from gymposium_agents.modeling.forward import (
+    WORTH_A_GROUP,
+    Prefilled,
+    Tokens,
+    join,
+    of_like_length,
+    prefill,
+    run,
+    shared_length,
+)
 
 BLOCK = 32
 """Number of tokens in a block."""

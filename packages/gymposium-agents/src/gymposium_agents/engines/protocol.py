@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol, TypeVar, runtime_checkable
 
-from gymposium_agents.sources import NO_TRUST, Trust
-from gymposium_agents.tokens import Completion, FinishReason, Message, Policy, Sampling, TokenRequest, Tokens
+from gymposium_agents.chat.tokens import Completion, FinishReason, Message, Policy, Sampling, TokenRequest, Tokens
+from gymposium_agents.modeling.sources import NO_TRUST, Trust
 
 T = TypeVar("T")
 

@@ -8,7 +8,7 @@ from typing import Any
 from gymposium.plugins.first_party import unknown_name
 from gymposium.plugins.host import host
 from gymposium.plugins.specs import EngineSpec
-from gymposium.settings import read_settings
+from gymposium.util.settings import read_settings
 from gymposium_agents.engines.protocol import EngineStart, HostingEngine
 
 

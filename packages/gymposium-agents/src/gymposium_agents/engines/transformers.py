@@ -14,13 +14,13 @@ from torch import Tensor
 from torch.nn.functional import pad as padded
 
 from gymposium.errors import GymposiumError
-from gymposium_agents.caches import CACHE_SHARE, bytes_a_token, device_memory
+from gymposium_agents.chat.tokens import Completion, Policy, Sampling, TokenRequest
 from gymposium_agents.engines.adapters import Adapters
 from gymposium_agents.engines.ending import Calls
 from gymposium_agents.engines.prefixes import PrefixCache
-from gymposium_agents.forward import Fill, Prefilled, Tokens, chunked, completion_logits, extend
-from gymposium_agents.linear import quicken
-from gymposium_agents.tokens import Completion, Policy, Sampling, TokenRequest
+from gymposium_agents.modeling.caches import CACHE_SHARE, bytes_a_token, device_memory
+from gymposium_agents.modeling.forward import Fill, Prefilled, Tokens, chunked, completion_logits, extend
+from gymposium_agents.modeling.linear import quicken
 
 SCORED_TOKENS = 65_536
 """Maximum number of tokens in a pass that scores completions."""

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from gymposium.errors import Unrated
-from gymposium.reading import MAX_REPLY
-from gymposium.strict_json import strict_json
+from gymposium.replies.reading import MAX_REPLY
+from gymposium.util.strict_json import strict_json
 
 CUT_OFF = "the judge's answer was cut off"
 NO_JSON = "the judge's answer was not the JSON asked for"

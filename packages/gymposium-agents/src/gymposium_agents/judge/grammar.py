@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from gymposium.errors import BadOption
-from gymposium_agents.api_player import read_options
+from gymposium_agents.chat.settings import parse_options
 from gymposium_agents.judge.prompt import RUBRIC
 from gymposium_agents.judge.ruler import MAX_TOKENS, Ruler
-from gymposium_agents.settings import parse_options
+from gymposium_agents.players.api_player import read_options
 
 _OF_A_PLAYER = ("context", "prompt", "reading", "reply")
 """Options of the player that a judge does not have."""

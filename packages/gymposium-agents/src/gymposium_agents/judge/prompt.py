@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from gymposium_agents.chat.tokens import Message
 from gymposium_agents.judge.transcript import Said, Transcript
-from gymposium_agents.tokens import Message
 
 RUBRIC = """\
 - Who came closer to the aim of the game scores higher than who stayed further from it.

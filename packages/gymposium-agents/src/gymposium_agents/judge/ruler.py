@@ -8,19 +8,19 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 
 from gymposium.errors import BadReward, GymposiumError, Unrated
+from gymposium.records.trajectories import Trajectory
 from gymposium.rewards.criteria import accuracy
 from gymposium.rewards.match import less_penalties
 from gymposium.rewards.protocol import Reward
-from gymposium.trajectories import Trajectory
-from gymposium_agents.api_player import remarks_of
+from gymposium_agents.chat.tokens import Sampling
 from gymposium_agents.engines.api_errors import PromptTooLong
+from gymposium_agents.engines.futures import results, then
 from gymposium_agents.engines.protocol import ChatCompletion, ChatEngine
-from gymposium_agents.futures import results, then
 from gymposium_agents.judge.account import Account
 from gymposium_agents.judge.answer import CUT_OFF, read_scores
 from gymposium_agents.judge.prompt import RUBRIC, judge_messages
 from gymposium_agents.judge.transcript import transcript
-from gymposium_agents.tokens import Sampling
+from gymposium_agents.players.api_player import remarks_of
 
 MAX_TOKENS = 4096
 """Default limit of an answer in tokens, thoughts included."""

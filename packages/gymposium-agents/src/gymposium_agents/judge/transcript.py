@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from gymposium.driver import Turn
 from gymposium.errors import BadReward
 from gymposium.games.protocol import CHANCE, Match, as_recorded
-from gymposium.reading import Kind
-from gymposium.trajectories import Trajectory
+from gymposium.match import Turn
+from gymposium.records.trajectories import Trajectory
+from gymposium.replies.reading import Kind
 
 Part = Literal["told", "reply", "refused", "outcome"]
 PARTS: tuple[Part, ...] = ("told", "reply", "refused", "outcome")

@@ -18,7 +18,7 @@ from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntry
 from gymposium.errors import BadOption, GymposiumError
 from gymposium_agents.lora.files import CONFIG, MAX_RANK, PLAYER, WEIGHTS, Adapter, check_target_names, read_adapter
 from gymposium_agents.lora.patterns import check_patterns
-from gymposium_agents.sources import on_this_machine_only
+from gymposium_agents.modeling.sources import on_this_machine_only
 
 
 @contextmanager

@@ -10,11 +10,11 @@ from typing import Any
 
 from huggingface_hub import ModelCardData
 
-from gymposium.plain_file import read_plain_text
-from gymposium.strict_json import strict_json
+from gymposium.util.plain_file import read_plain_text
+from gymposium.util.strict_json import strict_json
 from gymposium_agents.lora.files import PLAYER, Adapter
 from gymposium_agents.lora.trained import Trained
-from gymposium_agents.sources import title_of
+from gymposium_agents.modeling.sources import title_of
 
 
 def model_card(

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from gymposium.errors import BadOption, GymposiumError
-from gymposium.plain_file import read_plain_text
-from gymposium.strict_json import strict_json
+from gymposium.util.plain_file import read_plain_text
+from gymposium.util.strict_json import strict_json
 from gymposium_agents.lora.fields import wrong_fields
-from gymposium_agents.model_files import check_plain_files
+from gymposium_agents.modeling.model_files import check_plain_files
 
 CONFIG = "adapter_config.json"
 WEIGHTS = "adapter_model.safetensors"

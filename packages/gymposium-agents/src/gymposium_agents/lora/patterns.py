@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gymposium.errors import GymposiumError
-from gymposium.isolated import CallFailed, Child
+from gymposium.util.isolated import CallFailed, Child
 from gymposium_agents.lora.files import CONFIG
 
 _MATCHER = Child("matching them", 60.0, cpu_seconds=2.0, memory=1 << 30)

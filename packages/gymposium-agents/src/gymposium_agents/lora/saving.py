@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from safetensors.torch import save
 
-from gymposium.durable import replace_text, replaced
 from gymposium.errors import GymposiumError
+from gymposium.util.durable import replace_text, replaced
 from gymposium_agents.lora.files import CONFIG, WEIGHTS, unservable
 
 

@@ -22,12 +22,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from gymposium.durable import MARK, remove_directory, replace_text, sweep, whole_directory
 from gymposium.errors import GymposiumError
-from gymposium.plain_file import read_plain_text
-from gymposium.strict_json import strict_json
+from gymposium.util.durable import MARK, remove_directory, replace_text, sweep, whole_directory
+from gymposium.util.plain_file import read_plain_text
+from gymposium.util.strict_json import strict_json
+from gymposium_agents.chat.tokens import Policy
 from gymposium_agents.lora.files import CONFIG, WEIGHTS
-from gymposium_agents.tokens import Policy
 
 
 class AdapterStore:

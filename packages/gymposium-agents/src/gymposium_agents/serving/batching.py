@@ -9,8 +9,8 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
 
+from gymposium_agents.chat.tokens import Completion, Sampling, TokenRequest
 from gymposium_agents.engines.protocol import ConcurrentTokenEngine, TokenEngine
-from gymposium_agents.tokens import Completion, Sampling, TokenRequest
 
 MOST_OF = 0.75
 """Share of the requests that are expected for which a batch waits."""

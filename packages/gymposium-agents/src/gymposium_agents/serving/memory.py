@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Literal
 
-from gymposium.tools import Tool
-from gymposium_agents.chat import Chat
-from gymposium_agents.chat.chat import Rendering
+from gymposium.tasks.tools import Tool
+from gymposium_agents.chat.chat import Chat, Rendering
+from gymposium_agents.chat.tokens import Message, Tokens, TurnTokens
 from gymposium_agents.serving.replies import ParsedReply
 from gymposium_agents.serving.requests import CompletionRequest
-from gymposium_agents.tokens import Message, Tokens, TurnTokens
 
 Beginning = Literal["fresh", "grown", "rewritten", "diverged"]
 """How a prompt begins.

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gymposium.tools.reader import ToolsReader
-from gymposium_agents.chat import Chat
+from gymposium.tasks.tools.reader import ToolsReader
+from gymposium_agents.chat.chat import Chat
+from gymposium_agents.chat.tokens import Completion, Message
 from gymposium_agents.serving.requests import CompletionRequest
-from gymposium_agents.tokens import Completion, Message
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,11 +14,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gymposium.serving.requests import Refused
-from gymposium.strict_json import check_depth, strict_json
-from gymposium.tools import Call, Tool
-from gymposium.visible import is_encodable
-from gymposium_agents.tokens import Message
+from gymposium.http.requests import Refused
+from gymposium.tasks.tools import Call, Tool
+from gymposium.util.strict_json import check_depth, strict_json
+from gymposium.util.visible import is_encodable
+from gymposium_agents.chat.tokens import Message
 
 NEUTRAL: Mapping[str, tuple[Any, ...]] = {
     "n": (1,),

@@ -12,15 +12,15 @@ from hashlib import sha256
 from typing import Any
 
 from gymposium.errors import GymposiumError
-from gymposium.streams import stream
-from gymposium_agents.player import LanguageModelPlayer
+from gymposium.util.streams import stream
+from gymposium_agents.chat.tokens import TokenRequest, TurnTokens
+from gymposium_agents.players.player import LanguageModelPlayer
 from gymposium_agents.serving import replies
 from gymposium_agents.serving.batching import Submit
 from gymposium_agents.serving.memory import Memory, Prompt
 from gymposium_agents.serving.requests import BadRequest, CompletionRequest
 from gymposium_agents.serving.turns import ServedTurn, as_data, conversation
 from gymposium_agents.serving.watching import Watch
-from gymposium_agents.tokens import TokenRequest, TurnTokens
 
 NOT_ENFORCED = "x-gymposium-not-enforced"
 """The header of an answer that lists the fields of the request that had no effect on the reply."""

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from gymposium.runs.sessions import rows_of_turns
-from gymposium.tools import Call, Tool
+from gymposium.tasks.tools import Call, Tool
+from gymposium_agents.chat.tokens import Message, TurnTokens
 from gymposium_agents.serving.memory import Beginning
 from gymposium_agents.serving.replies import ParsedReply
-from gymposium_agents.tokens import Message, TurnTokens
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gymposium_agents.chat import Chat
+from gymposium_agents.chat.chat import Chat
 from gymposium_agents.serving.requests import CompletionRequest
 
 _OPENING, _CLOSING = "<think>", "</think>"

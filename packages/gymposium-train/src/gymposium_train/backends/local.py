@@ -13,7 +13,7 @@ from gymposium_train.config.outline import model_here
 from gymposium_train.config.references import missing_here
 
 if TYPE_CHECKING:
-    from gymposium_agents.player import LanguageModelPlayer
+    from gymposium_agents.players.player import LanguageModelPlayer
     from gymposium_train.backends.protocol import BackendStart, Learned, LearningModel
 
 

@@ -9,10 +9,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from gymposium_agents.chat import Chat
+from gymposium_agents.chat.chat import Chat
 from gymposium_agents.engines.adapters import lora_digest
 from gymposium_agents.engines.transformers import TransformersEngine
-from gymposium_agents.loading import LoadedModel
+from gymposium_agents.models.loading import LoadedModel
 from gymposium_train.backends.models import (
     imitated_whole,
     imitating_model,
@@ -22,11 +22,11 @@ from gymposium_train.backends.models import (
     untaught,
 )
 from gymposium_train.backends.protocol import BackendStart
+from gymposium_train.backends.publishing import Publisher, make_publisher
 from gymposium_train.config import TrainConfig
 from gymposium_train.learner import LocalLearner, Loss
 from gymposium_train.learner.distributed import DistributedLearner
-from gymposium_train.parallel.world import ALONE, Processes
-from gymposium_train.publishing import Publisher, make_publisher
+from gymposium_train.learner.parallel.world import ALONE, Processes
 
 
 @dataclass(frozen=True, slots=True)

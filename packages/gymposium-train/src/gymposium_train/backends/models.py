@@ -10,15 +10,15 @@ from typing import Literal
 
 import torch
 
-from gymposium.streams import stream
-from gymposium_agents.chat import Chat
-from gymposium_agents.loading import LoadedModel, load_chat, load_model, skeleton
+from gymposium.util.streams import stream
+from gymposium_agents.chat.chat import Chat
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.lora.saving import save_lora
-from gymposium_agents.merge import merged_model
-from gymposium_agents.player import LanguageModelPlayer, over
+from gymposium_agents.models.loading import LoadedModel, load_chat, load_model, skeleton
+from gymposium_agents.models.merge import merged_model
+from gymposium_agents.players.player import LanguageModelPlayer, over
 from gymposium_train.config import TrainConfig
-from gymposium_train.directory import RunDirectory, written_whole
+from gymposium_train.config.directory import RunDirectory, written_whole
 from gymposium_train.learner.precision import compute_type
 from gymposium_train.learner.tensor_files import copy_weights
 

@@ -13,16 +13,16 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from gymposium.plugins.host import host
-from gymposium_agents.chat import Chat
+from gymposium_agents.chat.chat import Chat
 from gymposium_agents.engines.protocol import TokenEngine
-from gymposium_agents.player import LanguageModelPlayer
+from gymposium_agents.players.player import LanguageModelPlayer
+from gymposium_train.backends.publishing import Publisher
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.backend_checks import BackendChecks
-from gymposium_train.directory import RunDirectory
+from gymposium_train.config.directory import RunDirectory
 from gymposium_train.learner import Learner
-from gymposium_train.parallel.world import ALONE, Processes
-from gymposium_train.publishing import Publisher
-from gymposium_train.variants import make_variant
+from gymposium_train.learner.parallel.world import ALONE, Processes
+from gymposium_train.util.variants import make_variant
 
 Learned = Literal["cold start", "trained"]
 """The stages whose models are played: the model on which reinforcement learning begins, and its result."""

@@ -12,23 +12,23 @@ from rich.table import Column, Table
 from gymposium.cli.json_output import print_json
 from gymposium.cli.resume import exit_code
 from gymposium.cli.text import note, out, show
-from gymposium.command_line import command_line
 from gymposium.errors import BadOption
 from gymposium.games.registry import load_game
+from gymposium.plugins.command_line import command_line
 from gymposium.runs.metric_docs import check_patterns
 from gymposium.runs.results import lines, spent, verdict
-from gymposium_train.api import train
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.checks import check
+from gymposium_train.config.directory import RunDirectory
 from gymposium_train.config.outline import outline
 from gymposium_train.config.overrides import Override, parse
 from gymposium_train.config.permitted import check_permitted
+from gymposium_train.config.presets import preset_data
 from gymposium_train.config.reading import config_from, merged, read_data
 from gymposium_train.config.small_model import of_small_model
 from gymposium_train.config.writing import as_data, as_toml
-from gymposium_train.directory import RunDirectory
-from gymposium_train.parallel.environment import processes
-from gymposium_train.presets import preset_data
+from gymposium_train.run.api import train
+from gymposium_train.util.processes import processes
 
 MetricsOption = Annotated[
     str | None,

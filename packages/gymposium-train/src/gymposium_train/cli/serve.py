@@ -13,9 +13,9 @@ from gymposium.cli.json_output import JsonOption
 from gymposium.cli.listening import NamesOption
 from gymposium.cli.resume import OutOption, ResumeOption, refuse_beside_resume
 from gymposium.errors import BadOption
-from gymposium.extras import needs_extra
 from gymposium.players.grammar import make_player
 from gymposium.runs.folder import check_new
+from gymposium.util.extras import needs_extra
 from gymposium_train.cli.backend import BackendOption, BaseUrlOption
 from gymposium_train.cli.naming import naming, typed_options
 from gymposium_train.cli.running import MetricsOption, config_of, do_run, show_plan, shown_metrics
@@ -108,7 +108,7 @@ def command(
     An agent in any language, with any library that speaks OpenAI's chat completions, plays in its own process. It
     begins a session (POST /v1/sessions), gives the session's base_url to its library, and ends the session with a
     reward. Sessions of the same task form a group. POST /v1/train begins a step of training on the groups that are
-    complete, and new sessions are then answered by the new weights. gymposium.client does all that in Python.
+    complete, and new sessions are then answered by the new weights. gymposium.http.client does all that in Python.
 
     The server keeps the tokens, so nothing is tokenized twice: a session is one row of tokens if its messages only
     grow. Sessions are in the run's directory before they are answered; --resume goes on after any interruption.
@@ -126,8 +126,8 @@ def command(
     gymposium serve --only model --model runs/first/model --port 8000
     gymposium serve --resume runs/mine
     """
-    with needs_extra("gymposium serve", "serve", "starlette", "uvicorn"):
-        from gymposium.serving.listening import TOKEN, check_address
+    with needs_extra("gymposium serve", "gymposium-train[serve]", "gymposium_viewer", "starlette", "uvicorn"):
+        from gymposium.http.listening import TOKEN, check_address
     if resume is not None:
         refuse_beside_resume(ctx, {"metrics"})
         do_run(None, resume, metrics, as_json=as_json)
@@ -175,7 +175,7 @@ def _check_at_hand(source: SessionSettings) -> None:
 
 def _serve_model(config: TrainConfig) -> None:
     """Serve the named model until interrupted."""
-    from gymposium_agents.player import LanguageModelPlayer  # imports torch
+    from gymposium_agents.players.player import LanguageModelPlayer  # imports torch
     from gymposium_train.serving.server import serve_model
 
     if config.model.name is None:

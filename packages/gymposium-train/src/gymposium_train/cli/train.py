@@ -14,20 +14,20 @@ from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.resume import OutOption, ResumeOption, refuse_beside, refuse_beside_resume
 from gymposium.cli.text import note, out
 from gymposium.errors import BadOption
-from gymposium.executors.make import check_executor
-from gymposium.executors.protocol import RunsCommands
+from gymposium.runs.executors.make import check_executor
+from gymposium.runs.executors.protocol import RunsCommands
 from gymposium.runs.folder import check_new
-from gymposium_train.api import train
 from gymposium_train.cli.backend import BackendOption, BaseUrlOption
 from gymposium_train.cli.naming import naming, typed_options
 from gymposium_train.cli.running import MetricsOption, config_of, do_run, show_plan, shown_metrics
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.checks import check
+from gymposium_train.config.directory import RunDirectory
 from gymposium_train.config.distributed import check_processes
 from gymposium_train.config.permitted import check_permitted
-from gymposium_train.directory import RunDirectory
-from gymposium_train.parallel.environment import helps
-from gymposium_train.presets import preset_names, preset_summary
+from gymposium_train.config.presets import preset_names, preset_summary
+from gymposium_train.run.api import train
+from gymposium_train.util.processes import helps
 
 
 def command(

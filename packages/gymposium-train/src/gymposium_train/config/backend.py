@@ -7,8 +7,8 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
 from gymposium.plugins.host import host
-from gymposium_train.settings import Settings
-from gymposium_train.variants import Variants, from_plugins
+from gymposium_train.util.settings import Settings
+from gymposium_train.util.variants import Variants, from_plugins
 
 
 class BackendSettings(Settings):

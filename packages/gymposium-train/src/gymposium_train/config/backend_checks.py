@@ -7,7 +7,7 @@ from typing import Protocol
 
 from gymposium.plugins.host import host
 from gymposium_train.config.root import TrainConfig
-from gymposium_train.variants import make_variant
+from gymposium_train.util.variants import make_variant
 
 
 class BackendChecks(Protocol):

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from gymposium.errors import BadOption
 from gymposium.plugins.host import host
+from gymposium_agents.chat.settings import TOOLS
 from gymposium_agents.engines.vllm.settings import VllmSettings
-from gymposium_agents.settings import TOOLS
 from gymposium_train.config.backend_checks import backend_checks
 from gymposium_train.config.problems import BadConfig
 from gymposium_train.config.references import missing, unknown

@@ -17,9 +17,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from gymposium_agents.settings import PlayerSettings
+from gymposium_agents.chat.settings import PlayerSettings
 from gymposium_train.config.model import Model
-from gymposium_train.settings import Settings
+from gymposium_train.util.settings import Settings
 
 SMALL = 20_000_000
 """A model that training has written is small if it has fewer parameters than this."""

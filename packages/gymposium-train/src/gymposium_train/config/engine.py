@@ -12,8 +12,8 @@ from pydantic_core import PydanticUndefined
 from gymposium.errors import PluginError
 from gymposium.plugins.first_party import unknown_name
 from gymposium.plugins.host import host
-from gymposium_train.settings import Settings
-from gymposium_train.variants import Variants
+from gymposium_train.util.settings import Settings
+from gymposium_train.util.variants import Variants
 
 
 class Engine(Settings):

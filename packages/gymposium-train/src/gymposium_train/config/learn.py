@@ -6,8 +6,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from gymposium_train.settings import Settings
-from gymposium_train.variants import Variants
+from gymposium_train.util.settings import Settings
+from gymposium_train.util.variants import Variants
 
 Precision = Literal["auto", "bf16", "fp32"]
 RowsLayout = Literal["shared", "padded", "packed"]

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from gymposium_train.settings import Settings
+from gymposium_train.util.settings import Settings
 
 Keep = Literal["winners", "all", "paid"]
 IN_WORDS: Mapping[Keep, str] = {

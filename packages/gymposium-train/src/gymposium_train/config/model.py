@@ -6,10 +6,10 @@ from typing import Literal
 
 from pydantic import Field
 
+from gymposium_agents.chat.small_size import SmallModel
 from gymposium_agents.lora.files import MAX_RANK
-from gymposium_agents.small_size import SmallModel
-from gymposium_agents.sources import Trust
-from gymposium_train.settings import Settings
+from gymposium_agents.modeling.sources import Trust
+from gymposium_train.util.settings import Settings
 
 Attention = Literal["auto", "blocks", "varlen", "dense"]
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
-from gymposium.seating import even_share
-from gymposium_agents.sources import title_of
+from gymposium.match.seating import even_share
+from gymposium_agents.modeling.sources import title_of
 from gymposium_train.config.backend_checks import backend_checks
 from gymposium_train.config.measure import IN_WORDS, ColdStart
 from gymposium_train.config.model import Model
@@ -123,8 +123,8 @@ def _counts(model: Model, name: str) -> tuple[int, int] | None:
     model is made on torch's `meta` device, which has no memory."""
     import torch  # heavy, and needed only to read a model that is named
 
-    from gymposium_agents.loading import local_architecture, skeleton_of
     from gymposium_agents.lora.attach import attach_lora
+    from gymposium_agents.models.loading import local_architecture, skeleton_of
 
     architecture = local_architecture(name, model.trust)
     if architecture is None:

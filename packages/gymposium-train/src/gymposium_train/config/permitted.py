@@ -1,9 +1,9 @@
 """Permissions of config files: what a config of a run may not decide alone.
 
 A config file, or the config in a run's directory, may come from anyone. Every name in it passes the gate for names in
-files (`gymposium.allowed`), and so does every setting that opens something, as the spec of its plugin declares. The
-user permits a setting by typing it, or by allowing its name with `gymposium --allow NAME`. A config may name the model
-that learns, and servers of this machine.
+files (`gymposium.plugins.allowed`), and so does every setting that opens something, as the spec of its plugin declares.
+The user permits a setting by typing it, or by allowing its name with `gymposium --allow NAME`. A config may name the
+model that learns, and servers of this machine.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from gymposium.allowed import is_allowed
 from gymposium.errors import GymposiumError, NotAllowed
 from gymposium.games.registry import check_named_game
 from gymposium.players.grammar import check_named_player
+from gymposium.plugins.allowed import is_allowed
 from gymposium.plugins.host import host
 from gymposium.plugins.specs import ConfiguredSpec
 from gymposium.rewards.grammar import check_named_reward
 from gymposium_agents.engines.vllm.settings import is_loopback
 from gymposium_train.config.overrides import Override
 from gymposium_train.config.root import TrainConfig
-from gymposium_train.settings import Settings
+from gymposium_train.util.settings import Settings
 
 _OWN = ("self", "past")
 """Opponents that are versions of the model that learns."""

@@ -6,12 +6,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from gymposium.driver import FORFEIT
-from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Style
-from gymposium_agents.settings import PlayerSettings
-from gymposium_agents.tokens import History
-from gymposium_train.settings import Settings
+from gymposium.match import FORFEIT
+from gymposium.match.failures import FailurePolicy
+from gymposium_agents.chat.settings import PlayerSettings
+from gymposium_agents.chat.tokens import History
+from gymposium_train.util.settings import Settings
 
 SHORT = 24
 """Default of `prompting.max_tokens`, if the moves of no game are longer."""

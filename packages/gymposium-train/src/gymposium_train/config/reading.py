@@ -14,9 +14,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from gymposium.errors import BadOption, reason
-from gymposium.plain_file import read_plain_text
-from gymposium.strict_json import bounded_json, is_integer
-from gymposium.strict_toml import strict_toml
+from gymposium.util.plain_file import read_plain_text
+from gymposium.util.strict_json import bounded_json, is_integer
+from gymposium.util.strict_toml import strict_toml
 from gymposium_train.config import schema
 from gymposium_train.config.defaults import left_out
 from gymposium_train.config.overrides import BACK_TO_DEFAULT, Override, applied, parse

@@ -13,18 +13,18 @@ from typing import Any
 from gymposium.errors import BadOption, GymposiumError
 from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
-from gymposium.loggers.make import check_installed, check_loggers
 from gymposium.players.grammar import make_player
 from gymposium.players.search.refusal import refuse
 from gymposium.rewards.grammar import make_reward
-from gymposium.tools.reader import ToolsReader
-from gymposium_agents.context import context
+from gymposium.runs.loggers.make import check_installed, check_loggers
+from gymposium.tasks.tools.reader import ToolsReader
+from gymposium_agents.chat.context import context
+from gymposium_agents.chat.settings import TOOLS, form_of
 from gymposium_agents.engines.vllm.settings import VllmSettings
 from gymposium_agents.lora.files import check_target_names
-from gymposium_agents.settings import TOOLS, form_of
 from gymposium_train.config.root import TrainConfig
 from gymposium_train.config.stages import PAST, SELF, check_stages
-from gymposium_train.parallel.environment import processes_here
+from gymposium_train.util.processes import processes_here
 
 
 def unknown(config: TrainConfig) -> Iterator[str]:
@@ -99,7 +99,7 @@ def missing_here(config: TrainConfig) -> Iterator[str]:
     if config.model.load == "4bit":
         import torch
 
-        from gymposium_agents.quantized import four_bits
+        from gymposium_agents.modeling.quantized import four_bits
 
         yield from _problem("model.load", partial(four_bits, torch.float32))
     if config.model.name is not None:
@@ -110,8 +110,8 @@ def missing_here(config: TrainConfig) -> Iterator[str]:
 def _learner(config: TrainConfig, name: str) -> Iterator[str]:
     """Problems of the learner's model: it is missing, lacks the layers for the LoRA, or has a chat template without the
     tools that are to be called."""
-    from gymposium_agents.loading import skeleton  # imports torch
     from gymposium_agents.lora.attach import check_targets
+    from gymposium_agents.models.loading import skeleton  # imports torch
 
     model = config.model
     try:
@@ -127,8 +127,8 @@ def _learner(config: TrainConfig, name: str) -> Iterator[str]:
 
 def _check_template(config: TrainConfig, name: str) -> None:
     """Raise `GymposiumError` if no calls of tools are known of the chat template of the learner's model."""
-    from gymposium_agents.loading import load_chat  # imports torch
-    from gymposium_agents.player import reader_of
+    from gymposium_agents.models.loading import load_chat  # imports torch
+    from gymposium_agents.players.player import reader_of
 
     prompting, trust = config.prompting, config.model.trust
     chat = load_chat(name, thinking=prompting.thinking, history=prompting.history, trust=trust)

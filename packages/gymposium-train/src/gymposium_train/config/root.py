@@ -20,7 +20,7 @@ from gymposium_train.credit.protocol import CreditSettings
 from gymposium_train.objective.make import OBJECTIVES
 from gymposium_train.objective.ppo import PpoSettings
 from gymposium_train.objective.protocol import ObjectiveSettings
-from gymposium_train.settings import Settings
+from gymposium_train.util.settings import Settings
 
 
 class TrainConfig(Settings):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 from gymposium.plugins.host import host
-from gymposium_train.settings import Settings
-from gymposium_train.variants import Variants, from_plugins
+from gymposium_train.util.settings import Settings
+from gymposium_train.util.variants import Variants, from_plugins
 
 
 class SourceSettings(Settings):

@@ -50,6 +50,6 @@ def _check_stage(where: str, stage: Stage, *, first: bool, last: bool) -> None:
 
 
 def has_score(game: Game) -> bool:
-    """True if a match of the game can be scored (`gymposium.match_score`). It cannot if the return is the only measure
+    """True if a match of the game can be scored (`gymposium.match.score`). It cannot if the return is the only measure
     of a match and is unbounded."""
     return (game.seats > 1 and game.spec.utility != "cooperative") or all(map(math.isfinite, game.utility_range))

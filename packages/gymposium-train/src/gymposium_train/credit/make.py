@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gymposium.plugins.host import host
 from gymposium_train.credit.protocol import Credit, CreditSettings
-from gymposium_train.variants import Variants, from_plugins, make_variant
+from gymposium_train.util.variants import Variants, from_plugins, make_variant
 
 CREDITS = Variants("credit", CreditSettings, from_plugins(lambda: host().credits, CreditSettings), default="gae")
 """The table `[credit]` of a config."""

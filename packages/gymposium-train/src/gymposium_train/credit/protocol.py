@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Protocol
 from pydantic import Field
 
 from gymposium.errors import GymposiumError
-from gymposium_train.settings import Settings
+from gymposium_train.util.settings import Settings
 
 
 class CreditSettings(Settings):

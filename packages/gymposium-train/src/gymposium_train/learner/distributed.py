@@ -14,10 +14,10 @@ from torch import Tensor
 
 from gymposium_agents.lora.saving import save_lora
 from gymposium_train.learner.local import LocalLearner
+from gymposium_train.learner.parallel.parts import full
 from gymposium_train.learner.protocol import AuxiliarySft, Demonstration, Pair
+from gymposium_train.learner.rows import Row, Tokens
 from gymposium_train.learner.tensor_files import read_tensors, write_tensors
-from gymposium_train.parallel.parts import full
-from gymposium_train.rows import Row, Tokens
 
 P = ParamSpec("P")
 T = TypeVar("T")

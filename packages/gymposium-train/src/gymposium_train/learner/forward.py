@@ -20,14 +20,14 @@ from gymposium_train.config import Optimizer
 from gymposium_train.config.model import Attention
 from gymposium_train.learner.critic import ValueHead
 from gymposium_train.learner.layouts import TokenSequence
+from gymposium_train.learner.parallel.world import Processes
 from gymposium_train.learner.precision import compute_type
 from gymposium_train.learner.protocol import Demonstration, Pair, conversations
+from gymposium_train.learner.rows import Row, Tokens
 from gymposium_train.learner.scorer import Scored, Scorer
 from gymposium_train.learner.shares import Share, shares
 from gymposium_train.learner.token_batch import TokenBatch, sequence_of, token_batch
 from gymposium_train.objective.terms import nll
-from gymposium_train.parallel.world import Processes
-from gymposium_train.rows import Row, Tokens
 
 T = TypeVar("T")
 
@@ -81,7 +81,7 @@ class ForwardPasses:
         self._layout, self._budget, self._temperature = self._scorer.layout, settings.token_budget, temperature
         self._world = world
         if world.size > 1:
-            from gymposium_train.parallel.sharding import fill, shard  # takes seconds to import
+            from gymposium_train.learner.parallel.sharding import fill, shard  # takes seconds to import
 
             shard(self._scorer, model, world, self.dtype)
             if empty:

@@ -1,7 +1,7 @@
 """Layouts: three ways to run sequences of tokens through a model, with the same hidden states and gradients.
 
-`shared`  common prefixes run once (`gymposium_agents.forward`): fastest for games, whose prompts repeat; key-value
-          caches are kept, so there is no gradient checkpointing
+`shared`  common prefixes run once (`gymposium_agents.modeling.forward`): fastest for games, whose prompts repeat;
+          key-value caches are kept, so there is no gradient checkpointing
 `padded`  one row for each sequence, padded on the right to the longest
 `packed`  all sequences in one row, each with positions from 0 and attention to itself alone
           (`gymposium_train.learner.attention`). Architectures without that, such as OPT, run `padded` instead.
@@ -16,7 +16,7 @@ from itertools import accumulate
 import torch
 from torch import Tensor
 
-from gymposium_agents.forward import Tokens, chunked, completion_logits, right_padded
+from gymposium_agents.modeling.forward import Tokens, chunked, completion_logits, right_padded
 from gymposium_train.learner.trunk import Trunk
 
 

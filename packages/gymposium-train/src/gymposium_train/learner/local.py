@@ -23,7 +23,7 @@ import torch
 from torch import Tensor
 
 from gymposium.errors import BadOption, GymposiumError
-from gymposium.streams import stream
+from gymposium.util.streams import stream
 from gymposium_agents.engines.transformers import base_of
 from gymposium_agents.lora.saving import save_lora
 from gymposium_train.config import Optimizer
@@ -34,14 +34,14 @@ from gymposium_train.learner.forward import ForwardPasses, ForwardResult
 from gymposium_train.learner.loss import Loss
 from gymposium_train.learner.metrics import Metrics
 from gymposium_train.learner.minibatches import minibatches
+from gymposium_train.learner.parallel.world import ALONE, Processes
 from gymposium_train.learner.precision import Masters, learn_in_float32, tolerance_of
 from gymposium_train.learner.protocol import AuxiliarySft, Demonstration, Pair
 from gymposium_train.learner.reference import Reference
+from gymposium_train.learner.rows import Row, Tokens, described
 from gymposium_train.learner.stepping import Stepper
 from gymposium_train.learner.tensor_files import read_tensors, write_tensors
 from gymposium_train.learner.tensors import gather, put_back
-from gymposium_train.parallel.world import ALONE, Processes
-from gymposium_train.rows import Row, Tokens, described
 
 
 class LocalLearner:

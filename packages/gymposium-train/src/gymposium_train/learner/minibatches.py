@@ -6,7 +6,7 @@ import math
 import random
 from collections.abc import Sequence
 
-from gymposium_train.rows import Row, Tokens
+from gymposium_train.learner.rows import Row, Tokens
 
 
 def minibatches(rows: Sequence[Row], parts: int, rng: random.Random) -> list[list[Row]]:

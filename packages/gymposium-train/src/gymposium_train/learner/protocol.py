@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from gymposium_train.rows import Row, Tokens
+from gymposium_train.learner.rows import Row, Tokens
 
 Pair = tuple[Tokens, Tokens]
 """A prompt and a completion."""

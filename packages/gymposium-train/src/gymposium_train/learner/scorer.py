@@ -2,7 +2,7 @@
 out.
 
 Everything of the model runs inside this call, its layers and its output layer alike. A sharded model therefore gathers
-its weights before the call and releases them after it (`gymposium_train.parallel.sharding`).
+its weights before the call and releases them after it (`gymposium_train.learner.parallel.sharding`).
 """
 
 from __future__ import annotations

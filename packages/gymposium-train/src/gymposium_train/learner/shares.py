@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gymposium_train.learner.layouts import TokenSequence, microbatches
-from gymposium_train.parallel.world import Processes
+from gymposium_train.learner.parallel.world import Processes
 
 Share = tuple[list[TokenSequence], bool]
 """A micro-batch, and whether its results count."""

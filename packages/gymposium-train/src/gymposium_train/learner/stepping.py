@@ -11,9 +11,9 @@ from typing import Any
 import torch
 from torch import nn
 
-from gymposium.durable import replace_text
 from gymposium.errors import GymposiumError
-from gymposium_train.parallel.parts import full
+from gymposium.util.durable import replace_text
+from gymposium_train.learner.parallel.parts import full
 
 
 class Stepper:

@@ -8,10 +8,10 @@ import torch
 from torch import Tensor
 
 from gymposium.errors import GymposiumError
+from gymposium_train.learner.parallel.parts import broadcast_tensor, gather_tensor
+from gymposium_train.learner.parallel.world import Processes
 from gymposium_train.learner.reference import Reference
 from gymposium_train.learner.stepping import Stepper
-from gymposium_train.parallel.parts import broadcast_tensor, gather_tensor
-from gymposium_train.parallel.world import Processes
 
 
 def gather(

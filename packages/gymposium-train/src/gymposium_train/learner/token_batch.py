@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from gymposium_train.learner.layouts import TokenSequence
-from gymposium_train.rows import Row
+from gymposium_train.learner.rows import Row
 
 
 @dataclass(slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gymposium.plugins.host import host
 from gymposium_train.objective.protocol import Objective, ObjectiveSettings
-from gymposium_train.variants import Variants, from_plugins, make_variant
+from gymposium_train.util.variants import Variants, from_plugins, make_variant
 
 OBJECTIVES = Variants(
     "objective", ObjectiveSettings, from_plugins(lambda: host().objectives, ObjectiveSettings), default="ppo"

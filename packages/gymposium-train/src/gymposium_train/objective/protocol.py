@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Protocol
 
 from pydantic import Field
 
-from gymposium_train.settings import Settings
+from gymposium_train.util.settings import Settings
 
 if TYPE_CHECKING:
     from torch import Tensor

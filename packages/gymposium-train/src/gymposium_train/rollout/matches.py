@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gymposium.driver import MatchJob, MatchResult, Schedule, play
 from gymposium.errors import GymposiumError
+from gymposium.match import MatchJob, MatchResult, Schedule, play
 from gymposium.records import recorded
-from gymposium.trajectories import Trajectory
+from gymposium.records.trajectories import Trajectory
 from gymposium_train.config.source import MatchSettings
 from gymposium_train.config.stages import SELF
 from gymposium_train.rollout.plan import MatchGroup, MatchPlanner, Planned

@@ -9,15 +9,15 @@ from itertools import zip_longest
 from statistics import fmean
 from typing import Any
 
-from gymposium.driver import MatchJob, play
 from gymposium.games.protocol import Game
+from gymposium.match import MatchJob, play
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Player
 from gymposium.players.random import RandomPlayer
+from gymposium.records.trajectories import Trajectory
 from gymposium.rewards.match import score_of
-from gymposium.streams import draw, stream
-from gymposium.trajectories import Trajectory
-from gymposium_agents.tokens import Policy
+from gymposium.util.streams import draw, stream
+from gymposium_agents.chat.tokens import Policy
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.schedules import Pace, growth
 from gymposium_train.config.stages import ALONE, PAST, SELF, check_stages, has_score

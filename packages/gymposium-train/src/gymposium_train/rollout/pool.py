@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from gymposium.errors import GymposiumError
-from gymposium.streams import draw
-from gymposium_agents.tokens import Policy
+from gymposium.util.streams import draw
+from gymposium_agents.chat.tokens import Policy
 from gymposium_train.config import Pool
 from gymposium_train.rollout.protocol import PlayerSource
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
-from gymposium.driver import MatchJob, MatchResult
 from gymposium.games.protocol import Game
+from gymposium.match import MatchJob, MatchResult
 from gymposium.players.protocol import Player
 from gymposium.plugins.first_party import unknown_name
 from gymposium.plugins.host import host
-from gymposium_agents.tokens import Policy
+from gymposium_agents.chat.tokens import Policy
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.schedules import Pace
 
@@ -24,7 +24,7 @@ class Group(Protocol):
 
     @property
     def trajectories(self) -> Sequence[Any]:
-        """The trajectories: each is a `gymposium_train.samples.TokenTrajectory` and has what the run's reward reads."""
+        """The trajectories, each a `gymposium_train.rollout.samples.TokenTrajectory` with what the reward reads."""
         ...
 
     @property

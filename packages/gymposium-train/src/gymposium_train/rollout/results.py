@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gymposium.reading import KINDS
+from gymposium.records.trajectories import Trajectory
+from gymposium.replies.reading import KINDS
 from gymposium.rewards.match import score_of
-from gymposium.trajectories import Trajectory
 from gymposium_train.config.stages import has_score
 
 

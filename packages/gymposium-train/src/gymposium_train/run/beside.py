@@ -18,16 +18,16 @@ from tempfile import TemporaryFile
 
 import torch
 
-from gymposium.child_process import python_command, python_environment
 from gymposium.errors import GymposiumError
 from gymposium.games.registry import load_game
 from gymposium.runs.curves import CONTROL
-from gymposium_train.directory import RunDirectory, is_whole, read_state, state_checked, write_json
-from gymposium_train.live import Lines
-from gymposium_train.progress import Interruption, say
+from gymposium.util.child_process import python_command, python_environment
+from gymposium_train.config.directory import RunDirectory, is_whole, read_state, state_checked, write_json
 from gymposium_train.run.control import STAGE, learn
+from gymposium_train.run.live import Lines
 from gymposium_train.run.under_way import UnderWay
 from gymposium_train.run.watching import Watchers
+from gymposium_train.util.progress import Interruption, say
 
 _STEPS = "steps.json"
 """File in the control's directory with the metrics of its steps. The run copies them and removes the file."""

@@ -9,18 +9,21 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain, islice
 
-from gymposium.driver import MatchResult
-from gymposium.reading import read
+from gymposium.match import MatchResult
+from gymposium.replies.reading import read
 from gymposium.runs.curves import COLD_START
-from gymposium.streams import stream
-from gymposium.tools.reader import ToolsReader
-from gymposium_agents.loading import LoadedModel
-from gymposium_agents.player import over, reader_of
-from gymposium_agents.settings import form_of
-from gymposium_agents.small import make_small_model
-from gymposium_agents.tokens import Sampling, TokenRequest
+from gymposium.tasks.tools.reader import ToolsReader
+from gymposium.util.streams import stream
+from gymposium_agents.chat.settings import form_of
+from gymposium_agents.chat.tokens import Sampling, TokenRequest
+from gymposium_agents.models.loading import LoadedModel
+from gymposium_agents.models.small import make_small_model
+from gymposium_agents.players.player import over, reader_of
 from gymposium_train.backends.protocol import LearningModel
-from gymposium_train.cold_start import (
+from gymposium_train.config import Prompting
+from gymposium_train.config.directory import is_whole, written_whole
+from gymposium_train.learner.protocol import Demonstration
+from gymposium_train.run.lessons import (
     Ending,
     Lesson,
     Lessons,
@@ -33,13 +36,10 @@ from gymposium_train.cold_start import (
     texts_of,
     tokenized,
 )
-from gymposium_train.config import Prompting
-from gymposium_train.directory import is_whole, written_whole
-from gymposium_train.learner.protocol import Demonstration
-from gymposium_train.live import StageBar, summary
-from gymposium_train.progress import say
+from gymposium_train.run.live import StageBar, summary
 from gymposium_train.run.measures import curve_point
 from gymposium_train.run.under_way import UnderWay
+from gymposium_train.util.progress import say
 
 TOKENIZER_LESSONS = 10_000
 """Maximum number of lessons, shared between the games, that a small model's tokenizer is trained on."""

@@ -15,11 +15,11 @@ from pathlib import Path
 from gymposium.runs.curves import CONTROL
 from gymposium_train.backends.local_model import LocalModel, imitating_from
 from gymposium_train.backends.models import taught
-from gymposium_train.cold_start import imitate
-from gymposium_train.directory import is_whole
+from gymposium_train.config.directory import is_whole
 from gymposium_train.learner.protocol import Demonstration
-from gymposium_train.live import summary
 from gymposium_train.run.cold_start import LOT_STEPS, as_tokens, batches_of, lessons
+from gymposium_train.run.lessons import imitate
+from gymposium_train.run.live import summary
 from gymposium_train.run.under_way import UnderWay
 
 STAGE = "Control (more SFT), CPU seconds"

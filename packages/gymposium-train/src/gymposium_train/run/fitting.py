@@ -7,22 +7,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import pstdev
 
-from gymposium.driver import MatchJob, play
-from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
+from gymposium.match import MatchJob, play
+from gymposium.match.failures import FailurePolicy
 from gymposium.players.protocol import Ask, Reply
 from gymposium.players.random import RandomPlayer
-from gymposium.reading import Reader
-from gymposium.tools import move_of
-from gymposium_agents.settings import TOOLS, PlayerSettings, form_of
-from gymposium_train.cold_start import read_chats
+from gymposium.replies.reading import Reader
+from gymposium.tasks.tools import move_of
+from gymposium_agents.chat.settings import TOOLS, PlayerSettings, form_of
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.play import SHORT
 from gymposium_train.config.small_model import of_small_model
 from gymposium_train.credit.protocol import Critic
+from gymposium_train.run.lessons import read_chats
 from gymposium_train.run.memory import with_layout
-from gymposium_train.settings import Settings
+from gymposium_train.util.settings import Settings
 
 MATCHES = 32
 """Number of random matches of each game."""

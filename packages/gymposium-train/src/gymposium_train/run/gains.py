@@ -6,9 +6,9 @@ from dataclasses import astuple
 
 from gymposium.games.protocol import Game
 from gymposium.records import Problem, read_records
+from gymposium.records.scores import mean_gain
 from gymposium.runs.results import AFTER
-from gymposium.scores import mean_gain
-from gymposium_agents.evaluate import seat_of
+from gymposium_agents.players.evaluate import seat_of
 from gymposium_train.run.measures import match_tag, panel
 from gymposium_train.run.under_way import UnderWay
 

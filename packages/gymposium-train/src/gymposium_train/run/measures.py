@@ -10,18 +10,18 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from gymposium.driver import MatchResult
-from gymposium.exact import TooLarge, optima_against_random
+from gymposium.analysis.exact import TooLarge, optima_against_random
 from gymposium.games.protocol import Game
+from gymposium.match import MatchResult
+from gymposium.match.seating import even_share
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Player
-from gymposium.seating import even_share
-from gymposium.streams import stream
-from gymposium_agents.evaluate import evaluate
+from gymposium.util.streams import stream
+from gymposium_agents.players.evaluate import evaluate
 from gymposium_train.config import Evaluation
 from gymposium_train.config.stages import ALONE
-from gymposium_train.live import result_of
 from gymposium_train.run.best import Returns, returns_of
+from gymposium_train.run.live import result_of
 from gymposium_train.run.under_way import UnderWay
 
 

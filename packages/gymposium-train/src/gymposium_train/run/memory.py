@@ -12,18 +12,18 @@ import torch
 
 from gymposium.errors import GymposiumError
 from gymposium.games.registry import load_game
-from gymposium_agents.caches import CACHE_SHARE, bytes_a_token, device_memory
-from gymposium_agents.loading import load_chat, local_architecture, skeleton_of
+from gymposium_agents.chat.settings import form_of
 from gymposium_agents.lora.attach import attach_lora
-from gymposium_agents.settings import form_of
-from gymposium_agents.small import small_config
-from gymposium_train.cold_start import RandomPlay, prompt_of
+from gymposium_agents.modeling.caches import CACHE_SHARE, bytes_a_token, device_memory
+from gymposium_agents.models.loading import load_chat, local_architecture, skeleton_of
+from gymposium_agents.models.small import small_config
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.reading import changed
 from gymposium_train.learner.loss import Loss
 from gymposium_train.learner.memory import LearnerMemory, memory_of_learner
 from gymposium_train.learner.precision import compute_type
-from gymposium_train.parallel.environment import processes
+from gymposium_train.run.lessons import RandomPlay, prompt_of
+from gymposium_train.util.processes import processes
 
 COMFORTABLE = 0.5
 """Share of a device's memory up to which a run keeps settings that save time."""

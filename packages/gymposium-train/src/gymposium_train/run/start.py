@@ -5,44 +5,44 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 
 import torch
 from transformers.utils import logging as transformers_logging
 
-from gymposium.command_line import command_line
-from gymposium.durable import replace_text
 from gymposium.games.registry import load_game
-from gymposium.loggers.make import close_loggers, make_loggers
-from gymposium.loggers.protocol import LoggerStart
+from gymposium.plugins.command_line import command_line
+from gymposium.runs.loggers.make import close_loggers, make_loggers
+from gymposium.runs.loggers.protocol import LoggerStart
 from gymposium.runs.results import AFTER, BEFORE, CONTROL
 from gymposium.runs.run import marked_running
-from gymposium.viewer.training.run_page import report_page
-from gymposium_agents.sources import title_of
+from gymposium.util.durable import replace_text
+from gymposium_agents.modeling.sources import title_of
 from gymposium_train.backends.models import chat_of, player_from, untaught
-from gymposium_train.callbacks import Callback
-from gymposium_train.checkpoints import complete_checkpoints, step_of
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.checks import check
+from gymposium_train.config.directory import RunDirectory
 from gymposium_train.config.distributed import check_processes
 from gymposium_train.config.permitted import check_permitted, to_allow
 from gymposium_train.config.references import check_servable
 from gymposium_train.config.writing import as_data
-from gymposium_train.directory import RunDirectory
-from gymposium_train.live import view
-from gymposium_train.parallel.environment import processes
-from gymposium_train.progress import interruption, say
 from gymposium_train.run.beside import control_beside
+from gymposium_train.run.callbacks import Callback
+from gymposium_train.run.checkpoints import complete_checkpoints, step_of
 from gymposium_train.run.cold_start import start
 from gymposium_train.run.control import control
 from gymposium_train.run.fitting import fitted
 from gymposium_train.run.gains import compare
+from gymposium_train.run.live import view
 from gymposium_train.run.measures import measure, measure_anchors
 from gymposium_train.run.memory import return_large_blocks
 from gymposium_train.run.together import leading
 from gymposium_train.run.training import reinforce
 from gymposium_train.run.under_way import UnderWay
 from gymposium_train.run.watching import Watchers
+from gymposium_train.util.processes import processes
+from gymposium_train.util.progress import interruption, say
 
 
 def start_run(
@@ -109,7 +109,7 @@ def _execute(
             games = tuple(load_game(name) for name in config.games)
             run = UnderWay(directory, config, shown, stop, watchers, games, world)
             _stages(run)
-            replace_text(directory.report, report_page(directory.path))
+            _write_report(directory)
             watchers.finished()
     except BaseException as error:
         close_loggers(loggers, error)
@@ -118,6 +118,16 @@ def _execute(
         say(f"{stopped}Go on with:\n  {command_line(command, '--resume', str(directory.path), allow=to_allow(config))}")
         raise
     close_loggers(loggers)
+
+
+def _write_report(directory: RunDirectory) -> None:
+    """Write the run's page, if gymposium-viewer is installed."""
+    if find_spec("gymposium_viewer") is None:
+        say("No report.html: install gymposium-viewer for the run's page.")
+        return
+    from gymposium_viewer.training.run_page import report_page
+
+    replace_text(directory.report, report_page(directory.path))
 
 
 def _stages(run: UnderWay) -> None:

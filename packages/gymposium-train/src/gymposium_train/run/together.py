@@ -15,9 +15,9 @@ import torch
 
 from gymposium_train.backends.local_model import LearningBegins, imitator, local_learner
 from gymposium_train.backends.models import imitating_model, trainable
-from gymposium_train.directory import RunDirectory
+from gymposium_train.config.directory import RunDirectory
 from gymposium_train.learner.distributed import DistributedLearner
-from gymposium_train.parallel.world import Processes, joined
+from gymposium_train.learner.parallel.world import Processes, joined
 
 
 @contextmanager

@@ -9,13 +9,20 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from gymposium.durable import remove_directory
 from gymposium.errors import GymposiumError
 from gymposium.rewards.grammar import make_reward
 from gymposium.runs.curves import TRAIN
-from gymposium_train.ahead import Ahead, Taken
+from gymposium.util.durable import remove_directory
 from gymposium_train.backends.protocol import LearningModel
-from gymposium_train.checkpoints import (
+from gymposium_train.backends.trainee import make_trainee
+from gymposium_train.config.directory import is_whole, state_checked
+from gymposium_train.config.schedules import Pace, growth
+from gymposium_train.credit.make import make_credit
+from gymposium_train.rollout import Group, SourceStart, StepRollout, make_source
+from gymposium_train.rollout.ahead import Ahead, Taken
+from gymposium_train.rollout.results import failed_share
+from gymposium_train.run.best import Best
+from gymposium_train.run.checkpoints import (
     STATE,
     complete_checkpoints,
     load_checkpoint,
@@ -23,22 +30,15 @@ from gymposium_train.checkpoints import (
     save_checkpoint,
     step_of,
 )
-from gymposium_train.config.schedules import Pace, growth
-from gymposium_train.credit.make import make_credit
-from gymposium_train.directory import is_whole, state_checked
-from gymposium_train.live import StageBar, summary
-from gymposium_train.loop import Training
-from gymposium_train.progress import say
-from gymposium_train.reporting import peak_memory
-from gymposium_train.rollout import Group, SourceStart, StepRollout, make_source
-from gymposium_train.rollout.results import failed_share
-from gymposium_train.run.best import Best
 from gymposium_train.run.cold_start import auxiliary_sft
 from gymposium_train.run.health import FAILED_LIMIT, MOST_SETBACKS, Health, failed_replies, some_replies
+from gymposium_train.run.live import StageBar, summary
+from gymposium_train.run.loop import Training
 from gymposium_train.run.measures import curve_point, returns_before
+from gymposium_train.run.reporting import peak_memory
+from gymposium_train.run.samples_file import SamplesFile
 from gymposium_train.run.under_way import UnderWay
-from gymposium_train.samples_file import SamplesFile
-from gymposium_train.trainee import make_trainee
+from gymposium_train.util.progress import say
 
 MOST_STEPS = 1_000_000
 """Maximum number of steps of a run with a budget."""

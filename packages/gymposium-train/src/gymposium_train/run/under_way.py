@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from gymposium.driver import MatchResult
 from gymposium.games.protocol import Game
+from gymposium.match import MatchResult
 from gymposium.records import RecordWriter
 from gymposium_train.backends.protocol import Backend, BackendStart, make_backend
 from gymposium_train.config import TrainConfig
-from gymposium_train.directory import RunDirectory
-from gymposium_train.live import StageBar, View
-from gymposium_train.parallel.world import ALONE, Processes
-from gymposium_train.progress import Interruption
+from gymposium_train.config.directory import RunDirectory
+from gymposium_train.learner.parallel.world import ALONE, Processes
+from gymposium_train.run.live import StageBar, View
 from gymposium_train.run.watching import Watchers
+from gymposium_train.util.progress import Interruption
 
 
 @dataclass(slots=True)

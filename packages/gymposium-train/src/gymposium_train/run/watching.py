@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from gymposium.loggers.protocol import Logger
 from gymposium.runs.curves import TRAIN
-from gymposium_train.callbacks import Callback
-from gymposium_train.directory import RunDirectory
-from gymposium_train.live import View
+from gymposium.runs.loggers.protocol import Logger
+from gymposium_train.config.directory import RunDirectory
+from gymposium_train.run.callbacks import Callback
+from gymposium_train.run.live import View
 
 
 class Watchers:

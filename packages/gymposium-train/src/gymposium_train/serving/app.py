@@ -14,12 +14,12 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 from starlette.types import Scope
 
-import gymposium.serving.numbers  # noqa: F401 (adds the convertor "number" of paths)
-from gymposium.client import KEY
+import gymposium.http.numbers  # noqa: F401 (adds the convertor "number" of paths)
 from gymposium.errors import GymposiumError
+from gymposium.http.bodies import json_object
+from gymposium.http.client import KEY
+from gymposium.http.requests import Refused
 from gymposium.runs.sessions import GroupRow, JobRow, SessionRow
-from gymposium.serving.bodies import json_object
-from gymposium.serving.requests import Refused
 from gymposium_agents.serving.requests import BadRequest, CompletionRequest
 from gymposium_agents.serving.session import NOT_ENFORCED, Session
 from gymposium_train.serving.bodies import Begin, End, read_group, read_train

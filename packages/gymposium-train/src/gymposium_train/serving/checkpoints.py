@@ -8,9 +8,9 @@ from threading import Lock
 from typing import Any
 
 from gymposium_train.backends.protocol import BackendStart, make_backend
-from gymposium_train.checkpoints import complete_checkpoints, step_of
 from gymposium_train.config import TrainConfig
-from gymposium_train.directory import RunDirectory, is_whole
+from gymposium_train.config.directory import RunDirectory, is_whole
+from gymposium_train.run.checkpoints import complete_checkpoints, step_of
 from gymposium_train.serving.errors import NotFound
 
 

@@ -15,9 +15,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from gymposium.child_process import user_environment
-from gymposium.client import NothingLearned, Server, Session, ending_of
 from gymposium.errors import BadOption, GymposiumError
+from gymposium.http.client import NothingLearned, Server, Session, ending_of
+from gymposium.util.child_process import user_environment
 from gymposium_agents.serving.turns import as_data, conversation
 from gymposium_train.serving.service import Service
 from gymposium_train.serving.settings import SessionSettings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from gymposium.serving.requests import Refused
+from gymposium.http.requests import Refused
 
 
 class ServiceError(Refused):

@@ -9,8 +9,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from gymposium.serving.bodies import json_object
-from gymposium_agents.player import LanguageModelPlayer
+from gymposium.http.bodies import json_object
+from gymposium_agents.players.player import LanguageModelPlayer
 from gymposium_agents.serving.batching import Batches
 from gymposium_agents.serving.requests import CompletionRequest
 from gymposium_agents.serving.session import Session

@@ -8,11 +8,11 @@ from urllib.parse import quote, urlencode
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from gymposium.viewer.app import make_app, view
+from gymposium_viewer.app import make_app, view
 
 _SERVICE = ("v1", "s", "health")
 """The first parts of the paths of the service. All other paths are pages."""
-_PARTS = ("gymposium.viewer.replays", "gymposium.viewer.training")
+_PARTS = ("gymposium_viewer.replays", "gymposium_viewer.training")
 """The parts of the viewer that are shown: nobody plays in the process that trains."""
 
 

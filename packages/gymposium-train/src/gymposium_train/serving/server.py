@@ -13,19 +13,19 @@ from pathlib import Path
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from gymposium.client import RUN
-from gymposium.serving.app import api
-from gymposium.serving.listening import TOKEN, Listener
-from gymposium.serving.requests import Refused
-from gymposium_agents.player import LanguageModelPlayer
+from gymposium.http.app import api
+from gymposium.http.client import RUN
+from gymposium.http.listening import TOKEN, Listener
+from gymposium.http.requests import Refused
+from gymposium_agents.players.player import LanguageModelPlayer
 from gymposium_train.config import TrainConfig
-from gymposium_train.progress import say
 from gymposium_train.serving.app import Api, needs_token
 from gymposium_train.serving.checkpoints import ServedCheckpoints
 from gymposium_train.serving.model_app import ModelApi
 from gymposium_train.serving.pages import sessions_address, with_pages
 from gymposium_train.serving.service import Service
 from gymposium_train.serving.settings import SessionSettings
+from gymposium_train.util.progress import say
 
 
 @contextmanager

@@ -18,13 +18,13 @@ from typing import Any
 
 from gymposium.errors import GymposiumError
 from gymposium.runs.sessions import GroupRow, JobRow, SessionRow, SessionsFile, SessionState
-from gymposium.streams import stream
+from gymposium.util.streams import stream
+from gymposium_agents.chat.tokens import Policy
 from gymposium_agents.engines.protocol import TokenEngine
-from gymposium_agents.player import LanguageModelPlayer
+from gymposium_agents.players.player import LanguageModelPlayer
 from gymposium_agents.serving.batching import Batches
 from gymposium_agents.serving.session import Session
 from gymposium_agents.serving.turns import ServedTurn
-from gymposium_agents.tokens import Policy
 from gymposium_train.serving.bodies import TRAIN, Begin, End
 from gymposium_train.serving.errors import Busy, Conflict, Gone, NotFound, NotReady, RunOver, WrongField, WrongKey
 from gymposium_train.serving.groups import (

@@ -9,17 +9,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
+from gymposium.http.listening import TOKEN, check_address
 from gymposium.runs.sessions import SessionsFile
-from gymposium.serving.listening import TOKEN, check_address
-from gymposium_agents.player import LanguageModelPlayer
+from gymposium_agents.players.player import LanguageModelPlayer
 from gymposium_train.credit.make import make_credit
-from gymposium_train.progress import say
 from gymposium_train.rollout import SourceStart, StepRollout
 from gymposium_train.serving.commands import Commands
 from gymposium_train.serving.server import serve
 from gymposium_train.serving.service import Policies, Service
 from gymposium_train.serving.settings import SessionSettings
 from gymposium_train.serving.trajectories import BadGroup, SessionGroup, group_of
+from gymposium_train.util.progress import say
 
 FILE = "sessions.sqlite"
 """Name of the file of sessions in the directory of a run."""

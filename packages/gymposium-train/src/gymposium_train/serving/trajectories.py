@@ -9,10 +9,10 @@ from typing import Any
 from gymposium.errors import GymposiumError, describe
 from gymposium.rewards.protocol import Reward
 from gymposium.runs.sessions import SessionRow, SessionsFile, TurnRow
-from gymposium.tools import Tool
+from gymposium.tasks.tools import Tool
+from gymposium_agents.chat.tokens import Completion, Policy, TurnTokens
 from gymposium_agents.serving.replies import ParsedReply
 from gymposium_agents.serving.turns import ServedTurn, as_data, from_data, in_rows
-from gymposium_agents.tokens import Completion, Policy, TurnTokens
 from gymposium_train.serving.bodies import End
 from gymposium_train.serving.errors import ServiceError
 
@@ -35,7 +35,7 @@ class SessionTurn:
 
 @dataclass(frozen=True, slots=True)
 class SessionTrajectory:
-    """An ended session (a `gymposium_train.samples.TokenTrajectory`)."""
+    """An ended session (a `gymposium_train.rollout.samples.TokenTrajectory`)."""
 
     session: SessionRow
     turns: Sequence[SessionTurn]

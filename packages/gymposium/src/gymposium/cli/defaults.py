@@ -8,7 +8,7 @@ from typing import Any
 from gymposium.cli.text import note
 from gymposium.errors import BadOption, UnknownName
 from gymposium.plugins.first_party import first_party
-from gymposium.user_file import PLUGINS, UserFile
+from gymposium.util.user_file import PLUGINS, UserFile
 
 _KINDS = {bool: "true or false", int: "an integer", float: "a number", str: "text"}
 

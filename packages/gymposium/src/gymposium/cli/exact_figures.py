@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Column, Table
 
-from gymposium.exact import Figures, Measures, Outcome, Policy, TooLarge, measure
+from gymposium.analysis.exact import Figures, Measures, Outcome, Policy, TooLarge, measure
 from gymposium.games.protocol import Game
 from gymposium.players.protocol import Player
 

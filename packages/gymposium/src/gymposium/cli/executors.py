@@ -9,9 +9,9 @@ import typer
 
 from gymposium.cli.text import note
 from gymposium.errors import BadOption
-from gymposium.executors.make import LOCAL, running_executor
-from gymposium.executors.protocol import Executor, ExecutorStart
 from gymposium.plugins.host import host
+from gymposium.runs.executors.make import LOCAL, running_executor
+from gymposium.runs.executors.protocol import Executor, ExecutorStart
 
 ExecutorOption = Annotated[
     str | None,

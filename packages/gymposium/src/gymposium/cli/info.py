@@ -12,9 +12,9 @@ from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.text import out, show
 from gymposium.games.protocol import Game, Style
 from gymposium.games.registry import is_registered, load_game
-from gymposium.prompt import prompt_for
-from gymposium.reading import reader
-from gymposium.streams import stream
+from gymposium.replies.prompt import prompt_for
+from gymposium.replies.reading import reader
+from gymposium.util.streams import stream
 
 
 def command(
@@ -62,7 +62,7 @@ def command(
                         "name": p.name,
                         "type": type(p.default).__name__,
                         "default": p.default,
-                        "value": loaded.params[p.name],
+                        "value": loaded.params.get(p.name, p.default),
                         "low": p.low,
                         "high": p.high,
                         "choices": None if p.choices is None else list(p.choices),

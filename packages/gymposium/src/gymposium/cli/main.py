@@ -14,31 +14,33 @@ from collections.abc import Callable
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from gymposium.allowed import allow, allow_variables
-from gymposium.child_process import guard_children
+from gymposium.cli.commands import make_command
 from gymposium.cli.defaults import defaults_of
 from gymposium.cli.descriptors import check_working_directory, reserve_descriptors
 from gymposium.cli.output import output_errors
 from gymposium.cli.text import complain, note
-from gymposium.cli.usage import parse_strictly, strict_parser, usage_errors
+from gymposium.cli.usage import strict_parser, usage_errors
 from gymposium.errors import BadOption, GymposiumError, describe
 from gymposium.players.asking import blamed_player
+from gymposium.plugins.allowed import allow, allow_variables
 from gymposium.plugins.first_party import unknown_name
 from gymposium.plugins.host import host, is_loaded, without_plugins
-from gymposium.user_file import user_file
-from gymposium.visible import visible
+from gymposium.util.child_process import guard_children
+from gymposium.util.user_file import user_file
+from gymposium.util.visible import visible
 
 
 class Verbs(TyperGroup):
     """The group of the verbs that plugins add. A list of them needs only their specs."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        return [spec.name for spec in sorted(host().commands.values(), key=lambda spec: (spec.order, spec.name))]
+        specs = sorted(host().commands.values(), key=lambda spec: (spec.order, spec.name))
+        return [spec.name for spec in specs if " " not in spec.name]
 
     def get_command(self, ctx: Any, cmd_name: str) -> TyperCommand | None:
         spec = host().commands.get(cmd_name)
@@ -49,7 +51,7 @@ class Verbs(TyperGroup):
         if verb == "plugins":  # lists broken plugins itself, and can try each one without loading it here
             from gymposium.cli.plugins import command
 
-            return verb, _command(command, verb), rest
+            return verb, make_command(command, verb), rest
         spec = host().commands.get(verb)
         if spec is not None and verb != "list":  # every other verb, or its plugins, may make an environment by its id
             from gymposium.envs.registration import register_envs  # imports Gymnasium and PettingZoo
@@ -58,7 +60,7 @@ class Verbs(TyperGroup):
         for complaint in host().all_complaints():
             note(f"warning: {complaint}")
         if spec is not None:
-            made = _command(host().implementation(spec), verb)
+            made = make_command(host().implementation(spec), verb)
             ctx.default_map = {verb: defaults_of(verb, made, user_file(), host().commands)}
             return verb, made, rest
         raise unknown_name("command", verb, host().commands, host().plugins)
@@ -91,30 +93,6 @@ class Verbs(TyperGroup):
             if player := blamed_player(error):  # the traceback follows, for the player's author
                 complain(f"{player} {describe(error)}")
             raise
-
-
-def _command(target: Any, name: str) -> TyperCommand | TyperGroup:
-    """The verb of this name; `target`, the object at its entry point, is a Typer app or a function."""
-    app = target
-    if not isinstance(target, typer.Typer):
-        app = typer.Typer(add_completion=False, rich_markup_mode="rich")
-        app.command(name)(target)
-    command = cast(TyperCommand | TyperGroup, typer.main.get_command(app))
-    command.name = name
-    _reflow(command)
-    parse_strictly(command)
-    return command
-
-
-def _reflow(command: Any) -> None:
-    """Puts each paragraph of the help texts on one line, for the terminal to wrap. Paragraphs that are indented, or
-    marked with Click's backspace, keep their lines."""
-    paragraphs = (command.help or "").split("\n\n")
-    command.help = "\n\n".join(
-        p.removeprefix("\b\n") if p.startswith((" ", "\b")) else " ".join(p.split()) for p in paragraphs
-    )
-    for below in getattr(command, "commands", {}).values():
-        _reflow(below)
 
 
 def _show_version(wanted: bool) -> None:

@@ -19,12 +19,12 @@ from rich.progress import (
 from rich.text import Text
 
 from gymposium.cli.text import displaying, err, note
-from gymposium.command_line import command_line
-from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Game
+from gymposium.match.failures import FailurePolicy
 from gymposium.players.protocol import Player, is_deterministic
-from gymposium.scores import Score
-from gymposium.visible import visible
+from gymposium.plugins.command_line import command_line
+from gymposium.records.scores import Score
+from gymposium.util.visible import visible
 
 SeedOption = Annotated[int, typer.Option(help="The seed of everything that is random.")]
 PolicyOption = Annotated[

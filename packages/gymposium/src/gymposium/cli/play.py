@@ -13,15 +13,15 @@ from gymposium.cli.game import GameArgument, ParametersArgument, with_parameters
 from gymposium.cli.matches import note_record
 from gymposium.cli.resume import OutOption, exit_code, refuse_unused, sigterm_raises
 from gymposium.cli.text import note, number, out, show
-from gymposium.driver import EngineError, MatchResult
-from gymposium.ending import OVER
+from gymposium.envs.table import Table, moves_of_others
 from gymposium.errors import BadOption
 from gymposium.games.registry import load_game
+from gymposium.match import EngineError, MatchResult
+from gymposium.match.ending import OVER
 from gymposium.players.grammar import make_player
 from gymposium.players.human import HumanPlayer
 from gymposium.records import RecordWriter
 from gymposium.runs.folder import RunFolder, check_new
-from gymposium.table import Table, moves_of_others
 
 _WORDS = {"win": "You win.", "loss": "You lose.", "draw": "A draw."}
 

@@ -10,13 +10,13 @@ import typer
 
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.text import complain, number, out, show
-from gymposium.driver import Turn
-from gymposium.ending import OVER
 from gymposium.errors import BadOption, describe
 from gymposium.games.protocol import CHANCE
 from gymposium.games.registry import needs_isolation
-from gymposium.isolated import isolated
+from gymposium.match import Turn
+from gymposium.match.ending import OVER
 from gymposium.records import Problem, Record, match_files, no_records, read_records, recorded_game, walk
+from gymposium.util.isolated import isolated
 
 
 @dataclass(slots=True)

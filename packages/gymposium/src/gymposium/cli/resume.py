@@ -14,17 +14,17 @@ from typing import Annotated
 import typer
 from rich.progress import Progress
 
-from gymposium.allowed import is_allowed
 from gymposium.cli.matches import match_bar, note_record
 from gymposium.cli.text import complain, note
-from gymposium.command_line import command_line
-from gymposium.driver import EngineError, GameRefused
 from gymposium.errors import BadOption, GymposiumError, NotAllowed
 from gymposium.games.registry import check_named_game
+from gymposium.match import EngineError, GameRefused
+from gymposium.match.seating import MatchPlan
 from gymposium.players.grammar import check_named_player
-from gymposium.playing import BreakOffs
+from gymposium.plugins.allowed import is_allowed
+from gymposium.plugins.command_line import command_line
 from gymposium.runs.folder import RunFolder, RunMatches
-from gymposium.seating import MatchPlan
+from gymposium.runs.playing import BreakOffs
 
 OutOption = Annotated[
     Path | None,

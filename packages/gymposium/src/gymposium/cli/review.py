@@ -12,18 +12,17 @@ import typer
 from rich.progress import Progress, TaskID
 from rich.table import Column, Table
 
-from gymposium.arena.board import Board
+from gymposium.analysis.review import Lost, LostTally, NotJudged, ReviewFile, review_path
+from gymposium.analysis.review.match import Drop
+from gymposium.analysis.review.update import Reviewed, review_file
 from gymposium.cli.executors import AddressOption, ExecutorOption, JobsOption, chosen_executor
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.matches import ShowOption, match_bar
 from gymposium.cli.text import complain, note, out, show
 from gymposium.errors import BadOption
-from gymposium.records import Record, match_files, walk
-from gymposium.review import Lost, LostTally, NotJudged, ReviewFile, review_path
-from gymposium.review.match import Drop
-from gymposium.review.update import Reviewed, review_file
+from gymposium.records import Record, board_files, match_files, walk
 from gymposium.runs.links import check_contained
-from gymposium.visible import visible
+from gymposium.util.visible import visible
 
 
 def command(
@@ -107,7 +106,8 @@ def _is_board(path: Path) -> bool:
 
 def _files(path: Path) -> list[Path]:
     if _is_board(path):
-        return Board.to_write(path).files()
+        check_contained(path, "entries")
+        return board_files(path)
     check_contained(path, "matches")
     return match_files(path)
 

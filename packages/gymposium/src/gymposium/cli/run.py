@@ -42,12 +42,12 @@ from gymposium.cli.resume import (
 from gymposium.cli.spending import Spending
 from gymposium.cli.text import busy, note, out
 from gymposium.errors import BadOption
-from gymposium.executors.protocol import Executor
 from gymposium.games.registry import load_game
-from gymposium.playing import Comparison, RunSettings, names_of
+from gymposium.match.seating import even_share
+from gymposium.runs.executors.protocol import Executor
 from gymposium.runs.folder import RunFolder, check_new
-from gymposium.seating import even_share
-from gymposium.settings import read_settings
+from gymposium.runs.playing import Comparison, RunSettings, names_of
+from gymposium.util.settings import read_settings
 
 MATCHES = 100
 """The number of matches by default, before it is rounded up to a multiple of the number of seats."""

@@ -12,9 +12,9 @@ from gymposium.cli.matches import PolicyOption
 from gymposium.cli.resume import OutOption, refuse_beside
 from gymposium.cli.text import note
 from gymposium.errors import BadOption
-from gymposium.extras import needs_extra
 from gymposium.records import RecordWriter
 from gymposium.runs.folder import RunFolder
+from gymposium.util.extras import needs_extra
 
 PORT = 8710
 
@@ -64,12 +64,12 @@ def command(
         GYMPOSIUM_SERVE_TOKEN=… gymposium serve-env kuhn_poker --host 0.0.0.0 --name games.example.org
         gymposium serve-env tic_tac_toe mail --dockerfile > Dockerfile
     """
-    with needs_extra("gymposium serve-env", "serve", "anyio", "starlette", "uvicorn", "websockets"):
+    with needs_extra("gymposium serve-env", "gymposium[serve]", "anyio", "starlette", "uvicorn", "websockets"):
         import websockets  # noqa: F401 - uvicorn needs it, and would refuse every client without it
 
-        from gymposium.serving.environments import EnvOffer, environments_app
-        from gymposium.serving.environments.dockerfile import dockerfile_for
-        from gymposium.serving.listening import TOKEN, Listener
+        from gymposium.http.environments import EnvOffer, environments_app
+        from gymposium.http.environments.dockerfile import dockerfile_for
+        from gymposium.http.listening import TOKEN, Listener
     opponents = opponent or ["random"]
     offer = EnvOffer.of(games, opponents, on_illegal)
     if opponent and all(game.seats == 1 for game in offer.games.values()):

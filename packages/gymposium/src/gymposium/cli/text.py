@@ -13,7 +13,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from gymposium.visible import visible
+from gymposium.util.visible import visible
 
 
 class VisibleConsole(Console):

@@ -92,7 +92,7 @@ def _what(error: Any, context: Any) -> str:
         known = [name for parameter in context.command.params for name in (*parameter.opts, *parameter.secondary_opts)]
         return str(UnknownName("option", error.option_name, [name for name in known if name.startswith("--")]))
     if named := re.match(r"No such command '(.*?)'", message):
-        return str(UnknownName(f"command of {context.command_path}", named[1], context.command.commands))
+        return str(UnknownName(f"command of {context.command_path}", named[1], context.command.list_commands(context)))
     parameter = getattr(error, "param", None)
     if parameter is None:
         return f"{message}."

@@ -10,9 +10,9 @@ import typer
 
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.text import complain, out
-from gymposium.command_line import command_line
+from gymposium.plugins.command_line import command_line
 from gymposium.records import distinct, match_files, verify_file
-from gymposium.visible import visible
+from gymposium.util.visible import visible
 
 
 def command(
@@ -48,8 +48,6 @@ def command(
         gymposium verify gymposium-runs/2026-11-23-run-1
         gymposium verify runs/*.jsonl --json
     """
-    from gymposium.audit import library_of
-
     verifications = [(path, verify_file(path)) for file in files for path in match_files(file)]
     problems = sum(len(verified.problems) for _, verified in verifications)
     if as_json:
@@ -76,8 +74,7 @@ def command(
         for path, verified in verifications:
             if not verified.matches + verified.not_played:
                 complain(str(verified.problems[0]))
-                if library := library_of(path):
-                    complain(f"It is a log of {library}. Verify it with  {command_line('audit', str(path))}")
+                complain(f"For a log of another library, run  {command_line('audit', str(path))}")
                 continue
             for problem, more in distinct(verified.problems):
                 others = f" (and {more} more with this reason)" if more else ""

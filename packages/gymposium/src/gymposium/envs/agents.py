@@ -9,13 +9,13 @@ import numpy as np
 from gymnasium import Space
 from gymnasium.error import ResetNeeded
 
-from gymposium.driver import MatchJob, MatchResult
 from gymposium.envs.options import METADATA, SharedOptions, check_open, check_options, fresh_seed, show
+from gymposium.envs.table import Table, new_match_id
 from gymposium.envs.views import position
 from gymposium.errors import BadOption
 from gymposium.games.protocol import Game, Match
+from gymposium.match import MatchJob, MatchResult
 from gymposium.players.protocol import Reply
-from gymposium.table import Table, new_match_id
 
 KEYWORDS = ("on_illegal", "reply", "prompt", "observation", "render_mode")
 

@@ -7,10 +7,10 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from gymposium.driver import MatchResult
 from gymposium.envs.learner import LearnerOptions, LearnerSeat
 from gymposium.envs.options import METADATA, as_reply, check_open, draw_seed
 from gymposium.games.protocol import Game, Match
+from gymposium.match import MatchResult
 
 
 class TextGameEnv(gymnasium.Env[Any, Any]):
@@ -32,7 +32,7 @@ class TextGameEnv(gymnasium.Env[Any, Any]):
     - `render_mode`: `"ansi"` or `"human"`.
     - all others: parameters of the game.
 
-    If the game's engine fails, `reset` and `step` raise `gymposium.driver.EngineError`, which holds the match so far;
+    If the game's engine fails, `reset` and `step` raise `gymposium.match.EngineError`, which holds the match so far;
     the next `reset` begins another. After `close` everything raises `ClosedEnvironmentError`.
     """
 

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 from gymnasium.error import ResetNeeded
 
-from gymposium.driver import EngineError, MatchJob, MatchResult
 from gymposium.envs.options import SharedOptions, check_options, check_seat, show
+from gymposium.envs.table import Table, new_match_id
 from gymposium.envs.views import position
 from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Game
+from gymposium.match import EngineError, MatchJob, MatchResult
 from gymposium.players.grammar import make_opponents
 from gymposium.players.protocol import Player, Reply
-from gymposium.streams import stream
-from gymposium.table import Table, new_match_id
+from gymposium.util.streams import stream
 
 KEYWORDS = ("opponent", "seat", "on_illegal", "reply", "prompt", "observation", "render_mode")
 
@@ -58,8 +58,8 @@ class LearnerSeat:
     """The learner's seat in one match after another.
 
     `begin` sets up a match and `give` passes on a reply. After each of them the caller moves the table on, by its
-    `go_on`, or by `gymposium.table.advance` for many learners at once. Then `look` or `outcome` returns the learner's
-    observation.
+    `go_on`, or by `gymposium.envs.table.advance` for many learners at once. Then `look` or `outcome` returns the
+    learner's observation.
     """
 
     __slots__ = ("_options", "_paid", "_since", "_table", "over", "seat")

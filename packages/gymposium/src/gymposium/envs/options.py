@@ -11,14 +11,14 @@ from gymnasium import logger
 from gymnasium.error import ClosedEnvironmentError, InvalidAction
 from gymnasium.utils.seeding import np_random
 
+from gymposium.envs.table import OutsideSeat, reply_of
 from gymposium.envs.views import Views
 from gymposium.errors import BadOption, BadParameter, UnknownName, WrongType
-from gymposium.failures import FailurePolicy
 from gymposium.games.protocol import Game, Style
 from gymposium.games.registry import find_spec, game_and_parameters, is_registered, load_game
+from gymposium.match.failures import FailurePolicy
 from gymposium.players.protocol import Reply
-from gymposium.reading import reader
-from gymposium.table import OutsideSeat, reply_of
+from gymposium.replies.reading import reader
 
 METADATA: dict[str, Any] = {"render_modes": ["ansi", "human"], "render_fps": 4}
 
@@ -83,7 +83,7 @@ def _load(game: str | Game, params: dict[str, Any], keywords: Iterable[str]) -> 
 
 
 def as_reply(action: Any, game: Game) -> Reply:
-    """The reply that an action means, as `gymposium.table.reply_of`. Raises `InvalidAction`."""
+    """The reply that an action means, as `gymposium.envs.table.reply_of`. Raises `InvalidAction`."""
     if isinstance(action, str):
         return Reply(action)
     try:

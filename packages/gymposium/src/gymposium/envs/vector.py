@@ -17,13 +17,13 @@ from gymnasium.spaces import Dict, Space
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from gymposium.driver import MatchResult
 from gymposium.envs.learner import KEYWORDS, LearnerOptions, LearnerSeat
 from gymposium.envs.options import METADATA, as_reply, check_open, check_options, fresh_seed
 from gymposium.envs.spaces import UnicodeText
+from gymposium.envs.table import Table, advance
 from gymposium.errors import BadOption
 from gymposium.games.protocol import Game, Match
-from gymposium.table import Table, advance
+from gymposium.match import MatchResult
 
 
 class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Box, Dict, MultiBinary, Space
 
-from gymposium.driver import MatchResult
 from gymposium.envs.spaces import Moves, UnicodeText
+from gymposium.envs.table import Table
 from gymposium.errors import BadOption
 from gymposium.games.protocol import Game, Style
-from gymposium.prompt import prompt_for
-from gymposium.reading import Reader
-from gymposium.table import Table
-from gymposium.tools import tools_of
+from gymposium.match import MatchResult
+from gymposium.replies.prompt import prompt_for
+from gymposium.replies.reading import Reader
+from gymposium.tasks.tools import tools_of
 
 KINDS = ("text", "dict", "tensor")
 _RESULTS = {"win": "You won.", "draw": "It is a draw.", "loss": "You lost.", "score": "You played to the end."}

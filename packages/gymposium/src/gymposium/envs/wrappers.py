@@ -16,15 +16,15 @@ from gymnasium.utils import RecordConstructorArgs
 
 from gymposium.envs.gym import TextGameEnv
 from gymposium.errors import BadOption
-from gymposium.match_score import match_score
+from gymposium.match.score import match_score
 from gymposium.records import RecordWriter
-from gymposium.writable import check_writable
+from gymposium.util.writable import check_writable
 
 _Step = tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]
 
 
 class ScoreReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
-    """Rewards the end of a match with its score in [0, 1] (`gymposium.match_score`), and all other steps with 0.
+    """Rewards the end of a match with its score in [0, 1] (`gymposium.match.score`), and all other steps with 0.
 
     The scale is the same in every game: with two seats, 1 for a win, 0.5 for a draw and 0 for a loss. Penalties of
     `on_illegal` are subtracted, as in the training reward `score`, since failed replies would otherwise be free."""

@@ -31,7 +31,7 @@ from gymposium.errors import BadParameter, BadRecord, GymposiumError, IllegalMov
 from gymposium.games.protocol import CHANCE, Event, Observation, Style
 from gymposium.plugins.names import format_name
 from gymposium.plugins.specs import GameSpec
-from gymposium.streams import stream
+from gymposium.util.streams import stream
 
 if TYPE_CHECKING:
     import numpy as np

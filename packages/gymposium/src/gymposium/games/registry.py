@@ -7,14 +7,15 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import Any, cast
 
-from gymposium.allowed import check_allowed
 from gymposium.errors import BadParameter, UnknownName, WrongType
 from gymposium.games.protocol import Event, Game
-from gymposium.isolated import is_isolated, isolated
+from gymposium.plugins.allowed import check_allowed
+from gymposium.plugins.first_party import check_first_party
 from gymposium.plugins.host import host
 from gymposium.plugins.names import format_name, parse_name
-from gymposium.plugins.specs import GameSpec, resolve
-from gymposium.streams import stream
+from gymposium.plugins.specs import DISGUISE, GameSpec, resolve
+from gymposium.util.isolated import is_isolated, isolated
+from gymposium.util.streams import stream
 
 _RECORDED = "recorded:"
 
@@ -38,6 +39,8 @@ def load_game(name: str, **params: Any) -> Game:
         return cast(Game, resolve("gymposium.games.gym_env:gym_game")(base.removeprefix("gym:"), written, params))
     if base.startswith("openspiel:"):
         return _load_plain(format_name(base.removeprefix("openspiel:"), {**written, **params}))
+    if DISGUISE.name in {**written, **params}:
+        check_first_party("disguise", base, host().disguises, host().plugins)
     return _load(base, tuple(sorted(find_spec(base).check_params({**written, **params}).items())))
 
 
@@ -64,8 +67,8 @@ def game_and_parameters(name: str) -> tuple[str, dict[str, str]]:
 def load_named_game(name: str) -> Game:
     """Return the game that a file names, such as a record or a suite.
 
-    Unlike `load_game`, it accepts only what a file may name (`gymposium.allowed`), and first makes an OpenSpiel game in
-    a separate process. Raises `NotAllowed`, and `CallFailed` if the engine ends that process."""
+    Unlike `load_game`, it accepts only what a file may name (`gymposium.plugins.allowed`), and first makes an OpenSpiel
+    game in a separate process. Raises `NotAllowed`, and `CallFailed` if the engine ends that process."""
     check_named_game(name)
     if needs_isolation(name) and not is_isolated():
         _try_out(name)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from gymposium.allowed import check_allowed
 from gymposium.errors import BadOption, UnknownName, WrongType
 from gymposium.players.asking import blame
 from gymposium.players.protocol import Player
+from gymposium.plugins.allowed import check_allowed
 from gymposium.plugins.first_party import check_first_party, remark_on_missing, written
 from gymposium.plugins.host import host
 from gymposium.plugins.specs import OpponentSpec

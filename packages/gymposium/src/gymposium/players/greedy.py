@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from gymposium.games.protocol import Match, Style
 from gymposium.players.protocol import Ask, Repeats, Reply
 from gymposium.players.search.refusal import random_moves, refuse
-from gymposium.reading import READERS, Reader
+from gymposium.replies.reading import READERS, Reader
 
 WORLDS = 10
 """Number of worlds in which each move is tried, if something is hidden or left to chance."""

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Style
 from gymposium.players.protocol import Ask, Reply
-from gymposium.prompt import prompt_for
-from gymposium.reading import READERS, Reader, read
-from gymposium.tools import NO_CALL, tools_of
+from gymposium.replies.prompt import prompt_for
+from gymposium.replies.reading import READERS, Reader, read
+from gymposium.tasks.tools import NO_CALL, tools_of
 
 _END = "."
 

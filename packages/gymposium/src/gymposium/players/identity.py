@@ -13,9 +13,9 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-from gymposium.plain_file import open_plain
 from gymposium.plugins.host import host
 from gymposium.plugins.specs import OpponentSpec
+from gymposium.util.plain_file import open_plain
 
 Fact = str | int | float | bool | None
 FITTED_TO = "fitted_to"

@@ -18,7 +18,7 @@ from gymposium.players.protocol import Ask, Repeats, Reply, Source
 from gymposium.players.search import engine
 from gymposium.players.search.refusal import random_moves, refuse
 from gymposium.players.search.tree import search
-from gymposium.reading import READERS, Reader
+from gymposium.replies.reading import READERS, Reader
 
 LEAST_WORLDS, MOST_WORLDS = 10, 50
 """Limits on the number of worlds, which is a quarter of the simulations."""

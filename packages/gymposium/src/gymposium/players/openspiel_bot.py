@@ -16,7 +16,7 @@ from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch
 from gymposium.games.protocol import Game, Style
 from gymposium.players.protocol import Ask, Repeats, Reply
 from gymposium.plugins.names import format_name, parse_name
-from gymposium.reading import READERS, Reader
+from gymposium.replies.reading import READERS, Reader
 
 MakeBot = Callable[[pyspiel.Game, int, int], pyspiel.Bot]
 """Makes a bot from the engine's game, the seat, and a seed for everything random in it."""

@@ -17,8 +17,8 @@ from gymposium.games.protocol import Game, Match, Observation, Style
 from gymposium.players.distribution import MoveDistribution
 from gymposium.players.search.viewlog import Item, ViewLog
 from gymposium.players.search.worlds import Worlds
-from gymposium.reading import Reader
-from gymposium.streams import stream
+from gymposium.replies.reading import Reader
+from gymposium.util.streams import stream
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -281,7 +281,7 @@ class Concurrent(Protocol):
 @runtime_checkable
 class Distributes(Protocol):
     """Optional protocol: a player that knows the probabilities of its moves, which exact figures need
-    (`gymposium.exact`)."""
+    (`gymposium.analysis.exact`)."""
 
     def distributions(self, asks: Sequence[Ask]) -> Sequence[MoveDistribution]:
         """Returns one distribution for each ask, in order. Plays and remembers nothing.

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gymposium.command_line import command_line
 from gymposium.errors import BadOption
 from gymposium.games.protocol import Style
 from gymposium.players.distribution import MoveDistribution
 from gymposium.players.protocol import Ask, Repeats, Reply
-from gymposium.reading import READERS, Reader
-from gymposium.tools import move_of, tools_of
-from gymposium.tools.random_calls import random_call
+from gymposium.plugins.command_line import command_line
+from gymposium.replies.reading import READERS, Reader
+from gymposium.tasks.tools import move_of, tools_of
+from gymposium.tasks.tools.random_calls import random_call
 
 
 class RandomPlayer:

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gymposium.errors import GymposiumError
-from gymposium.games.disguises import DISGUISE
 from gymposium.games.protocol import Style
 from gymposium.players.protocol import Ask, Repeats, Reply
-from gymposium.reading import READERS, Reader
+from gymposium.plugins.specs import DISGUISE
+from gymposium.replies.reading import READERS, Reader
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from gymposium.plugins.specs import (
     BackendSpec,
     CommandSpec,
     CreditSpec,
+    DisguiseSpec,
     EngineSpec,
     ExecutorSpec,
     GameSpec,
@@ -48,6 +49,15 @@ def gymposium_games() -> Iterable[GameSpec]:
     """Offer games. Each gets an id in Gymnasium and PettingZoo, and a name in every command.
 
     Example: `yield GameSpec(name="nim", title="Nim", summary="Take sticks.", entry_point="nim.game:Nim")`
+    """
+    raise NotImplementedError
+
+
+@hookspec
+def gymposium_disguises() -> Iterable[DisguiseSpec]:
+    """Offer disguises of games: the same games in other words.
+
+    Example: `yield DisguiseSpec(name="nim", summary="Sticks as coins.", entry_point="coins.words:disguise_nim")`
     """
     raise NotImplementedError
 
@@ -155,6 +165,7 @@ def gymposium_commands() -> Iterable[CommandSpec]:
 
 HOOKS: dict[str, type[Spec]] = {
     "gymposium_games": GameSpec,
+    "gymposium_disguises": DisguiseSpec,
     "gymposium_opponents": OpponentSpec,
     "gymposium_rewards": RewardSpec,
     "gymposium_loggers": LoggerSpec,

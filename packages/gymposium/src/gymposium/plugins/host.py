@@ -7,8 +7,8 @@ fails. Switches are environment variables, so that they act before anything is i
 - `GYMPOSIUM_DISABLE_PLUGINS=a,b`   load all but these
 - `GYMPOSIUM_PLUGINS_STRICT=1`      a broken plugin is an error, for CI
 
-The user's file (`gymposium.user_file`) names one-file plugins that are loaded beside the installed ones. Those of
-`--plugin FILE` are loaded in child processes as well (`gymposium.child_process`), whatever the switches say.
+The user's file (`gymposium.util.user_file`) names one-file plugins that are loaded beside the installed ones. Those of
+`--plugin FILE` are loaded in child processes as well (`gymposium.util.child_process`), whatever the switches say.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from typing import Any
 
 import pluggy
 
-from gymposium.child_process import add_plugin_file, plugin_files
 from gymposium.errors import GymposiumError, PluginError, UnknownName
 from gymposium.plugins import hookspecs
 from gymposium.plugins.containment import contained
@@ -35,10 +34,12 @@ from gymposium.plugins.hookspecs import API_VERSION, HOOKS, PROJECT
 from gymposium.plugins.offers import Offer, canonical, offers
 from gymposium.plugins.plugin import Plugin
 from gymposium.plugins.specs import (
+    DISGUISE,
     BackendSpec,
     CommandSpec,
     ConfiguredSpec,
     CreditSpec,
+    DisguiseSpec,
     EngineSpec,
     ExecutorSpec,
     GameSpec,
@@ -50,12 +51,13 @@ from gymposium.plugins.specs import (
     Spec,
     resolve,
 )
-from gymposium.user_file import user_file
+from gymposium.util.child_process import add_plugin_file, plugin_files
+from gymposium.util.user_file import user_file
 
 ONLY = "GYMPOSIUM_PLUGINS"
 WITHOUT = "GYMPOSIUM_DISABLE_PLUGINS"
 STRICT = "GYMPOSIUM_PLUGINS_STRICT"
-BUILTIN = "gymposium.builtin"
+BUILTIN = "gymposium.plugins.builtin"
 """The module of gymposium's own plugin. The host imports it by name, since it stands above the parts that it offers."""
 
 
@@ -74,6 +76,7 @@ class Host:
         stands in `Plugin.error`."""
         self._specs: dict[type[Spec], dict[str, Any]] = {kind: {} for kind in HOOKS.values()}
         self.games: dict[str, GameSpec] = self._specs[GameSpec]
+        self.disguises: dict[str, DisguiseSpec] = self._specs[DisguiseSpec]
         self.opponents: dict[str, OpponentSpec] = self._specs[OpponentSpec]
         self.rewards: dict[str, RewardSpec] = self._specs[RewardSpec]
         self.loggers: dict[str, LoggerSpec] = self._specs[LoggerSpec]
@@ -142,8 +145,15 @@ class Host:
     def make_game(self, name: str, params: Mapping[str, Any]) -> Any:
         """The `Game` of this name with these parameters. Raises `UnknownName`, `BadParameter`, and `PluginError` if its
         implementation cannot be imported."""
-        spec = self.game(name)
-        return self.implementation(spec)(spec, spec.check_params(params))
+        return self.make(self.game(name), params)
+
+    def make(self, spec: GameSpec, params: Mapping[str, Any]) -> Any:
+        """Return the `Game` of this spec with these parameters, in disguise if they ask for it. Raises as `make_game`
+        does."""
+        checked = spec.check_params(params)
+        seed = checked.pop(DISGUISE.name, 0) if spec.name in self.disguises else 0
+        game = self.implementation(spec)(spec, checked)
+        return self.implementation(self.disguises[spec.name])(game, seed) if seed else game
 
     def implementation(self, spec: Spec) -> Any:
         """The object that a spec's entry point names. Raises `PluginError` with the plugin and the reason if it cannot
@@ -232,7 +242,10 @@ class Host:
                 del self._claims[claim]
         if plugin.specs:
             self._manager.unregister(name=plugin.name)
-            plugin.specs = []
+            removed, plugin.specs = plugin.specs, []
+            for disguise in removed:
+                if isinstance(disguise, DisguiseSpec):
+                    self._change_game(disguise.name, disguise.remove)
 
     def _load(self, plugin: Plugin, load: Callable[[], Any]) -> None:
         module = load()
@@ -250,6 +263,17 @@ class Host:
         self._claims |= claims
         for spec in plugin.specs:
             self._specs[type(spec)][spec.name] = spec
+        for disguise in self.disguises.values():
+            self._change_game(disguise.name, disguise.apply, plugin)
+
+    def _change_game(self, name: str, change: Callable[[GameSpec], GameSpec], loading: Plugin | None = None) -> None:
+        """Change the spec of a game if there is one. `loading` is the plugin being loaded."""
+        spec = self.games.get(name)
+        if spec is None:
+            return
+        self.games[name] = new = change(spec)
+        for plugin in (*self.plugins, *([loading] if loading else [])):
+            plugin.specs = [new if one is spec else one for one in plugin.specs]
 
     def _collect(self, module: Any, owner: str) -> tuple[list[Spec], dict[_Claim, str]]:
         """All specs of a plugin, checked, and the names that they claim. Nothing is registered yet."""

@@ -10,8 +10,8 @@ import importlib
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, SupportsIndex
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Final, Literal, SupportsIndex
 from urllib.parse import unquote_plus
 
 from gymposium.errors import BadParameter, UnknownName
@@ -168,7 +168,7 @@ class GameSpec(Spec):
     free_text: bool = False
     tools: ToolResults = ""
     """Not empty if moves are calls of tools, and chance events hold the hidden task and what tools returned
-    (`gymposium.worlds`). Then `free_text` is True, too.
+    (`gymposium.tasks`). Then `free_text` is True, too.
 
     - `pure`: what tools return follows from the task and the calls alone. Records are verified by calling them again.
     - `recorded`: it does not, for example because a server is asked. The environment is not deterministic, records hold
@@ -266,7 +266,11 @@ class GameSpec(Spec):
 
     def changed(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Those of all parameters that differ from their defaults."""
-        return {p.name: params[p.name] for p in self.parameters if params[p.name] != p.default_in(params)}
+        return {
+            p.name: params[p.name]
+            for p in self.parameters
+            if p.name in params and params[p.name] != p.default_in(params)
+        }
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -306,6 +310,38 @@ class FormSpec(Spec):
         """The named groups of `text`, or None if it is not of this form."""
         groups = re.fullmatch(self.pattern, text)
         return None if groups is None else groups.groupdict()
+
+
+DISGUISE: Final = Parameter(
+    name="disguise",
+    default=0,
+    low=0,
+    high=999_999,
+    help="Seed of other words, names and layout over the same game; 0 for the usual ones.",
+)
+"""The parameter of each game that has a `DisguiseSpec`."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DisguiseSpec(Spec):
+    """A disguise of a game that a plugin offers: the same game in other words. `name` is the name of the game, which
+    gets the parameter `disguise`. `entry_point` resolves to a callable that takes the plain game and the seed of the
+    disguise, and returns the disguised game."""
+
+    kind = "disguise"
+    example: Mapping[str, Any] = field(default_factory=dict)
+    """Parameters of the game in the example of its disguise, so that it is small."""
+
+    def apply(self, game: GameSpec) -> GameSpec:
+        """Return the spec of the game with the parameter `disguise` and an example of it."""
+        if DISGUISE in game.parameters:
+            return game
+        example = {**self.example, DISGUISE.name: 7}
+        return replace(game, parameters=(*game.parameters, DISGUISE), examples=(*game.examples, example))
+
+    def remove(self, game: GameSpec) -> GameSpec:
+        """Return the spec of the game as it was before `apply`."""
+        return replace(game, parameters=game.parameters[:-1], examples=game.examples[:-1])
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -377,8 +413,8 @@ class ConfiguredSpec(Spec):
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LoggerSpec(ConfiguredSpec):
     """A logger that a plugin offers: the table `[loggers.NAME]` of a training config. `entry_point` resolves to a
-    callable that takes a `gymposium.loggers.protocol.LoggerStart` and the settings, a frozen dataclass whose fields are
-    the options of that table, and returns a `gymposium.loggers.protocol.Logger`."""
+    callable that takes a `gymposium.runs.loggers.protocol.LoggerStart` and the settings, a frozen dataclass whose
+    fields are the options of that table, and returns a `gymposium.runs.loggers.protocol.Logger`."""
 
     kind = "logger"
     needs: str = ""
@@ -435,7 +471,7 @@ class EngineSpec(ConfiguredSpec):
     with `kind = "NAME"`) and in a player (`lm:MODEL?engine=NAME`)."""
 
     kind = "engine"
-    settings: str = "gymposium.settings:NoSettings"
+    settings: str = "gymposium.util.settings:NoSettings"
     """`"package.module:Class"`, a frozen dataclass: each field is a setting of `[engine]` and an option of the player.
     It is imported when a config is checked, so its module must import nothing heavy."""
     label: str = ""
@@ -453,7 +489,7 @@ class EngineSpec(ConfiguredSpec):
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ExecutorSpec(Spec):
     """A place where the matches of runs are played: `--executor NAME`. `entry_point` resolves to a callable that takes
-    a `gymposium.executors.protocol.ExecutorStart` and returns a `gymposium.executors.protocol.Executor`."""
+    a `gymposium.runs.executors.protocol.ExecutorStart` and returns a `gymposium.runs.executors.protocol.Executor`."""
 
     kind = "executor"
 

@@ -10,9 +10,9 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gymposium.child_process import python_command, python_environment
-from gymposium.plain_file import read_plain_text
 from gymposium.plugins.offers import Offer
+from gymposium.util.child_process import python_command, python_environment
+from gymposium.util.plain_file import read_plain_text
 
 SECONDS = 60
 """Seconds that a plugin may take to load; its child process is killed after that."""

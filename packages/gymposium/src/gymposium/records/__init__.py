@@ -16,7 +16,7 @@ from gymposium.records.files import (
 )
 from gymposium.records.record import FORMAT, Record
 from gymposium.records.replay import Script, ScriptedPlayer, Scripts, difference, recorded_game, silences
-from gymposium.records.verify import FileVerification, distinct, first_difference, match_files, verify_file
+from gymposium.records.verify import FileVerification, board_files, distinct, first_difference, match_files, verify_file
 from gymposium.records.walk import Decision, RecordedReply, decided, walk
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "Script",
     "ScriptedPlayer",
     "Scripts",
+    "board_files",
     "decided",
     "difference",
     "distinct",

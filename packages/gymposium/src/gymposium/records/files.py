@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from gymposium.driver import EngineError, MatchResult
-from gymposium.durable import replaced
 from gymposium.errors import BadRecord, reason
-from gymposium.lines import LineWriter
-from gymposium.plain_file import open_plain, plain_lines
+from gymposium.match import EngineError, MatchResult
 from gymposium.records.record import Record
+from gymposium.util.durable import replaced
+from gymposium.util.lines import LineWriter
+from gymposium.util.plain_file import open_plain, plain_lines
 
 
 class RecordWriter(LineWriter):

@@ -14,13 +14,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Final, Self
 
-from gymposium.durable import replace_text
 from gymposium.errors import BadRecord, GymposiumError
-from gymposium.plain_file import open_plain, read_plain_text
+from gymposium.match.seating import MatchPlan, Series
 from gymposium.records.record import Record
-from gymposium.seating import MatchPlan, Series
-from gymposium.settings import read_settings
-from gymposium.strict_json import strict_json
+from gymposium.util.durable import replace_text
+from gymposium.util.plain_file import open_plain, read_plain_text
+from gymposium.util.settings import read_settings
+from gymposium.util.strict_json import strict_json
 
 MANIFEST_FORMAT: Final = "gymposium-manifest-1"
 

@@ -10,14 +10,14 @@ from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from gymposium.driver import MatchResult, Turn, prompt_hash
-from gymposium.ending import Ending, cut_off_last
 from gymposium.errors import BadRecord
 from gymposium.games.protocol import Event
-from gymposium.lenient import REPAIRS
-from gymposium.prompt import PROMPT_VERSION
-from gymposium.reading import KINDS
-from gymposium.strict_json import is_amount, is_count, is_integer, is_number, strict_json
+from gymposium.match import MatchResult, Turn, prompt_hash
+from gymposium.match.ending import Ending, cut_off_last
+from gymposium.replies.lenient import REPAIRS
+from gymposium.replies.prompt import PROMPT_VERSION
+from gymposium.replies.reading import KINDS
+from gymposium.util.strict_json import is_amount, is_count, is_integer, is_number, strict_json
 
 FORMAT = "gymposium-match-4"
 

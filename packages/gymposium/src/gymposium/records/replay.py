@@ -1,6 +1,6 @@
 """Replaying records: the driver plays a recorded match again, and scripted players give the recorded replies.
 
-The rules of play are those of `gymposium.driver`. A record is correct if the driver writes the same record of this
+The rules of play are those of `gymposium.match`. A record is correct if the driver writes the same record of this
 replay.
 """
 
@@ -11,17 +11,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, cast
 
-from gymposium.driver import Answer, Guard, MatchJob, MatchResult, PlayerFailure, open_match, play
-from gymposium.ending import Ending
 from gymposium.errors import BadRecord
-from gymposium.failures import FailurePolicy, forfeit_returns
 from gymposium.games.protocol import CHANCE, Event, Game, Match, Style, as_recorded
 from gymposium.games.registry import load_recorded_game
+from gymposium.match import Answer, Guard, MatchJob, MatchResult, PlayerFailure, open_match, play
+from gymposium.match.ending import Ending
+from gymposium.match.failures import FailurePolicy, forfeit_returns
+from gymposium.match.watchdog import Watchdog
 from gymposium.players.protocol import Ask, Player, Reply, Usage
-from gymposium.prompt import PROMPT_VERSION
-from gymposium.reading import Reader, reader
 from gymposium.records.record import Record
-from gymposium.watchdog import Watchdog
+from gymposium.replies.prompt import PROMPT_VERSION
+from gymposium.replies.reading import Reader, reader
 
 _NOT_COMPARED = frozenset(["events", "turns", "versions", "format"])
 """Fields that are compared on their own, or that differ from machine to machine."""

@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 from gymposium.errors import BadOption, BadRecord, GymposiumError, describe
 from gymposium.games.registry import chance_is_recorded, needs_isolation
-from gymposium.isolated import CallFailed, isolated
 from gymposium.records.files import Problem, no_records, read_records
 from gymposium.records.manifest import Manifest, digest_of
 from gymposium.records.record import Record
 from gymposium.records.replay import recorded_game, replay_difference, results_are_checked
+from gymposium.util.isolated import CallFailed, isolated
 
 
 @dataclass(slots=True)
@@ -102,6 +102,11 @@ def match_files(path: Path) -> list[Path]:
     if not files:
         raise BadOption(f"{path} is not the folder of a run: it has no matches.jsonl and no matches/*.jsonl.")
     return files
+
+
+def board_files(board: Path) -> list[Path]:
+    """Return the files of matches in the folder of a board, in the order of their names."""
+    return sorted(file for file in board.glob("entries/*/matches/*/*.jsonl") if file.is_file())
 
 
 def first_difference(record: Record) -> str | None:

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from gymposium.driver import EngineError, RunningMatch, Turn
 from gymposium.errors import BadRecord
 from gymposium.games.protocol import Event, Match
+from gymposium.match import EngineError, RunningMatch, Turn
 from gymposium.records.record import Record
 from gymposium.records.replay import (
     Script,

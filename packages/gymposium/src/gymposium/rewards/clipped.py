@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 
 from gymposium.errors import BadOption, BadReward
+from gymposium.records.trajectories import Trajectory
 from gymposium.rewards.match import ReturnReward
 from gymposium.rewards.protocol import Reward, turn_rewards
-from gymposium.trajectories import Trajectory
 
 FORM = "clipped(MOST)"
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gymposium.errors import BadReward
+from gymposium.records.trajectories import Trajectory
 from gymposium.rewards.match import score_of
-from gymposium.trajectories import Trajectory
 
 Criterion = Callable[[Sequence[Trajectory]], Sequence[float]]
 """A function that returns one value for each trajectory of a group, in order."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gymposium.allowed import check_allowed
 from gymposium.errors import BadOption, WrongType
+from gymposium.plugins.allowed import check_allowed
 from gymposium.plugins.first_party import unknown_name
 from gymposium.plugins.host import host
 from gymposium.plugins.specs import RewardSpec

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from gymposium.match_score import match_score
+from gymposium.match.score import match_score
+from gymposium.records.trajectories import Trajectory
 from gymposium.rewards.protocol import Reward
-from gymposium.trajectories import Trajectory
 
 
 class ReturnReward:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from gymposium.errors import BadReward, Unrated
-from gymposium.trajectories import Trajectory
+from gymposium.records.trajectories import Trajectory
 
 if TYPE_CHECKING:
     from concurrent.futures import Future

@@ -8,10 +8,10 @@ from functools import partial
 
 from gymposium.errors import BadOption, BadReward, UnknownName
 from gymposium.plugins.specs import resolve
+from gymposium.records.trajectories import Trajectory
 from gymposium.rewards.criteria import CRITERIA, Criterion, reported
 from gymposium.rewards.match import less_penalties
 from gymposium.rewards.protocol import Reward
-from gymposium.trajectories import Trajectory
 
 FORM = "weighted(CRITERION=WEIGHT,...)"
 REPORT = "report."

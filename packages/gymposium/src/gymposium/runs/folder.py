@@ -18,16 +18,16 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
-from gymposium.driver import MatchResult
-from gymposium.durable import replace_text
 from gymposium.errors import BadOption, BadRecord, GymposiumError, reason
-from gymposium.plain_file import plain_lines, read_plain_text
+from gymposium.match import MatchResult
+from gymposium.match.seating import MatchPlan
 from gymposium.records import OrderedWriter, Record, RecordLine
 from gymposium.records.manifest import Manifest, digest_of, manifest_of
 from gymposium.runs.links import check_contained
-from gymposium.seating import MatchPlan
-from gymposium.strict_json import strict_json
-from gymposium.writable import check_writable
+from gymposium.util.durable import replace_text
+from gymposium.util.plain_file import plain_lines, read_plain_text
+from gymposium.util.strict_json import strict_json
+from gymposium.util.writable import check_writable
 
 RUNS = Path("gymposium-runs")
 """The directory in which the folder of a run is made if the user names none."""

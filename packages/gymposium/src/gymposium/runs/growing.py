@@ -9,8 +9,8 @@ from pathlib import Path
 from threading import Lock
 
 from gymposium.errors import BadRecord
-from gymposium.plain_file import MOST_BYTES, open_plain
 from gymposium.records import Problem
+from gymposium.util.plain_file import MOST_BYTES, open_plain
 
 
 @dataclass(frozen=True, slots=True)

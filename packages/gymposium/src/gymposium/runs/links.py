@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gymposium.errors import BadOption
-from gymposium.plain_file import open_plain
+from gymposium.util.plain_file import open_plain
 
 _JOURNAL = bytes.fromhex("d9d505f920a163d7")
 """The last bytes of a rollback journal of SQLite that names another journal."""

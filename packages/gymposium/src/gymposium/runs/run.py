@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gymposium.plain_file import read_plain_text
 from gymposium.records import Problem
 from gymposium.runs.links import leads_out
-from gymposium.strict_json import strict_json
+from gymposium.util.plain_file import read_plain_text
+from gymposium.util.strict_json import strict_json
 
 if sys.platform != "win32":
     import fcntl

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gymposium.errors import BadRecord
-from gymposium.plain_file import open_plain
 from gymposium.runs.growing import GrowingIndex, GrowingLine
+from gymposium.util.plain_file import open_plain
 
 FORMAT = "gymposium-samples-1"
 

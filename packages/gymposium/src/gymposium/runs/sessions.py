@@ -20,8 +20,8 @@ from typing import Any, Literal
 from urllib.parse import quote
 
 from gymposium.errors import BadRecord
-from gymposium.plain_file import MOST_BYTES
 from gymposium.runs.links import is_shared
+from gymposium.util.plain_file import MOST_BYTES
 
 FORMAT = 2
 """The version of the tables, `PRAGMA user_version` of the file."""

@@ -12,7 +12,7 @@ from threading import Lock
 
 from gymposium.errors import BadRecord
 from gymposium.runs.sessions import GroupRow, JobRow, SessionRow, SessionsFile
-from gymposium.visible import visible
+from gymposium.util.visible import visible
 
 _OVERLAP = 60.0
 """Number of seconds for which sessions are counted again, because a clock may be set back."""

@@ -8,7 +8,7 @@ early exits; 5, classes, generators, closures and context managers.
 
 from __future__ import annotations
 
-from gymposium.streams import Draw
+from gymposium.util.streams import Draw
 from gymposium_trace.programs.definitions import define
 from gymposium_trace.programs.statements import Statements
 from gymposium_trace.programs.writer import Scope, Writer

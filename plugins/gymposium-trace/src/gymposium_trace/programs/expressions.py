@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from functools import partial
 
-from gymposium.streams import Draw
+from gymposium.util.streams import Draw
 from gymposium_trace.programs.writer import WORDS, Function, Kind, Scope
 
 _ATOM = re.compile(r"""\w+(\.\w+)?(\([^()]*\)|\[[^\[\]]*\])?""")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gymposium.streams import Draw
+from gymposium.util.streams import Draw
 from gymposium_trace.programs.expressions import Expressions
 from gymposium_trace.programs.writer import Function, Kind, Scope, Writer
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal
 
-from gymposium.streams import Draw
+from gymposium.util.streams import Draw
 
 Kind = Literal["int", "str", "ints", "words", "counts"]
 """Kind of value: a number, a string, a list of numbers or of strings (never empty), or a dict from strings to

@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Protocol
 
-from gymposium.child_process import python_command, real_interpreter
+from gymposium.util.child_process import python_command, real_interpreter
 from gymposium_trace.running.groups import memory_group, usable_group
 from gymposium_trace.running.limits import Limits
 from gymposium_trace.running.runs import Command, Run, run_all, unnamed_file

@@ -20,9 +20,9 @@ from email.message import EmailMessage
 from typing import Any
 
 from gymposium.errors import BadParameter, reason
-from gymposium.plain_file import MOST_BYTES, open_plain, plain_lines
-from gymposium.strict_json import strict_json
-from gymposium.visible import is_encodable, shorten
+from gymposium.util.plain_file import MOST_BYTES, open_plain, plain_lines
+from gymposium.util.strict_json import strict_json
+from gymposium.util.visible import is_encodable, shorten
 from gymposium_worlds.mail.message import Mail
 from gymposium_worlds.mail.scoring import typed
 

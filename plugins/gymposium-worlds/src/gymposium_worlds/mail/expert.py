@@ -17,8 +17,8 @@ from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Style
 from gymposium.players.protocol import Ask, Repeats, Reply
 from gymposium.plugins.names import parse_name
-from gymposium.reading import READERS, Reader
-from gymposium.tools import Call, move_of
+from gymposium.replies.reading import READERS, Reader
+from gymposium.tasks.tools import Call, move_of
 from gymposium_worlds.mail.message import Mail
 from gymposium_worlds.mail.proof.asked import Asked, read_question
 from gymposium_worlds.mail.proof.checker import Checker

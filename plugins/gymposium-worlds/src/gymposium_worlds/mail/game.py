@@ -7,7 +7,7 @@ from typing import Any
 
 from gymposium import GameSpec
 from gymposium.errors import BadParameter
-from gymposium.worlds import Tasks, ToolGame, tool_game
+from gymposium.tasks import Tasks, ToolGame, tool_game
 from gymposium_worlds.mail.given import GivenTasks
 from gymposium_worlds.mail.tasks import MailTasks
 

@@ -10,8 +10,8 @@ from typing import Any
 from gymposium.errors import BadParameter, BadRecord
 from gymposium.games.protocol import Style
 from gymposium.plugins.names import format_name, parse_name
-from gymposium.streams import derived_seed
-from gymposium.tools import Tool
+from gymposium.tasks.tools import Tool
+from gymposium.util.streams import derived_seed
 from gymposium_worlds.mail.corpus import digest_of, read_mails, read_questions
 from gymposium_worlds.mail.rules import RULES_COMPACT, given_rules
 from gymposium_worlds.mail.store import Store

@@ -10,8 +10,8 @@ from typing import Any
 
 from gymposium.errors import BadParameter, BadRecord
 from gymposium.games.protocol import Style
-from gymposium.streams import Draw, derived_seed, stream
-from gymposium.tools import Tool
+from gymposium.tasks.tools import Tool
+from gymposium.util.streams import Draw, derived_seed, stream
 from gymposium_worlds.mail.making.mailbox import mailbox
 from gymposium_worlds.mail.making.questions import KINDS_OF_QUESTIONS, draw_question
 from gymposium_worlds.mail.making.templates import SPLITS, Split

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gymposium.tools import Tool
+from gymposium.tasks.tools import Tool
 
 _LONGEST_WORDS = 100
 

@@ -7,8 +7,8 @@ from datetime import date
 from typing import Any
 
 from gymposium.games.protocol import Style
-from gymposium.tools import Call
-from gymposium.worlds import Result
+from gymposium.tasks import Result
+from gymposium.tasks.tools import Call
 from gymposium_worlds.mail.scoring import UNKNOWN_SCORE, f1, is_right, says_unknown
 from gymposium_worlds.mail.showing import LISTED, listing, mail_in_full
 from gymposium_worlds.mail.store import Query, Store

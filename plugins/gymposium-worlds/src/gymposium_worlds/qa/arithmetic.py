@@ -11,9 +11,9 @@ from typing import Literal
 from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Style
 from gymposium.players.protocol import Ask, Repeats, Reply
-from gymposium.reading import READERS, Reader
-from gymposium.streams import stream
-from gymposium.worlds.questions import Question
+from gymposium.replies.reading import READERS, Reader
+from gymposium.tasks.questions import Question
+from gymposium.util.streams import stream
 
 Split = Literal["train", "test"]
 

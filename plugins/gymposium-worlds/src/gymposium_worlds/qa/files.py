@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gymposium.errors import BadParameter, MissingExtra
-from gymposium.worlds.questions import QuestionFile
+from gymposium.tasks.questions import QuestionFile
 
 _LOADERS = {".parquet": "parquet", ".csv": "csv", ".arrow": "arrow", ".json": "json"}
 """Loaders of `datasets` by the ending of a file's name; any other file is read as JSONL."""

@@ -10,7 +10,7 @@ from gymposium.errors import BadParameter, BadRecord
 from gymposium.games.one_reply import OneReplyGame, OneReplyMatch
 from gymposium.games.pictures import Picture, note
 from gymposium.games.protocol import CHANCE, Event, Observation, Style
-from gymposium.worlds.questions import Question
+from gymposium.tasks.questions import Question
 from gymposium_worlds.qa.arithmetic import Arithmetic
 from gymposium_worlds.qa.files import DataFile
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from functools import lru_cache
 
-from gymposium.streams import Draw, stream
+from gymposium.util.streams import Draw, stream
 from gymposium_worlds.tables.database import Column, Database, Row, Table, Value, plural
 from gymposium_worlds.tables.entities import Entity, RowAttribute
 from gymposium_worlds.tables.themes import THEMES

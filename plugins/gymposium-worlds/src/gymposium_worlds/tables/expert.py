@@ -8,8 +8,8 @@ from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Style
 from gymposium.players.protocol import Ask, Repeats, Reply
 from gymposium.plugins.names import parse_name
-from gymposium.reading import READERS, Reader
-from gymposium.tools import Call
+from gymposium.replies.reading import READERS, Reader
+from gymposium.tasks.tools import Call
 from gymposium_worlds.tables.reading.plans import NoSuchColumn, Plan, read_question
 from gymposium_worlds.tables.reading.shapes import read_shapes
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gymposium import GameSpec
-from gymposium.worlds import ToolGame, tool_game
+from gymposium.tasks import ToolGame, tool_game
 from gymposium_worlds.tables.tasks import TablesTasks
 
 

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 from gymposium.errors import BadRecord
 from gymposium.games.protocol import Style
-from gymposium.streams import Draw, stream
-from gymposium.tools import Tool
+from gymposium.tasks.tools import Tool
+from gymposium.util.streams import Draw, stream
 from gymposium_worlds.tables.answers import UNKNOWN_ELSEWHERE, Answer
 from gymposium_worlds.tables.contents import LEAST_ROWS, MOST_ROWS, make_database
 from gymposium_worlds.tables.questions.kinds import draw_question, parse_kinds

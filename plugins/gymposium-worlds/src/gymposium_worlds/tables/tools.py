@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gymposium.tools import Tool
+from gymposium.tasks.tools import Tool
 from gymposium_worlds.tables.sql.showing import SHOWN_ROWS
 
 

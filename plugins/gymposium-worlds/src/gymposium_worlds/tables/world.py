@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gymposium.games.protocol import Style
-from gymposium.worlds import Call, Result
+from gymposium.tasks import Call, Result
 from gymposium_worlds.tables.answers import Answer, is_unknown
 from gymposium_worlds.tables.database import Database
 from gymposium_worlds.tables.sql.queries import Queries

@@ -17,17 +17,17 @@ from typing import Any, TypeVar
 
 import httpx
 
-from gymposium.command_line import command_line
 from gymposium.errors import GymposiumError
-from gymposium.http_bodies import MAX_BODY, read_body, read_lines
-from gymposium.strict_json import strict_json
-from gymposium.visible import visible
+from gymposium.http.responses import MAX_BODY, read_body, read_lines
+from gymposium.plugins.command_line import command_line
+from gymposium.util.strict_json import strict_json
+from gymposium.util.visible import visible
+from gymposium_agents.chat.tokens import BASE, Completion, Policy
 from gymposium_agents.engines.secrets import without_secret
 from gymposium_agents.engines.vllm.server import PROBE_SECONDS, server_of_this_process
 from gymposium_agents.engines.vllm.settings import KEY_VARIABLE, Patience
 from gymposium_agents.engines.vllm.versions import remark_on
 from gymposium_agents.engines.vllm.wire import Arriving, Garbled, count_of, likeliest_of, message_of, probe_body
-from gymposium_agents.tokens import BASE, Completion, Policy
 
 T = TypeVar("T")
 

@@ -13,8 +13,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
-from gymposium.background import BackgroundLoop
 from gymposium.errors import BadOption, GymposiumError
+from gymposium.util.background import BackgroundLoop
+from gymposium_agents.chat.tokens import BASE, Policy
 from gymposium_agents.engines.protocol import TokenEngine
 from gymposium_agents.engines.vllm.client import Connection, Held
 from gymposium_agents.engines.vllm.fits import check_fits
@@ -22,7 +23,6 @@ from gymposium_agents.engines.vllm.fleet import Away, Fleet
 from gymposium_agents.engines.vllm.requests import Policies, ServerRequests
 from gymposium_agents.engines.vllm.settings import Patience
 from gymposium_agents.lora.files import WEIGHTS, read_adapter
-from gymposium_agents.tokens import BASE, Policy
 
 DEFAULT_PATIENCE = Patience()
 

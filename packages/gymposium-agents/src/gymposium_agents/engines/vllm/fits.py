@@ -8,7 +8,7 @@ from typing import Any
 
 from gymposium.errors import GymposiumError
 from gymposium_agents.lora.files import Adapter, unservable
-from gymposium_agents.sources import NO_TRUST, reading
+from gymposium_agents.modeling.sources import NO_TRUST, reading
 
 READS_HIDDEN = ("q_proj", "k_proj", "v_proj", "gate_proj", "up_proj", "fc1")
 WRITES_HIDDEN = ("o_proj", "down_proj", "out_proj", "fc2")

@@ -17,11 +17,11 @@ import httpx
 from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt
 
 from gymposium.errors import GymposiumError
+from gymposium_agents.chat.tokens import BASE, Completion, Policy, Tokens
 from gymposium_agents.engines.vllm.client import FAILURES, Connection, Held, Late, Refused
 from gymposium_agents.engines.vllm.member import Member, Start
 from gymposium_agents.engines.vllm.settings import Patience
 from gymposium_agents.engines.vllm.wire import Arriving, Garbled
-from gymposium_agents.tokens import BASE, Completion, Policy, Tokens
 
 ATTEMPTS = 4
 """Number of times that a request is sent to one server before its failure is raised; each further server adds one."""

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from gymposium.errors import GymposiumError
-from gymposium.plain_file import read_plain_text
-from gymposium.strict_json import strict_json
-from gymposium_agents.user_data import data_directory
+from gymposium.util.plain_file import read_plain_text
+from gymposium.util.strict_json import strict_json
+from gymposium_agents.modeling.user_data import data_directory
 
 HOME_VARIABLE = "GYMPOSIUM_ENGINE_HOME"
 

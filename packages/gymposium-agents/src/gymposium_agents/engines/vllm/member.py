@@ -9,9 +9,9 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
 from gymposium.errors import GymposiumError
+from gymposium_agents.chat.tokens import Policy
 from gymposium_agents.engines.vllm.client import FAILURES, Connection, Held
 from gymposium_agents.engines.vllm.settings import Patience
-from gymposium_agents.tokens import Policy
 
 PROBE_PAUSE = 0.2
 """Number of seconds between two looks at a server that does not answer."""

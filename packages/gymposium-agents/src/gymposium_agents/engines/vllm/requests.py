@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gymposium.background import BackgroundLoop
 from gymposium.errors import GymposiumError
+from gymposium.util.background import BackgroundLoop
+from gymposium_agents.chat.tokens import BASE, Completion, Policy, Sampling, TokenRequest, Tokens
+from gymposium_agents.engines.futures import results
 from gymposium_agents.engines.vllm.fleet import Fleet
 from gymposium_agents.engines.vllm.member import Member
 from gymposium_agents.engines.vllm.wire import Arriving, completion_body, completion_of, score_body, scores_of
-from gymposium_agents.futures import results
-from gymposium_agents.tokens import BASE, Completion, Policy, Sampling, TokenRequest, Tokens
 
 
 @dataclass(slots=True)

@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from gymposium.command_line import command_line
-from gymposium.durable import replace_text
 from gymposium.errors import GymposiumError
-from gymposium.plain_file import read_plain_text
-from gymposium.strict_json import strict_json
+from gymposium.plugins.command_line import command_line
+from gymposium.util.durable import replace_text
+from gymposium.util.plain_file import read_plain_text
+from gymposium.util.strict_json import strict_json
 from gymposium_agents.engines.vllm.home import EngineHome
 from gymposium_agents.engines.vllm.server import Server, is_healthy
 

@@ -18,13 +18,13 @@ from weakref import WeakValueDictionary
 
 import httpx
 
-from gymposium.child_process import python_command
 from gymposium.errors import GymposiumError
+from gymposium.util.child_process import python_command
+from gymposium_agents.engines.futures import results
 from gymposium_agents.engines.vllm import keeper
 from gymposium_agents.engines.vllm.fits import check_heads
 from gymposium_agents.engines.vllm.home import EngineHome, engine_home
 from gymposium_agents.engines.vllm.settings import ServerSettings
-from gymposium_agents.futures import results
 
 READY_SECONDS = 1800.0
 """Time limit for the start of a server, in seconds: a large model takes many minutes to load. The death of a server is

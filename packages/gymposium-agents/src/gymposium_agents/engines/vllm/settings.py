@@ -10,8 +10,8 @@ from ipaddress import ip_address
 from itertools import chain
 from pathlib import Path
 
-from gymposium.child_process import python_command
 from gymposium.errors import BadOption
+from gymposium.util.child_process import python_command
 from gymposium_agents.engines.vllm.setup import clean_environment
 
 KEY_VARIABLE = "GYMPOSIUM_ENGINE_KEY"

@@ -12,9 +12,9 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
-from gymposium.child_process import PLUGIN_FILES, python_command, python_environment
-from gymposium.durable import replace_text
 from gymposium.errors import GymposiumError
+from gymposium.util.child_process import PLUGIN_FILES, python_command, python_environment
+from gymposium.util.durable import replace_text
 from gymposium_agents.engines.vllm.home import EngineHome
 from gymposium_agents.engines.vllm.versions import BUILDS, BuildName
 

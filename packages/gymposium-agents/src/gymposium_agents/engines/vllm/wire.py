@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from gymposium.errors import GymposiumError
-from gymposium_agents.tokens import Completion, FinishReason, Policy, Sampling, TokenRequest, Tokens
+from gymposium_agents.chat.tokens import Completion, FinishReason, Policy, Sampling, TokenRequest, Tokens
 
 SEED_BITS = 63
 """Number of bits of a seed; vLLM requires a signed integer of 64 bits."""

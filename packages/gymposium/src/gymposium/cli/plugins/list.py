@@ -15,7 +15,7 @@ from gymposium.plugins.host import Host, host, is_switched_off
 from gymposium.plugins.offers import offers
 from gymposium.plugins.plugin import Plugin
 from gymposium.plugins.trial import Trial, try_apart
-from gymposium.visible import visible
+from gymposium.util.visible import visible
 
 
 def list_plugins(

@@ -22,11 +22,11 @@ import typer
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.plugins.list import note_complaints
 from gymposium.cli.text import note, out, show
-from gymposium.command_line import command_line
 from gymposium.errors import BadOption
+from gymposium.plugins.command_line import command_line
 from gymposium.plugins.host import host
 from gymposium.plugins.specs import GameSpec
-from gymposium.writable import check_writable
+from gymposium.util.writable import check_writable
 
 License = Literal["Apache-2.0", "MIT"]
 Kind = Literal["game", "world"]
@@ -177,7 +177,7 @@ def fill_in(name: str, namespace: str, author: str, license_name: License, kind:
 
 def render(words: Mapping[str, str]) -> dict[str, str]:
     """The text of every file of the new package, by path. `words` are the values of the placeholders."""
-    folder = files("gymposium") / "template"
+    folder = files("gymposium.cli.plugins") / "template"
     return {
         Template(path).substitute(words): Template((folder / f"{template}.txt").read_text(encoding="utf-8")).substitute(
             words

@@ -9,7 +9,6 @@ from typing import Any
 
 import pyspiel
 
-from gymposium.games.disguises import without_disguise
 from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
 from gymposium.games.openspiel.boards import legal_line
 from gymposium.games.openspiel.wording import compact_facts
@@ -141,8 +140,8 @@ class OpenGoofspiel(Goofspiel):
 
 
 def game(spec: GameSpec, params: Mapping[str, Any]) -> OpenSpielGame:
-    engine = engine_game("goofspiel", {**without_disguise(params), "players": 2})
+    engine = engine_game("goofspiel", {**params, "players": 2})
     how = params["num_cards"], params["points_order"]
     if params["imp_info"]:
-        return OpenSpielGame(spec, params, engine, Goofspiel(*how)).disguised()
-    return OpenSpielGame(replace(spec, information="perfect"), params, engine, OpenGoofspiel(*how)).disguised()
+        return OpenSpielGame(spec, params, engine, Goofspiel(*how))
+    return OpenSpielGame(replace(spec, information="perfect"), params, engine, OpenGoofspiel(*how))

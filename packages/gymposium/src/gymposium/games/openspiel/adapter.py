@@ -17,14 +17,11 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import pyspiel
 
 from gymposium.errors import BadParameter, BadRecord, IllegalMove, NoSampler, WrongSeat
-from gymposium.games.disguises import DISGUISE, DISGUISES, without_disguise
-from gymposium.games.disguises.speech import Speech
 from gymposium.games.openspiel.quiet import without_warning
 from gymposium.games.openspiel.wording import Wording, WordingByPosition, WordingWithPictures
 from gymposium.games.protocol import CHANCE, Event, Observation, Style
 from gymposium.games.replay import CHANCE_NODE, replay
-from gymposium.plugins.specs import resolve
-from gymposium.streams import draw, stream
+from gymposium.util.streams import draw, stream
 
 if TYPE_CHECKING:
     import numpy as np
@@ -92,14 +89,11 @@ class OpenSpielGame:
         if len(self.actions) != len(self.names or ()):
             raise ValueError(f"{self.name}: two actions share a name")
 
-    def disguised(self) -> Self:
-        """Return this game in the words that its parameter `disguise` asks for, or this game if it asks for none."""
-        seed = self.params.get(DISGUISE.name)
-        if not seed:
-            return self
-        game = self._with()
-        words = resolve(f"gymposium.games.disguises.{DISGUISES[self.spec.name]}")
-        game._tell(words(Speech(seed, self.spec.name), self.wording, self.engine))
+    def in_words(self, words: Wording, **params: Any) -> Self:
+        """Return this game in other words, under the name that it has with these parameters."""
+        changed = {**self.params, **params}
+        game = self._with(params=MappingProxyType(changed), name=self.spec.full_name(changed))
+        game._tell(words)
         return game
 
     def __deepcopy__(self, memo: dict[int, Any]) -> OpenSpielGame:
@@ -432,12 +426,10 @@ def openspiel_game(
     """Return the entry point of an OpenSpiel game, made from its words and, if given, a subclass of `OpenSpielGame`.
 
     `name` is the engine's name of the game, which takes the parameters of the spec and those in `fixed`. `words` is
-    called with the engine's game and the parameters of the spec: `words(engine, **params)`. Neither gets the parameter
-    `disguise`, which changes the words of the game that they make."""
+    called with the engine's game and the parameters of the spec: `words(engine, **params)`."""
 
     def game(spec: GameSpec, params: Mapping[str, Any]) -> OpenSpielGame:
-        own = without_disguise(params)
-        engine = engine_game(name, {**own, **fixed})
-        return kind(spec, params, engine, words(engine, **own)).disguised()
+        engine = engine_game(name, {**params, **fixed})
+        return kind(spec, params, engine, words(engine, **params))
 
     return game

@@ -10,19 +10,19 @@ from typing import Any, cast
 import pyspiel
 
 from gymposium.errors import BadParameter
-from gymposium.games.disguises import DISGUISE
 from gymposium.games.openspiel.adapter import OpenSpielGame
 from gymposium.games.registry import load_game, load_named_game
 from gymposium.plugins.host import host
 from gymposium.plugins.names import format_name, parse_name
+from gymposium.plugins.specs import DISGUISE
 
 
 def game_of_engine(name: str) -> OpenSpielGame:
     """Return the game that OpenSpiel calls `name`, such as `goofspiel(num_cards=4)` (`str(engine_game)`).
 
     It is gymposium's own game if that has the engine's rules, parameters and numbers of actions, and `openspiel:NAME`
-    otherwise. The name may come from a file: it is checked as one (`gymposium.allowed`). Raises `UnknownName` if
-    OpenSpiel has no such game, and `BadParameter` for one that cannot be played here."""
+    otherwise. The name may come from a file: it is checked as one (`gymposium.plugins.allowed`). Raises `UnknownName`
+    if OpenSpiel has no such game, and `BadParameter` for one that cannot be played here."""
     short, written = parse_name(_EMPTY.sub("", name))
     defaults = _defaults(short)
     given = {key: value for key, value in written.items() if value.lower() != str(defaults.get(key)).lower()}

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from gymposium.games.disguises import with_disguises
 from gymposium.plugins.specs import GameSpec, Parameter
 
-GAMES = with_disguises(
+GAMES = (
     GameSpec(
         name="breakthrough",
         title="Breakthrough",

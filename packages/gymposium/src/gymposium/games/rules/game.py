@@ -14,7 +14,7 @@ from gymposium.games.protocol import CHANCE, Event, Observation, Style
 from gymposium.games.replay import CHANCE_NODE, replay
 from gymposium.games.rules.checks import RulesError
 from gymposium.games.rules.protocol import HasChance, HasPictures, HasResample, HasTensor, HasView, Rules, S
-from gymposium.streams import draw, stream
+from gymposium.util.streams import draw, stream
 
 if TYPE_CHECKING:
     import numpy as np

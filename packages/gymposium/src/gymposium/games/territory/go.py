@@ -9,7 +9,6 @@ from typing import Any
 import pyspiel
 
 from gymposium.errors import BadParameter
-from gymposium.games.disguises import without_disguise
 from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
 from gymposium.games.openspiel.boards import ORDER, Frame, any_of, legal_line
 from gymposium.games.pictures import Picture, disc, grid, last_turn, note
@@ -140,10 +139,10 @@ class GoGame(OpenSpielGame):
 
 
 def game(spec: GameSpec, params: Mapping[str, Any]) -> GoGame:
-    others = {name: value for name, value in without_disguise(params).items() if name != "max_game_length"}
+    others = {name: value for name, value in params.items() if name != "max_game_length"}
     limit: int = params["max_game_length"] or 2 * params["board_size"] ** 2
     if limit == 1:  # the engine checks for the end from the second move on
         raise BadParameter("max_game_length=1: must be 0 (for twice the number of points), or 2 or more.")
     engine = engine_game("go", {**others, "max_game_length": limit})
     longer = engine_game("go", {**others, "max_game_length": limit + 1})
-    return GoGame(spec, params, engine, Go(engine, longer, **others)).disguised()
+    return GoGame(spec, params, engine, Go(engine, longer, **others))

@@ -12,7 +12,7 @@ import pyspiel
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch
 from gymposium.games.protocol import Match
-from gymposium.streams import draw
+from gymposium.util.streams import draw
 
 UCT_C = 2.0
 ROLLOUTS = 1

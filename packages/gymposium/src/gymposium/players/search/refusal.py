@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gymposium.command_line import command_line
 from gymposium.errors import NoSampler
 from gymposium.games.protocol import Game
+from gymposium.plugins.command_line import command_line
 from gymposium.plugins.names import parse_name
 
 _DEALS = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gymposium.streams import Draw
+from gymposium.util.streams import Draw
 from gymposium_worlds.mail.making.outbox import Outbox
 
 _SUBJECTS = (

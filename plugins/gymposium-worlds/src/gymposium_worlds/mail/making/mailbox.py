@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import lru_cache
 
-from gymposium.streams import Draw, stream
+from gymposium.util.streams import Draw, stream
 from gymposium_worlds.mail.making.chatter import chat
 from gymposium_worlds.mail.making.facts import GATHERING, INCIDENT, KINDS, Topic, TopicKind
 from gymposium_worlds.mail.making.gatherings import Gathering, gather

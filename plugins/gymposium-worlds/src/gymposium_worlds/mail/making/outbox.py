@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from gymposium.streams import Draw
+from gymposium.util.streams import Draw
 from gymposium_worlds.mail.making.people import Person
 from gymposium_worlds.mail.making.values import written
 from gymposium_worlds.mail.message import Mail

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gymposium.streams import Draw
+from gymposium.util.streams import Draw
 
 DOMAIN = "arden.example"
 

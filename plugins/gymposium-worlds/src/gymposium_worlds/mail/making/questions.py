@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gymposium.streams import Draw
+from gymposium.util.streams import Draw
 from gymposium_worlds.mail.making.facts import INCIDENT, KINDS, Attribute, Topic
 from gymposium_worlds.mail.making.mailbox import Mailbox
 from gymposium_worlds.mail.making.stories import Fact

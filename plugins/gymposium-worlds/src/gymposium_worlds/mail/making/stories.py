@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from gymposium.streams import Draw
+from gymposium.util.streams import Draw
 from gymposium_worlds.mail.making.facts import Attribute, Topic, sentence
 from gymposium_worlds.mail.making.outbox import Draft, Outbox
 from gymposium_worlds.mail.making.people import Person

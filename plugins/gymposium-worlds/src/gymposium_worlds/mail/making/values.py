@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Literal
 
-from gymposium.streams import Draw
+from gymposium.util.streams import Draw
 from gymposium_worlds.mail.making.people import Person
 from gymposium_worlds.mail.message import MONTHS
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gymposium.streams import Draw
+from gymposium.util.streams import Draw
 from gymposium_worlds.tables.database import Row, Table, Value
 from gymposium_worlds.tables.questions.wordings import CONDITIONS, Split
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gymposium.errors import BadParameter, GymposiumError
-from gymposium.streams import Draw
+from gymposium.util.streams import Draw
 from gymposium_worlds.tables.database import Database
 from gymposium_worlds.tables.questions.joins import JOINS
 from gymposium_worlds.tables.questions.lookups import ABSENT, LOOKUPS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gymposium.streams import Draw
+from gymposium.util.streams import Draw
 from gymposium_worlds.tables.answers import Answer, answer_of
 from gymposium_worlds.tables.database import Database, Row, Table, Value
 from gymposium_worlds.tables.questions.conditions import Condition, draw_condition

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gymposium.visible import visible
+from gymposium.util.visible import visible
 from gymposium_worlds.tables.sql.queries import Cell, Rows
 
 SHOWN_ROWS = 50

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from gymposium.visible import is_encodable
+from gymposium.util.visible import is_encodable
 from gymposium_worlds.tables.sql.parts import check_uses, parts_of
 from gymposium_worlds.tables.sql.refusal import Refused
 from gymposium_worlds.tables.sql.tokens import AS, CLOSE, OPEN, SEMICOLON, Token, tokens

@@ -1,0 +1,193 @@
+"""Contexts: the past exchanges of a match that a model reads before the message of the current turn.
+
+`full`: every exchange of the match, the rules in the first. This history only grows.
+
+`truncated`: the same, with `[TRUNCATED]` in place of past thoughts.
+
+`last-4`: the last four exchanges (any number from 1), the rules in the oldest.
+
+`state`: the current position with the rules, and nothing before it.
+
+If the history only grows, and the chat template does not rewrite it, all turns of a match are one row of tokens.
+Otherwise each turn is a separate row with its own prompt.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from gymposium.errors import BadOption, GymposiumError, UnknownName
+from gymposium.games.protocol import Game, Observation
+from gymposium.players.protocol import Ask
+from gymposium.replies.prompt import Prompt
+from gymposium.replies.reading import Reader
+from gymposium.tasks.tools import Call, Tool, calls_of, tools_of
+from gymposium.tasks.tools.reader import ToolsReader
+from gymposium_agents.chat.tokens import Message
+
+_THOUGHTS = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
+_LAST = re.compile(r"last-([1-9][0-9]*)")
+
+TRUNCATED = "<think>[TRUNCATED]</think>"
+"""The placeholder for thoughts in past replies."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One message of the user and the reply to it. A retry is an exchange too: its message says why the last reply was
+    not accepted."""
+
+    first: str
+    """The message with the rules, for the beginning of a conversation."""
+    later: str
+    """The message without the rules, for the rest of a conversation."""
+    reply: str | None = None
+    """The raw reply; None before it is given. Without its calls, if it has `calls`."""
+    calls: tuple[Call, ...] = ()
+    """The calls of tools in the reply, if the reader reads such calls."""
+    results: tuple[str, ...] = ()
+    """What each tool returned that the last reply called. These messages of tools then stand in place of the user's, if
+    that reply is part of the conversation."""
+
+    @classmethod
+    def of(cls, ask: Ask, prompt: Prompt) -> Exchange:
+        """The exchange of an ask, without a reply. The message of a retry says why the last reply was not accepted."""
+        return cls.showing(ask.observe(prompt.style), prompt, ask.reason)
+
+    @classmethod
+    def showing(cls, observation: Observation, prompt: Prompt, reason: str | None = None) -> Exchange:
+        """The exchange that shows an observation, without a reply. `reason` says why the last reply was not
+        accepted."""
+        answered = isinstance(prompt.reader, ToolsReader) and reason is None
+        return cls(
+            prompt(observation, reason),
+            prompt(observation, reason, rules=False),
+            results=tuple(result.text for result in observation.results) if answered else (),
+        )
+
+    @property
+    def said(self) -> Message:
+        """The message of the reply. Raises `GymposiumError` if there is none."""
+        if self.reply is None:
+            raise GymposiumError("A past exchange has no reply: give each one its reply before the next begins.")
+        said: Message = {"role": "assistant", "content": self.reply}
+        if self.calls:
+            said["tool_calls"] = self.calls
+        return said
+
+    def replied(self, reply: str, how: Reader) -> Exchange:
+        """This exchange with its reply, which `how` reads."""
+        parts = how.parts(reply) if isinstance(how, ToolsReader) else None
+        if parts is None:
+            return replace(self, reply=reply)
+        thoughts, calls = parts
+        behind = reply.lstrip().removeprefix(thoughts)
+        space = behind[: len(behind) - len(behind.lstrip())] if thoughts else ""
+        return replace(self, reply=thoughts + space, calls=calls)
+
+    def answered(self, move: str, how: Reader) -> Exchange:
+        """This exchange with the canonical reply that makes a move, in the form of `how`."""
+        if isinstance(how, ToolsReader):
+            return replace(self, reply="", calls=calls_of(move))
+        return replace(self, reply=how.answer(move))
+
+
+class Context(Protocol):
+    """A rule for the messages that the model reads at a turn."""
+
+    @property
+    def name(self) -> str:
+        """The name in settings, such as `full` or `last-4`."""
+        ...
+
+    @property
+    def grows(self) -> bool:
+        """Whether the messages of a turn always begin with all messages of the turn before and its reply."""
+        ...
+
+    @property
+    def remembers(self) -> bool:
+        """Whether the messages contain past exchanges."""
+        ...
+
+    def messages(self, past: Sequence[Exchange], now: Exchange) -> list[Message]:
+        """The conversation that ends with the message of `now`. Each exchange in `past` has a reply."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _History:
+    """A context of the last exchanges, with or without their thoughts."""
+
+    name: str
+    grows: bool = False
+    keeps: int | None = None
+    """The number of past exchanges that are shown; None for all."""
+    thoughts: bool = True
+    """Whether thoughts in past replies are shown."""
+
+    @property
+    def remembers(self) -> bool:
+        return self.keeps != 0
+
+    def messages(self, past: Sequence[Exchange], now: Exchange) -> list[Message]:
+        messages: list[Message] = []
+        for exchange in past if self.keeps is None else past[max(0, len(past) - self.keeps) :]:
+            said = exchange.said
+            if not self.thoughts:
+                said["content"] = without_thoughts(said["content"])
+            messages += *_told(exchange, messages), said
+        return [*messages, *_told(now, messages)]
+
+
+def _told(exchange: Exchange, before: Sequence[Message]) -> Sequence[Message]:
+    """The messages that an exchange begins with: of tools, if their calls stand before it, or else of the user."""
+    if exchange.results and before and before[-1].get("tool_calls"):
+        return [{"role": "tool", "content": text} for text in exchange.results]
+    return [{"role": "user", "content": exchange.later if before else exchange.first}]
+
+
+def listed(how: Reader, game: Game) -> tuple[Tool, ...]:
+    """The tools that the chat template lists in the prompts of a game. None if the messages describe them, because
+    `how` does not read calls in the template's dialect."""
+    return tools_of(game) if isinstance(how, ToolsReader) else ()
+
+
+_NAMED: dict[str, Context] = {
+    known.name: known
+    for known in (_History("full", grows=True), _History("truncated", thoughts=False), _History("state", keeps=0))
+}
+
+
+def context(name: str) -> Context:
+    """The context called `name`: `full`, `truncated`, `state`, or `last-4` with any number from 1.
+
+    Raises `UnknownName` for another name, with the nearest one, and `BadOption` for a value that is not text."""
+    if not isinstance(name, str):
+        raise BadOption(f"context={name!r}: write 'full', 'truncated', 'last-4' or 'state'.")
+    if name in _NAMED:
+        return _NAMED[name]
+    if match := _LAST.fullmatch(name):
+        return _History(name, keeps=int(match[1]))
+    hint = "Write last-4 for the last four exchanges, with any number from 1; 'state' keeps none."
+    raise UnknownName("context", name, (*_NAMED, "last-4"), hint=hint if name.startswith("last") else None)
+
+
+def without_thoughts(reply: str) -> str:
+    """`reply` with a placeholder for each of its thoughts. A thought is the text between two tags, up to the end if it
+    is never closed, or from the start if the chat template opened it."""
+    before, closed, after = reply.partition("</think>")
+    if closed and "<think>" not in before:
+        reply = TRUNCATED + after
+    return _THOUGHTS.sub(TRUNCATED, reply)
+
+
+def out_of_context(matches: int, room: str) -> str:
+    """The remark that this number of matches ended because a prompt left no room for a reply in `room`."""
+    return (
+        f"{matches} of its matches ended out of context: the prompt left no room for a reply in {room}. Take a shorter "
+        f"context= (state, last-4) or prompt=compact, or a model that reads more."
+    )

@@ -1,0 +1,8 @@
+"""Rendering of chat templates within limits on time, memory and text. A template is a program of its author.
+
+This package does not import torch, so that the process in which templates run starts quickly.
+"""
+
+from gymposium_agents.chat.rendering.rendering import RenderingCost, RenderingRefusal, render_chat
+
+__all__ = ["RenderingCost", "RenderingRefusal", "render_chat"]

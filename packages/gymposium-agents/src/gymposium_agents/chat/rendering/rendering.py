@@ -1,0 +1,78 @@
+"""Rendering of a chat template: of a plain one here, of any other in a process with limits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from jinja2 import TemplateError
+from transformers.utils.chat_template_utils import render_jinja_template
+
+from gymposium.errors import GymposiumError
+from gymposium.util.isolated import CallFailed, Child
+from gymposium_agents.chat.rendering.plain import is_plain
+
+MOST_CHARACTERS = 8_000_000
+"""Length of the longest rendering. No model reads more."""
+
+_REFUSALS = (
+    TemplateError, ArithmeticError, AttributeError, LookupError, RuntimeError, SyntaxError, TypeError, ValueError
+)  # fmt: skip
+"""What a template raises: it may divide by zero, add a text and a number, or be nested too deeply for Python."""
+_RENDERER = Child("its rendering", 60.0, cpu_seconds=2.0, memory=1 << 30)
+_plain = lru_cache(maxsize=64)(is_plain)
+
+
+class RenderingRefusal(GymposiumError):
+    """The template raised an error. The message is the error's."""
+
+
+class RenderingCost(GymposiumError):
+    """The rendering took too long, too much memory, or wrote too much. The message says which."""
+
+
+def render_chat(
+    template: str,
+    messages: Sequence[Mapping[str, Any]],
+    tools: list[Any] | None,
+    *,
+    opened: bool,
+    variables: Mapping[str, Any],
+) -> str:
+    """Return what a chat template makes of messages and tools, as transformers renders it. With `opened` it ends with
+    the opening of the next reply. `variables` are what the template can see besides.
+
+    Raises `RenderingRefusal` or `RenderingCost`."""
+    if _plain(template):
+        text, reason = _rendered(template, messages, tools, opened, variables)
+    else:
+        try:
+            text, reason = _RENDERER.call(_rendered, template, messages, tools, opened, variables)
+        except CallFailed as error:
+            raise RenderingCost(str(error).removesuffix(".")) from error
+    if reason:
+        raise RenderingRefusal(reason)
+    if len(text) > MOST_CHARACTERS:
+        raise RenderingCost(f"its rendering has more than {MOST_CHARACTERS:,} characters")
+    return text
+
+
+def _rendered(
+    template: str,
+    messages: Sequence[Mapping[str, Any]],
+    tools: list[Any] | None,
+    opened: bool,
+    variables: Mapping[str, Any],
+) -> tuple[str, str]:
+    """Return the beginning of the rendering and "", or "" and the error that the template raised."""
+    chat = [{key: value for key, value in message.items() if value is not None} for message in messages]
+    try:
+        rendered: Any = render_jinja_template(  # texts and positions, although its annotation says otherwise
+            conversations=[chat], tools=tools, chat_template=template, add_generation_prompt=opened, **variables
+        )
+    except _REFUSALS as error:
+        return "", str(error) or type(error).__name__
+    except MemoryError as error:
+        raise RenderingCost("its rendering takes too much memory") from error
+    return rendered[0][0][: MOST_CHARACTERS + 1], ""

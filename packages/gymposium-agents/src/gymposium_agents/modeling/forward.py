@@ -1,0 +1,221 @@
+"""Forward passes that run shared tokens once: first the common prefix of a batch's prompts, then each distinct prompt,
+then the tokens behind it.
+
+Many prompts of games repeat most of their tokens: the rules are always the same, the empty board is in every match.
+Nothing is approximated: the shared prefix has one key-value cache, which is expanded or selected, and gradients flow
+through both. Prompts are left-padded behind the shared prefix.
+
+Padding may stand in the middle of a row, so sliding windows are counted in positions, not in places of the cache: for
+sequences longer than the window the model gets masks from `gymposium_agents.modeling.windows`, and the cache keeps all
+tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad as padded
+from transformers.cache_utils import Cache, DynamicCache
+
+from gymposium_agents.modeling.caches import roomy, stacked
+from gymposium_agents.modeling.windows import grouped, sliding, windowed
+
+T = TypeVar("T")
+
+Tokens = tuple[int, ...]
+
+WORTH_A_PASS = 32
+"""Smallest number of saved tokens for which the common prefix of a batch gets a separate forward pass."""
+WORTH_A_GROUP = 256
+"""Number of tokens that running a part of a batch apart must save: about the fixed cost of its passes, in tokens."""
+
+
+@dataclass(slots=True)
+class Prefilled:
+    """A batch of B sequences whose tokens are in a cache."""
+
+    logits: Tensor
+    """Logits of the next token, [B, V], float32."""
+    cache: Cache
+    """Keys and values of the T cached positions."""
+    mask: Tensor
+    """Mask of the cached positions, [B, T]: 1 at tokens, 0 at padding."""
+
+
+Fill = Callable[[Any, Sequence[Tokens], int, int], tuple[Prefilled, dict[Tokens, int]]]
+"""A function that runs distinct prompts through a model: (model, prompts, padding id, room for further tokens). Returns
+the batch, and the row of each prompt."""
+
+
+def prefill(
+    model: Any, prompts: Sequence[Tokens], pad: int, *, prefix: Cache | None = None, room: int | None = None
+) -> Prefilled:
+    """Run B distinct prompts; their common prefix is run once. `prefix` is an optional cache of one row with the keys
+    and values of tokens with which all prompts begin; it must not be used afterwards. With `room`, memory for that many
+    further tokens is preallocated, so that the batch grows faster; it has no gradients then."""
+    device = model.device
+    cache: Cache = DynamicCache() if prefix is None else prefix
+    known = cache.get_seq_length()
+    shared = shared_length(prompts)
+    if (len(prompts) - 1) * (shared - known) >= WORTH_A_PASS:
+        run(model, torch.tensor([prompts[0][known:shared]], device=device), cache)
+        known = shared
+    rest = max(len(p) for p in prompts) - known
+    if known and room is not None:
+        cache = stacked([cache], [0], rest + room, rows=len(prompts))
+    elif room is not None:
+        cache = roomy(room)
+    elif known:
+        cache.batch_select_indices(torch.zeros(len(prompts), dtype=torch.long, device=device))
+    ids = torch.tensor([[pad] * (rest + known - len(p)) + list(p[known:]) for p in prompts], device=device)
+    lengths = torch.tensor([[len(p)] for p in prompts], device=device)
+    places = torch.arange(known + rest, device=device)
+    mask = ((places < known) | (places >= known + rest - (lengths - known))).long()
+    return Prefilled(run(model, ids, cache, mask)[:, -1], cache, mask)
+
+
+def join(parts: Sequence[Prefilled], room: int) -> Prefilled:
+    """One batch with the rows of several, in order and left-padded, with room for `room` more tokens. The parts must
+    not be used afterwards."""
+    if len(parts) == 1:
+        return parts[0]
+    width = max(part.mask.shape[1] for part in parts)
+    gaps = [width - part.mask.shape[1] for part in parts]
+    cache = stacked([part.cache for part in parts], gaps, room)
+    mask = torch.cat([padded(part.mask, (gap, 0)) for part, gap in zip(parts, gaps, strict=True)])
+    return Prefilled(torch.cat([part.logits for part in parts]), cache, mask)
+
+
+def extend(model: Any, batch: Prefilled, parents: Sequence[int], tokens: Tensor, real: Tensor) -> Tensor:
+    """Append `tokens` [C, K] to the C sequences of `batch` that `parents` selects; `real` [C, K] is 1 at tokens and 0
+    at padding, which is on the right. Returns the logits behind each token, [C, K, V] float32. The batch then holds the
+    C longer sequences."""
+    if list(parents) != list(range(len(batch.mask))):  # else nothing needs to be copied
+        chosen = torch.tensor(parents, device=tokens.device)
+        batch.cache.batch_select_indices(chosen)
+        batch.mask = batch.mask[chosen]
+    batch.mask = torch.cat([batch.mask, real], dim=1)
+    logits = run(model, tokens, batch.cache, batch.mask, keep=tokens.shape[1])
+    batch.logits = logits[:, -1]
+    return logits
+
+
+def run(model: Any, ids: Tensor, cache: Cache, mask: Tensor | None = None, *, keep: int = 1) -> Tensor:
+    """Run `ids` [B, K] behind the tokens in `cache`. `mask` [B, T] covers both; None means no padding. Returns float32
+    logits [B, `keep`, V] behind the last `keep` tokens.
+
+    Raises `GymposiumError` for a model whose layers cache anything else than keys and values."""
+    place, length = cache.get_seq_length(), ids.shape[1]
+    if mask is None:
+        positions = torch.arange(place, place + length, device=ids.device)[None]
+    else:
+        positions = (mask.cumsum(dim=1) - 1).clamp(min=0)[:, place:]
+    layers = sliding(model)
+    attention: Any = mask
+    if layers is not None and place + length > layers.window:
+        everything = ids.new_ones(len(ids), place + length) if mask is None else mask
+        attention = windowed(model, layers, everything, length)
+    elif length == 1 and mask is not None and model.device.type == "cpu" and grouped(model):
+        # without a mask, transformers leaves the groups to PyTorch, whose kernel in 16 bits is five times as slow
+        attention = mask.bool()[:, None, None]
+    out = model(
+        input_ids=ids,
+        attention_mask=attention,
+        position_ids=positions,
+        past_key_values=cache,
+        use_cache=True,
+        # indices, because a slice is not contiguous: `linear` would copy frozen weights of the head for each row
+        logits_to_keep=torch.arange(length - keep, length, device=ids.device),
+    )
+    logits: Tensor = out.logits.float()
+    return logits
+
+
+def fill(model: Any, prompts: Sequence[Tokens], pad: int, room: int) -> tuple[Prefilled, dict[Tokens, int]]:
+    """The simplest `Fill`: all prompts in one batch, in order, with gradients."""
+    return prefill(model, prompts, pad), {prompt: row for row, prompt in enumerate(prompts)}
+
+
+def completion_logits(
+    model: Any, pairs: Sequence[tuple[Tokens, Tokens]], pad: int, filled: Fill = fill
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Teacher forcing for C distinct (prompt, completion) pairs. Returns the logits [C, L, V] that predict each
+    completion token, the tokens [C, L], and a mask [C, L] that is 1 at tokens and 0 at padding."""
+    length = max(len(completion) for _, completion in pairs)
+    batch, place = filled(model, list(dict.fromkeys(prompt for prompt, _ in pairs)), pad, length)
+    parents = [place[prompt] for prompt, _ in pairs]
+    tokens, mask = right_padded([completion for _, completion in pairs], pad, batch.logits.device)
+    logits = batch.logits[parents][:, None]
+    if length > 1:
+        later = extend(model, batch, parents, tokens[:, :-1], mask[:, :-1])
+        logits = torch.cat([logits, later], dim=1)
+    return logits, tokens, mask
+
+
+def right_padded(sequences: Sequence[Tokens], pad: int, device: Any) -> tuple[Tensor, Tensor]:
+    """The C sequences as one tensor [C, L], and a mask [C, L] that is 1 at tokens and 0 at padding."""
+    width = max(map(len, sequences))
+    ids = torch.tensor([[*one, *[pad] * (width - len(one))] for one in sequences], device=device)
+    lengths = torch.tensor([len(one) for one in sequences], device=device)
+    return ids, (torch.arange(width, device=device) < lengths[:, None]).long()
+
+
+def chunked(pairs: Sequence[tuple[Tokens, Tokens]], budget: int, predicted: int | None = None) -> Iterator[list[int]]:
+    """Indices of distinct (prompt, completion) pairs in chunks of at most `budget` padded tokens, of which at most
+    `predicted` (by default `budget`) are in completions; a chunk has at least one pair. Pairs with equal prompts, and
+    prompts with long common prefixes, are in one chunk as far as possible; prompts of different length, or with
+    completions of different length, are apart."""
+    most = budget if predicted is None else predicted
+    members: dict[Tokens, list[int]] = {}
+    for i, (prompt, _) in enumerate(pairs):
+        members.setdefault(prompt, []).append(i)
+    deepest = {prompt: max(len(pairs[i][1]) for i in some) for prompt, some in members.items()}
+    for wide in of_like_length(members, len):
+        for alike in of_like_length(wide, deepest.__getitem__):
+            order = sorted((i for prompt in alike for i in members[prompt]), key=lambda i: pairs[i])
+            yield from _in_order(pairs, order, budget, most)
+
+
+def _in_order(pairs: Sequence[tuple[Tokens, Tokens]], order: list[int], budget: int, most: int) -> Iterator[list[int]]:
+    """Divide sorted pairs into chunks as `chunked` does."""
+    chunk: list[int] = []
+    prompts = longest_prompt = longest = 0
+    last: Tokens | None = None
+    for i in order:
+        prompt, completion = pairs[i]
+        more = prompts + (prompt != last)
+        wide, deep = max(longest_prompt, len(prompt)), max(longest, len(completion))
+        width = (len(chunk) + 1) * deep
+        if chunk and (more * wide + width > budget or width > most):
+            yield chunk
+            chunk, more, wide, deep = [], 1, len(prompt), len(completion)
+        chunk.append(i)
+        prompts, longest_prompt, longest, last = more, wide, deep, prompt
+    yield chunk
+
+
+def of_like_length(items: Iterable[T], length: Callable[[T], int]) -> Iterator[list[T]]:
+    """Divide items by length, so that each part is padded by less than `WORTH_A_GROUP` tokens or an eighth of its
+    own."""
+    part: list[T] = []
+    tokens = 0
+    for item in sorted(items, key=length):
+        padding = len(part) * length(item) - tokens
+        if part and padding >= max(WORTH_A_GROUP, tokens // 8):
+            yield part
+            part, tokens = [], 0
+        part.append(item)
+        tokens += length(item)
+    if part:
+        yield part
+
+
+def shared_length(prompts: Sequence[Tokens]) -> int:
+    """The length of the common prefix of all prompts, without the last token of the shortest prompt."""
+    first, last = min(prompts), max(prompts)
+    most = min(map(len, prompts)) - 1
+    return next((i for i in range(most) if first[i] != last[i]), most)

@@ -1,0 +1,67 @@
+"""The identity of a player `lm:MODEL@ADAPTER`: digests of all files that decide its replies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from huggingface_hub import try_to_load_from_cache
+
+from gymposium.players.identity import Fact, file_digest
+from gymposium_agents.modeling.sources import NO_TRUST, PICKLES, Trust, title_of
+
+_DECISIVE = (".safetensors", ".json", ".jinja", ".model", ".txt")
+"""File name endings of weights, configs, tokenizers, chat templates and `player.json`. Other files, such as a README,
+do not change the replies."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The model, adapter and engine of a language-model player, as its text names them."""
+
+    model: str
+    adapter: str | None = None
+    adapter_directory: Path | None = None
+    """The directory with the adapter's files."""
+    load: str | None = None
+    """`4bit` if the weights are quantized as they are read."""
+    engine: str = "transformers"
+    """The engine that samples the replies. The files of a server are not part of the identity."""
+    trust: Trust = NO_TRUST
+    """The uses of the model's files that are allowed besides reading them."""
+
+    def files(self) -> dict[str, str]:
+        """The digest of each file that decides the replies, by its path below the model's or adapter's name:
+        `runs/tiny/model.safetensors`."""
+        endings = (*_DECISIVE, *((".py",) if self.trust.remote_code else ()), *(PICKLES if self.trust.pickles else ()))
+        digests = _digests(self.model, _directory(self.model), endings)
+        if self.adapter is not None:
+            digests |= _digests(self.adapter, self.adapter_directory, _DECISIVE)
+        return digests
+
+    def facts(self) -> dict[str, Fact]:
+        """The other facts of the identity: names, engine, quantization and trust."""
+        facts = {
+            "model": self.model,
+            "title": title_of(self.model),
+            "engine": self.engine,
+            "adapter": self.adapter,
+            "load": self.load,
+        }
+        return {**{name: value for name, value in facts.items() if value is not None}, **self.trust.facts()}
+
+
+def _directory(model: str) -> Path | None:
+    """The directory with a model's files: the model itself, or the cached copy of a hub name. None if there is
+    neither."""
+    if Path(model).is_dir():
+        return Path(model)
+    config = try_to_load_from_cache(model, "config.json")
+    return Path(config).parent if isinstance(config, str) else None
+
+
+def _digests(name: str, directory: Path | None, endings: tuple[str, ...]) -> dict[str, str]:
+    if directory is None:
+        return {}
+    files = sorted(path for path in directory.iterdir() if path.suffix in endings and path.is_file())
+    return {f"{name.rstrip('/')}/{path.name}": file_digest(path) for path in files}

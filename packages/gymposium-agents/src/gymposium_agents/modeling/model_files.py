@@ -1,0 +1,125 @@
+"""The check of a model's files before transformers opens them: plain files of bounded size, and no key by which
+transformers loads code or other files. This module does not import torch."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from gymposium.errors import GymposiumError
+from gymposium.util.plain_file import MOST_BYTES, read_plain_text
+
+MOST_SETTINGS_BYTES = 4 * 2**20
+"""Size of the largest file of settings or templates. Vocabularies and lists of weights may have `MOST_BYTES`."""
+
+_CONFIG, _TOKENIZER, _ADAPTER = "config.json", "tokenizer_config.json", "adapter_config.json"
+_SETTINGS = (_CONFIG, _ADAPTER, "generation_config.json", "player.json", "chat_template.json", "processor_config.json")
+_TEXTS = (".json", ".model", ".tiktoken", ".txt")
+_TEMPLATE = ".jinja"
+_CHOICE = "_implementation"
+_BUILT_IN = (None, "eager", "sdpa", "flex_attention", "paged|eager", "grouped_mm", "batched_mm")
+"""The implementations of attention and experts that need no other package. transformers imports the others, downloaded
+from the hub if they are not installed."""
+_REDIRECTS = ("configuration_files", "attribute_map", "sub_configs", "sub_configs_defaults")
+"""Keys of a config by which transformers reads another file, or takes a key for another one."""
+
+
+class UnsafeModelError(GymposiumError):
+    """Error for files of a model that are not opened."""
+
+
+def check_model_files(name: str | Path, *, remote_code: bool, local_files_only: bool) -> None:
+    """Check the small files of a model before a library opens them. `remote_code` allows implementations that are
+    downloaded and imported.
+
+    Raises `UnsafeModelError`, and `OSError` or `ValueError` for a model that cannot be found."""
+    directory = Path(name) if Path(name).is_dir() else _cached(str(name), local_files_only)
+    check_plain_files(directory)
+    if (directory / _ADAPTER).exists():
+        raise UnsafeModelError(
+            f"The model {str(name)!r} holds an adapter ({_ADAPTER}), which names a base model. Write "
+            f"lm:MODEL@ADAPTER with that model and this adapter."
+        )
+    for key, value in _entries(directory / _CONFIG):
+        if key in _REDIRECTS:
+            raise UnsafeModelError(
+                f"The {_CONFIG} of the model {str(name)!r} has the key {key!r}, which leads transformers to other "
+                f"settings. Remove the key."
+            )
+        if key.removesuffix("_internal").endswith(_CHOICE) and not remote_code and (code := _code(value)) is not None:
+            raise UnsafeModelError(
+                f"The {_CONFIG} of the model {str(name)!r} names code to be loaded: {key} is {code[:80]!r}. Remove "
+                f"the key, or if you trust that code say trust_remote_code=true."
+            )
+    for key, value in _entries(directory / _TOKENIZER):
+        if key == "tokenizer_class" and not _is_tokenizer(value):
+            raise UnsafeModelError(
+                f"The {_TOKENIZER} of the model {str(name)!r} names no tokenizer: tokenizer_class is "
+                f"{str(value)[:80]!r}. Save the tokenizer again."
+            )
+
+
+def check_plain_files(directory: Path) -> None:
+    """Raise `UnsafeModelError` if a file of a model or an adapter is no plain file, or too large for what it holds."""
+    for file in sorted([*directory.iterdir(), *directory.glob("*/*.jinja")]):
+        if file.is_dir() or not file.exists():
+            continue
+        if file.suffix == _TEMPLATE or file.name in _SETTINGS:
+            most: float = MOST_SETTINGS_BYTES
+        else:
+            most = MOST_BYTES if file.suffix in _TEXTS else float("inf")
+        if not file.is_file():
+            raise UnsafeModelError(f"{file} is not a regular file. Download or save the model again.")
+        if (size := file.stat().st_size) > most:
+            raise UnsafeModelError(
+                f"{file} has {size:,} bytes, more than {most:,} for such a file. Download or save the model again."
+            )
+
+
+def _cached(name: str, local_files_only: bool) -> Path:
+    """The folder with the cached copy of a hub model, after its config has been downloaded."""
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import EntryNotFoundError
+
+    for file in (_ADAPTER, _TOKENIZER):
+        try:
+            hf_hub_download(name, file, local_files_only=local_files_only)
+        except EntryNotFoundError:
+            continue
+    return Path(hf_hub_download(name, _CONFIG, local_files_only=local_files_only)).parent
+
+
+def _entries(file: Path) -> Iterator[tuple[str, Any]]:
+    """The keys and values of a file at any depth. It is read as transformers reads it; damage is left to its loader."""
+    if not file.exists():
+        return
+    try:
+        values = [json.loads(read_plain_text(file))]
+    except (ValueError, RecursionError):
+        return
+    while values:
+        value = values.pop()
+        if isinstance(value, Mapping):
+            yield from value.items()
+            values += value.values()
+        elif isinstance(value, list):
+            values += value
+
+
+def _code(value: Any) -> str | None:
+    """The first implementation in a value that is not built in."""
+    choices = [value]
+    while choices:
+        choice = choices.pop()
+        if isinstance(choice, Mapping):
+            choices += choice.values()
+        elif isinstance(choice, list) or choice not in _BUILT_IN:
+            return str(choice)
+    return None
+
+
+def _is_tokenizer(value: Any) -> bool:
+    ends = ("Tokenizer", "TokenizerFast", "Backend")
+    return value is None or (isinstance(value, str) and value.endswith(ends))

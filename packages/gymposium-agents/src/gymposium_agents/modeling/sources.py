@@ -1,0 +1,123 @@
+"""The sources of a model's files, and the trust in them: files are read as data unless the user allows more."""
+
+from __future__ import annotations
+
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+from gymposium.errors import GymposiumError, reason
+from gymposium.util.plain_file import read_plain_text
+from gymposium.util.strict_json import strict_json
+from gymposium_agents.modeling.model_files import MOST_SETTINGS_BYTES, check_model_files
+
+_HUB_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """The uses of a model's files that the user allows besides reading them as data."""
+
+    remote_code: bool = False
+    """Run Python code that the model brings, with all rights of this process (`trust_remote_code=true`)."""
+    pickles: bool = False
+    """Read weights from pickles such as `pytorch_model.bin` (`allow_pickle=true`)."""
+
+    def facts(self) -> dict[str, bool]:
+        """The allowed uses, by the name of their option."""
+        options = {"trust_remote_code": self.remote_code, "allow_pickle": self.pickles}
+        return {name: allowed for name, allowed in options.items() if allowed}
+
+
+NO_TRUST = Trust()
+"""The default trust: files are read as data only."""
+
+
+TITLE = "title"
+"""Key in `config.json` of what people call a model that has no name on the hub. transformers keeps it in models that
+are trained from it."""
+
+
+def title_of(model: str | Path) -> str | None:
+    """What people call the model in a directory; None for other models."""
+    file = Path(model) / "config.json"
+    if not file.is_file():
+        return None
+    title = strict_json(read_plain_text(file, MOST_SETTINGS_BYTES)).get(TITLE)
+    return title if isinstance(title, str) else None
+
+
+def reading(name: str | Path, trust: Trust) -> dict[str, Any]:
+    """Check the files of this model, and return the arguments of transformers' `from_pretrained` for it. With them it
+    never asks at the terminal, and does not try to reach a hub that does not answer, which would take it a minute and a
+    half.
+
+    Raises `UnsafeModelError`, and `OSError` or `ValueError` for a model that cannot be found."""
+    here = on_this_machine_only(name)
+    check_model_files(name, remote_code=trust.remote_code, local_files_only=here)
+    return {"trust_remote_code": trust.remote_code, "local_files_only": here}
+
+
+def on_this_machine_only(name: str | Path) -> bool:
+    """Whether the model can only be on this machine: it is a directory, or the hub cannot be reached."""
+    from huggingface_hub import constants
+
+    return Path(name).is_dir() or constants.HF_HUB_OFFLINE or not _can_reach(constants.ENDPOINT)
+
+
+def _can_reach(address: str) -> bool:
+    """Whether a server listens at the address. A proxy is assumed to reach every address."""
+    parts = urlsplit(address)
+    host = parts.hostname or ""
+    if parts.scheme in getproxies() and not proxy_bypass(host):
+        return True
+    try:
+        socket.create_connection((host, parts.port or (80 if parts.scheme == "http" else 443)), _HUB_SECONDS).close()
+    except OSError:
+        return False
+    return True
+
+
+def no_model(name: str | Path, error: Exception) -> GymposiumError:
+    """The error to raise if transformers cannot read a model; it says what to do."""
+    message = reason(error)
+    if "trust_remote_code" in message:
+        return GymposiumError(
+            f"The model {str(name)!r} brings Python code, which is not run: it would have all your rights. Read it, "
+            f"and if you trust it say trust_remote_code=true (an option of lm:, model.trust_remote_code in a training "
+            f"config, --trust-remote-code of gymposium lora merge)."
+        )
+    is_directory = Path(name).is_dir()
+    if "safetensors" in message and (not is_directory or any(f.suffix in PICKLES for f in Path(name).iterdir())):
+        return GymposiumError(
+            f"The model {str(name)!r} has no weights as safetensors, and pickled ones are not read: save it with "
+            f"transformers' save_pretrained, or if you trust the file say allow_pickle=true (an option of lm:, "
+            f"model.allow_pickle in a training config, --allow-pickle of gymposium lora merge). ({message})"
+        )
+    if is_directory and (within := _models_in(Path(name))):
+        return GymposiumError(
+            f"The folder {str(name)!r} is no model, but holds {', '.join(map(repr, within))}: write lm:MODEL, or "
+            "lm:MODEL@ADAPTER with an adapter."
+        )
+    hub = "" if is_directory or not on_this_machine_only(name) else " The hub cannot be reached from here."
+    return GymposiumError(
+        f"There is no model at {str(name)!r}: give a directory that holds one, or the name of one on the hub.{hub} "
+        f"({message})"
+    )
+
+
+def _models_in(folder: Path) -> list[str]:
+    """The models and adapters that are folders of this one, such as a training run."""
+    marks = ("config.json", "adapter_config.json")
+    return [
+        str(inner)
+        for inner in sorted(folder.iterdir())
+        if any((inner / mark).is_file() for mark in marks) and any(inner.glob("*.safetensors"))
+    ]
+
+
+PICKLES = (".bin", ".pt", ".pth")
+"""File name endings of pickled weights."""

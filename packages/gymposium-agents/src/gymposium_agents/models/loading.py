@@ -1,0 +1,233 @@
+"""Loading of models, tokenizers and adapters from a directory or a hub name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import Any, Literal
+
+import torch
+from huggingface_hub import hf_hub_download
+from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, HFValidationError
+from safetensors import SafetensorError
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, GenerationConfig
+
+from gymposium.errors import BadOption, GymposiumError, describe
+from gymposium.util.settings import NoSettings
+from gymposium_agents.chat.chat import Chat
+from gymposium_agents.chat.tokens import History, Policy
+from gymposium_agents.engines.protocol import EngineStart
+from gymposium_agents.engines.transformers import TransformersEngine
+from gymposium_agents.lora.attach import load_lora
+from gymposium_agents.lora.files import PLAYER
+from gymposium_agents.modeling.model_files import check_model_files
+from gymposium_agents.modeling.sources import NO_TRUST, Trust, no_model, on_this_machine_only, reading
+
+_one_at_a_time = Lock()
+"""Held while transformers loads a model: it sets global state for one model, with which another would lack weights."""
+
+
+@dataclass(slots=True)
+class LoadedModel:
+    """A model with its tokenizer and chat template."""
+
+    model: Any
+    """The causal language model of transformers."""
+    chat: Chat
+    """The tokenizer and chat template."""
+    trust: Trust = NO_TRUST
+    """The trust with which the files were read, for reading them again."""
+
+    def engine(self, policy: Policy | None = None) -> TransformersEngine:
+        """An engine that samples from the model; `policy` names the weights."""
+        return TransformersEngine(self.model, stops=self.stops, pad=self.pad, policy=policy)
+
+    @property
+    def stops(self) -> frozenset[int]:
+        """The tokens that end a reply."""
+        return _stops(self.chat, self.model.generation_config)
+
+    @property
+    def pad(self) -> int:
+        """The id of padding. Padding is masked, so any id is correct."""
+        pad = self.chat.tokenizer.pad_token_id
+        return self.chat.end if pad is None else int(pad)
+
+    def save(self, directory: Path) -> None:
+        """Write model and tokenizer to a directory."""
+        self.model.save_pretrained(directory)
+        self.chat.tokenizer.save_pretrained(directory)
+
+
+@contextmanager
+def readable(name: str | Path) -> Iterator[None]:
+    """Raise `GymposiumError` for what transformers raises if there is no such model, or if its files are damaged or of
+    another form."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        raise no_model(name, error) from error
+    except (SafetensorError, AttributeError, LookupError, RecursionError, TypeError) as error:
+        raise GymposiumError(
+            f"The files of the model {str(name)!r} are damaged ({describe(error)}). Download or save the model again."
+        ) from error
+
+
+def skeleton(name: str | Path, trust: Trust = NO_TRUST, dtype: torch.dtype | None = None) -> Any:
+    """The model with the names and shapes of its layers, by default in the checkpoint's own number type, but without
+    weights; none are read.
+
+    Raises `GymposiumError` if there is no such model."""
+    with readable(name):
+        return skeleton_of(AutoConfig.from_pretrained(name, **reading(name, trust)), trust, dtype)
+
+
+def skeleton_of(architecture: Any, trust: Trust = NO_TRUST, dtype: torch.dtype | None = None) -> Any:
+    """The model of an architecture (a transformers config), without weights.
+
+    Raises `ValueError` if transformers has no causal language model of the architecture."""
+    with torch.device("meta"):
+        return AutoModelForCausalLM.from_config(  # type: ignore[no-untyped-call]
+            architecture, trust_remote_code=trust.remote_code, **({} if dtype is None else {"dtype": dtype})
+        )
+
+
+def local_architecture(name: str, trust: Trust = NO_TRUST) -> Any | None:
+    """The architecture of a model, as a transformers config, or None if the model is not on this machine. The hub is
+    not asked."""
+    try:
+        check_model_files(name, remote_code=trust.remote_code, local_files_only=True)
+        return AutoConfig.from_pretrained(name, trust_remote_code=trust.remote_code, local_files_only=True)
+    except (OSError, ValueError):
+        return None
+
+
+def load_chat(
+    name: str | Path, *, thinking: bool = False, history: History = "template", trust: Trust = NO_TRUST
+) -> Chat:
+    """The tokenizer and chat template of a model, without its weights. With `thinking` the model thinks first, if its
+    template supports that; `history` is as for `Chat`.
+
+    Raises `GymposiumError` if there is no such model, and for a tokenizer without chat template or end of turn."""
+    with readable(name):
+        tokenizer = AutoTokenizer.from_pretrained(name, **reading(name, trust))
+    return Chat(tokenizer, thinking=thinking, history=history)
+
+
+def player_directory(name: str) -> Path | None:
+    """The directory with the `player.json` of a model: the model's own, or the cached copy of a hub name. None if a
+    model on the hub has none."""
+    if Path(name).is_dir():
+        return Path(name)
+    try:
+        return Path(hf_hub_download(name, PLAYER, local_files_only=on_this_machine_only(name))).parent
+    except EntryNotFoundError:  # raised by the hub, or by the local cache if the hub cannot be reached
+        return None
+    except (HFValidationError, HfHubHTTPError) as error:
+        raise no_model(name, error) from error
+
+
+def stop_tokens(name: str | Path, chat: Chat, trust: Trust = NO_TRUST) -> frozenset[int]:
+    """The tokens that end a reply: those of the chat template, and those that the model's own files name."""
+    with readable(name):
+        try:
+            return _stops(chat, GenerationConfig.from_pretrained(name, **reading(name, trust)))
+        except OSError:  # older models have no generation config, and name the tokens in config.json
+            return _stops(chat, AutoConfig.from_pretrained(name, **reading(name, trust)))
+
+
+def own_context(name: str | Path, trust: Trust = NO_TRUST) -> int:
+    """The largest number of tokens that a model reads, by its own config."""
+    with readable(name):
+        config = AutoConfig.from_pretrained(name, **reading(name, trust))
+    return int(config.get_text_config(decoder=True).max_position_embeddings)
+
+
+def _stops(chat: Chat, config: Any) -> frozenset[int]:
+    ids = config.eos_token_id  # None, an id, or a list of ids
+    return chat.stops.union(ids if isinstance(ids, list) else [] if ids is None else [int(ids)])
+
+
+def load_model(
+    name: str | Path,
+    adapter: str | Path | None = None,
+    load: Literal["4bit"] | None = None,
+    trust: Trust = NO_TRUST,
+    *,
+    dtype: torch.dtype | None = None,
+) -> LoadedModel:
+    """A causal language model and its tokenizer; with `adapter`, a LoRA on top of it. `name` is a directory or a hub
+    name. Weights are loaded as `dtype`, by default float32 on a CPU and the checkpoint's own type on a GPU. With
+    `load="4bit"` the weights of linear layers are quantized as they are read, and compute in `dtype`, by default
+    float32 on a CPU and bfloat16 on a GPU. `trust` says whether the model may bring code and pickles; both are refused
+    by default.
+
+    Raises `GymposiumError` if there is no such model, if weights are missing or of another shape, and if the tokenizer
+    has no chat template or no end of turn; `MissingExtra` if 4-bit loading is not installed."""
+    check_load(load)
+    gpu = torch.cuda.is_available()
+    arguments: dict[str, Any] = {"dtype": dtype or ("auto" if gpu else torch.float32)}
+    if load == "4bit":
+        from gymposium_agents.modeling.quantized import four_bits
+
+        computing = dtype or (torch.bfloat16 if gpu else torch.float32)
+        arguments |= {"quantization_config": four_bits(computing), "device_map": {"": 0 if gpu else "cpu"}}
+    chat = load_chat(name, trust=trust)  # before the weights, which take long
+    model = load_weights(name, trust, **arguments)
+    if load == "4bit" and not gpu:
+        from gymposium_agents.modeling.quantized import keep_unpacked
+
+        keep_unpacked(model)
+    if adapter is not None:
+        model = load_lora(model, adapter)
+    if gpu and load is None:
+        model = model.to("cuda")
+    model.eval()
+    return LoadedModel(model, chat, trust)
+
+
+def check_load(load: str | None) -> Literal["4bit"] | None:
+    """The option `load`. Raises `BadOption` for anything but `4bit` or None."""
+    if load not in (None, "4bit"):
+        raise BadOption(f"load={load!r}: write 4bit, or leave it out.")
+    return None if load is None else "4bit"
+
+
+def own_engine(start: EngineStart, settings: NoSettings) -> TransformersEngine:
+    """The engine `own`: transformers in this process, with a separate copy of the model."""
+    dtype = None if start.dtype is None else getattr(torch, start.dtype)
+    return load_model(start.model, load=start.load, trust=start.trust, dtype=dtype).engine()
+
+
+def load_weights(name: str | Path, trust: Trust = NO_TRUST, **arguments: Any) -> Any:
+    """The model without its tokenizer; `arguments` go to transformers' `from_pretrained`. Weights are read from
+    safetensors; pickles and the model's own code are used only if they are trusted.
+
+    Raises `GymposiumError` if there is no such model, and if weights are missing or of another shape."""
+    loaded: Any
+    with readable(name), _one_at_a_time:
+        loaded = AutoModelForCausalLM.from_pretrained(
+            name,
+            output_loading_info=True,
+            ignore_mismatched_sizes=True,
+            use_safetensors=None if trust.pickles else True,
+            **reading(name, trust),
+            **arguments,
+        )
+    model, report = loaded
+    _check_whole(name, report)
+    return model
+
+
+def _check_whole(name: str | Path, report: Mapping[str, Any]) -> None:
+    """Raises `GymposiumError` for weights that the checkpoint lacks; transformers gives those random values."""
+    lacking = sorted([*report["missing_keys"], *(key for key, *_ in report["mismatched_keys"])])
+    if lacking:
+        shown = ", ".join(lacking[:3]) + (f" and {len(lacking) - 3} more" if len(lacking) > 3 else "")
+        raise GymposiumError(
+            f"The weights of {str(name)!r} are not whole: {shown} are missing or of another shape than config.json "
+            f"says. Download or save the model again."
+        )

@@ -1,0 +1,220 @@
+"""Small models with random weights, for boards or for prose, and tokenizers for any text.
+
+They are for tests, demonstrations and machines without a model hub. The result is an ordinary model directory.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+from transformers import AutoModelForCausalLM, LlamaConfig, OPTConfig, PreTrainedTokenizerFast
+
+from gymposium_agents.chat.settings import PlayerSettings
+from gymposium_agents.chat.small_size import CHAT_TEMPLATE, SmallModel
+
+_SPECIAL = ["<|endoftext|>", "<|system|>", "<|user|>", "<|assistant|>", "<|end|>"]
+
+
+_AS_BYTES = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+_CHUNK = r"[ \n]?[^\s,]+|[\s,]"
+"""A piece of text that no token goes beyond: a word with the white space before it, or a comma."""
+_PROSE_CHUNK = r"[ \n]?[^\W\d_]+|[ \n]?\d+|[ \n]?(?:[^\s\w]|_)+|\s"
+"""The same in prose: letters, digits or signs, with the white space before them."""
+_BYTES = sorted(pre_tokenizers.ByteLevel.alphabet())
+_SPACES = ("Ġ", "Ċ")
+"""A space and a line break, as the tokenizer holds them."""
+EMBEDDING_SCALE = 3.0
+"""Ratio of the standard deviation of embeddings to that of other initial weights."""
+SHARED = 0.25
+"""Least share of the texts that contain a word which is one token."""
+
+
+def _splitting(chunk: str) -> pre_tokenizers.PreTokenizer:
+    return pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(chunk), behavior="isolated"), _AS_BYTES])
+
+
+def make_tokenizer(texts: Iterable[str], vocabulary: int, moves: Iterable[str] = ()) -> PreTrainedTokenizerFast:
+    """A byte-level tokenizer of at most `vocabulary` tokens, for texts and moves such as these. It reads and writes any
+    text, printable ASCII at worst one byte per token.
+
+    Its tokens make prompts easy to learn from:
+
+    - A move is one token, as far as the vocabulary allows, with a space before it, as in a list of moves, and without
+      one, as in a reply.
+    - A word that many of the texts contain is one token.
+    - Other text is one token for each character, so a cell of a board is at the same place in each prompt. Pairs that
+      are frequent in the rows of boards are never merged, as BPE alone would do.
+    - White space is one token with the character behind it.
+
+    `moves` are counted: where not all can be one token, those that occur more often are."""
+    words, pairs, number = Counter[str](), Counter[tuple[str, str]](), 0
+    for text in texts:
+        number += 1
+        chunks = [_in_bytes(chunk) for chunk in re.findall(_CHUNK, text)]
+        words.update(dict.fromkeys(chunks, 1))
+        pairs.update((chunk[0], chunk[1]) for chunk in chunks if chunk[0] in _SPACES and len(chunk) > 1)
+    most = (vocabulary - len(_SPECIAL) - len(_BYTES)) // 3
+    shared = [word for word, count in words.most_common() if count >= SHARED * number and _is_word(word)][:most]
+    joined = [pair for pair, _ in pairs.most_common(most)]
+    ids, merges = _tokens_of_moves(moves, vocabulary - len(shared) - len(joined))
+    merges += [pair for pair in joined if pair not in merges]
+    for token in (*map("".join, joined), *shared):
+        ids.setdefault(token, len(ids))
+    return _tokenizer(ids, merges, _CHUNK)
+
+
+def make_prose_tokenizer(texts: Iterable[str], vocabulary: int) -> PreTrainedTokenizerFast:
+    """A byte-level tokenizer of at most `vocabulary` tokens, for prose such as these texts. It reads and writes any
+    text.
+
+    Its tokens are the words, numbers and runs of signs that most texts contain, with the white space before them. So a
+    model that answers with words of its prompt has few tokens to copy. Other text is one token for each byte."""
+    words = Counter[str]()
+    for text in texts:
+        words.update(dict.fromkeys((_in_bytes(chunk) for chunk in re.findall(_PROSE_CHUNK, text)), 1))
+    ids = {token: number for number, token in enumerate((*_SPECIAL, *_BYTES))}
+    room = max(0, vocabulary - len(ids))
+    often = [word for word, count in words.most_common() if count > 1 and word not in ids]
+    for word in often[:room]:
+        ids[word] = len(ids)
+    return _tokenizer(ids, [], _PROSE_CHUNK)
+
+
+def _tokenizer(ids: dict[str, int], merges: list[tuple[str, str]], chunk: str) -> PreTrainedTokenizerFast:
+    """A tokenizer with these tokens and merges. No token goes beyond a piece of text that the expression `chunk`
+    finds."""
+    tokenizer = Tokenizer(models.BPE(vocab=ids, merges=merges, ignore_merges=True))
+    tokenizer.pre_tokenizer = _splitting(chunk)
+    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.add_special_tokens(_SPECIAL)
+    made: PreTrainedTokenizerFast = PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
+        tokenizer_object=tokenizer,
+        eos_token="<|end|>",
+        pad_token="<|endoftext|>",
+        chat_template=CHAT_TEMPLATE,
+        clean_up_tokenization_spaces=False,
+    )
+    return made
+
+
+def _tokens_of_moves(moves: Iterable[str], vocabulary: int) -> tuple[dict[str, int], list[tuple[str, str]]]:
+    """The tokens and merges of BPE, trained on moves alone."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = _splitting(_CHUNK)
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocabulary, special_tokens=_SPECIAL, initial_alphabet=_BYTES, show_progress=False
+    )
+    tokenizer.train_from_iterator((text for move in moves for text in (move, f" {move}")), trainer)
+    model = json.loads(tokenizer.to_str())["model"]
+    return model["vocab"], [(left, right) for left, right in model["merges"]]
+
+
+def _in_bytes(chunk: str) -> str:
+    """The text as the tokenizer holds it, one character for each byte."""
+    return "".join(piece for piece, _ in _AS_BYTES.pre_tokenize_str(chunk))
+
+
+def _is_word(chunk: str) -> bool:
+    """True if a chunk, as the tokenizer holds it, may be one token though it is no move: it has several characters and
+    no digits, since numbers and the names of cells are different in each prompt."""
+    return len(chunk) > 1 and not any(character.isdigit() for character in chunk)
+
+
+def small_config(size: SmallModel, vocabulary: int) -> OPTConfig | LlamaConfig:
+    """The architecture of a small model with a vocabulary of this many tokens.
+
+    For boards it is OPT (Zhang et al., 2022), whose positions are learned. A cell of a board is at the same position in
+    each prompt, and a small model learns to read boards much sooner from learned positions than from rotary ones, which
+    it can only compare. Squares of ReLU (So et al., 2021) let it see in few steps what holds together, such as three
+    cells in a line. For prose it is Llama (Touvron et al., 2023), whose rotary positions let it look for the word
+    behind one that it has just written, wherever that stands."""
+    if size.prose:
+        return LlamaConfig(
+            vocab_size=vocabulary,
+            hidden_size=size.hidden,
+            intermediate_size=size.feed_forward,
+            num_hidden_layers=size.layers,
+            num_attention_heads=size.attention_heads,
+            max_position_embeddings=size.context,
+            initializer_range=size.initializer_range,
+            tie_word_embeddings=True,
+            bos_token_id=None,
+        )
+    return OPTConfig(
+        vocab_size=vocabulary,
+        hidden_size=size.hidden,
+        word_embed_proj_dim=size.hidden,
+        ffn_dim=size.feed_forward,
+        num_hidden_layers=size.layers,
+        num_attention_heads=size.attention_heads,
+        max_position_embeddings=size.context,
+        init_std=size.initializer_range,
+        activation_function="relu2",
+        dropout=0.0,
+        tie_word_embeddings=True,
+        bos_token_id=None,
+    )
+
+
+def begin_with_copying(model: Any, vocabulary: Mapping[str, int], deviation: float) -> None:
+    """Change random weights so that the model begins by naming tokens of its prompt. It then learns in a fraction of
+    the steps to answer with a move that the prompt lists.
+
+    The values and outputs of each attention layer together become the identity, so that a layer adds the mean of what
+    its heads attend to, and the output layer, which shares the embeddings, names it (after Trockman & Kolter, 2023,
+    "Mimetic initialization"). All tokens that differ only by a space before them have embeddings that differ by the
+    same vector, since a list has the space and a reply has not. `deviation` is the standard deviation of the weights.
+    The model has as many heads of keys and values as of queries."""
+    decoder = model.get_decoder()
+    with torch.no_grad():
+        embeddings: torch.Tensor = decoder.embed_tokens.weight
+        embeddings.mul_(EMBEDDING_SCALE)
+        if isinstance(model.config, OPTConfig):
+            decoder.embed_positions.weight.mul_(EMBEDDING_SCALE)
+        without_space = torch.randn(embeddings.shape[1]) * deviation * EMBEDDING_SCALE
+        for token, number in vocabulary.items():
+            bare = vocabulary.get(token.removeprefix(_SPACES[0]))
+            if bare is not None and bare != number:
+                embeddings[bare] = embeddings[number] + without_space
+        for layer in decoder.layers:
+            attention = layer.self_attn
+            values = attention.v_proj.weight
+            output = (attention.out_proj if isinstance(model.config, OPTConfig) else attention.o_proj).weight
+            turned, _ = torch.linalg.qr(torch.randn(values.shape))
+            values.copy_(turned)
+            output.copy_(turned.T)
+
+
+def make_small_model(
+    directory: Path,
+    texts: Iterable[str],
+    *,
+    seed: int,
+    size: SmallModel | None = None,
+    moves: Iterable[str] = (),
+) -> None:
+    """Write a model with random weights, and a tokenizer for `texts` and `moves` (`make_tokenizer`) or for `texts` in
+    prose (`make_prose_tokenizer`), to `directory`. The weights follow from `seed`; torch's global generator is left as
+    it was. `size` is the default `SmallModel` if it is None. A `player.json` beside it says that the model gets compact
+    prompts and replies with the bare move."""
+    size = size or SmallModel()
+    if size.prose:
+        tokenizer = make_prose_tokenizer(texts, size.tokens)
+    else:
+        tokenizer = make_tokenizer(texts, size.tokens, moves)
+    config = small_config(size, len(tokenizer))
+    config.eos_token_id, config.pad_token_id = tokenizer.eos_token_id, tokenizer.pad_token_id
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        model: Any = AutoModelForCausalLM.from_config(config)  # type: ignore[no-untyped-call]
+        begin_with_copying(model, tokenizer.get_vocab(), size.initializer_range)
+    model.save_pretrained(directory)
+    tokenizer.save_pretrained(directory)
+    PlayerSettings("compact", "move", max_tokens=16).save(directory)

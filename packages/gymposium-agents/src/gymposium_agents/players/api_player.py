@@ -1,0 +1,141 @@
+"""The player `api:MODEL`: a language model behind a chat service, for evaluation and as an opponent.
+
+It sends messages and receives text. Its traces hold no tokens, so they cannot be trained on.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+
+from gymposium.errors import BadOption
+from gymposium.games.protocol import Style
+from gymposium.players.identity import Identity
+from gymposium.players.protocol import Ask, Reply, Usage
+from gymposium.replies.prompt import prompt_for
+from gymposium.replies.reading import Reader, reader
+from gymposium.tasks.tools.reader import ToolsReader
+from gymposium.util.streams import stream
+from gymposium_agents.chat.context import Exchange, context, out_of_context
+from gymposium_agents.chat.settings import PlayerSettings, form_of, parse_options, read_as, typed_options
+from gymposium_agents.chat.tokens import Message, Sampling
+from gymposium_agents.engines.api_errors import PromptTooLong
+from gymposium_agents.engines.api_settings import ApiSettings, Prices
+from gymposium_agents.engines.futures import results, then
+from gymposium_agents.engines.protocol import ChatCompletion, ChatEngine
+
+
+@dataclass(slots=True)
+class ChatTurn:
+    """The trace of one decision of a model behind a chat engine."""
+
+    messages: Sequence[Message]
+    """The messages that the model read."""
+    completion: ChatCompletion
+    """Its answer."""
+
+
+class ApiPlayer:
+    """A player whose replies come from a chat engine.
+
+    Sampling is keyed by match, seat and turn, as far as the service follows its seed. Few services do, and a service
+    may run another model under the same name later, so a run cannot be expected to repeat."""
+
+    def __init__(
+        self, name: str, engine: ChatEngine, settings: PlayerSettings, service: ApiSettings | None = None
+    ) -> None:
+        """`service` describes the service that the engine asks; None for an engine without one.
+
+        Raises `BadOption` for a form of replies that a chat template has to explain."""
+        if isinstance(form_of(settings.reply), ToolsReader):
+            raise BadOption(
+                f"reply={settings.reply}: a chat service renders its own template, so its model would not be told the "
+                f"tools. Write reply=tags: then the prompt lists the tools."
+            )
+        self.name = name
+        self.service = service
+        self.engine = engine
+        self.style: Style = settings.style
+        self.reader: Reader = read_as(reader(settings.reply), settings.reading)
+        self.context = context(settings.context)
+        self.sampling = Sampling(settings.temperature, settings.max_tokens)
+        self._without_room = 0
+
+    def identity(self) -> Identity:
+        """The model, the address of its service, and the settings of its sampling. Keys are not part of it."""
+        facts = {} if self.service is None else {"model": self.service.model, "base_url": self.service.base_url}
+        own = self.service is not None and self.service.own_temperature
+        decoding = {
+            "temperature": None if own else self.sampling.temperature,
+            "max_tokens": self.sampling.max_tokens,
+            "context": self.context.name,
+        }
+        return Identity(facts=facts, decoding=decoding)
+
+    def act(self, asks: Sequence[Ask]) -> list[Reply]:
+        return results([self.submit(ask) for ask in asks])
+
+    def submit(self, ask: Ask) -> Future[Reply]:
+        """Begin the reply to one ask. Cancelling the future cancels the request."""
+        past: list[Exchange] = ask.memory.setdefault("exchanges", [])
+        now = Exchange.of(ask, prompt_for(ask.game, self.style, self.reader))
+        messages = self.context.messages(past, now)
+        seed = stream(ask.seed, "sampling", ask.seat, ask.turn).getrandbits(31)
+        began = time.monotonic()
+
+        def answered(asked: Future[ChatCompletion]) -> Reply:
+            try:
+                completion = asked.result()
+            except PromptTooLong:
+                self._without_room += 1
+                return Reply("", "context")
+            past.append(replace(now, reply=completion.text))
+            usage = Usage(
+                completion.prompt_tokens, completion.completion_tokens, time.monotonic() - began, completion.cost
+            )
+            return Reply(completion.text, completion.finish_reason, ChatTurn(messages, completion), usage=usage)
+
+        return then(self.engine.submit(messages, self.sampling, seed), answered)
+
+    def remarks(self) -> list[str]:
+        """Advice about prompts that left no room for a reply, if there were any, and the remarks of the engine."""
+        room = "what the service lets it read"
+        advice = [out_of_context(self._without_room, room)] if self._without_room else []
+        return advice + remarks_of(self.engine)
+
+
+def remarks_of(engine: ChatEngine) -> list[str]:
+    """The remarks of a chat engine; empty for an engine that makes none."""
+    remarks = getattr(engine, "remarks", None)
+    return [] if remarks is None else remarks()
+
+
+_SERVICE_OPTIONS = ("base_url", "key", "prices", "rpm", "at_once", "timeout", "retries", "seed", "limit")
+"""The options that set fields of `ApiSettings`; the others set fields of `PlayerSettings`."""
+
+
+def api_player(model: str, options: str | None = None) -> ApiPlayer:
+    """The player written `api:MODEL?OPTIONS`. Raises `BadOption` or `UnknownName` for options that cannot be read,
+    `MissingExtra` without the openai library."""
+    from gymposium_agents.engines.chat_api import OpenAIChatEngine
+
+    name = f"api:{model}" + (f"?{options}" if options else "")
+    service, settings = read_options(model, parse_options(options))
+    return ApiPlayer(name, OpenAIChatEngine(service), settings, service)
+
+
+def read_options(model: str, options: Mapping[str, str]) -> tuple[ApiSettings, PlayerSettings]:
+    """The settings of the service, and those of the player. Raises as `api_player` does."""
+    if "history" in options:
+        raise BadOption("history= is for models whose prompts are rendered here; a service renders its own.")
+    if "thinking" in options:
+        raise BadOption("thinking= is for models in this process; a service decides itself how much its model thinks.")
+    own_temperature = options.get("temperature") == "default"
+    others = (*_SERVICE_OPTIONS, *(("temperature",) if own_temperature else ()))
+    settings = PlayerSettings(reading="lenient").with_options(options, others=others)
+    service = typed_options(ApiSettings, [(name, options[name]) for name in _SERVICE_OPTIONS if name in options])
+    if "prices" in service:
+        service["prices"] = Prices.parse(service["prices"])
+    return ApiSettings(model, own_temperature=own_temperature, **service), settings

@@ -1,0 +1,120 @@
+"""Evaluation: one player against others, seats swapped, with intervals and records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from gymposium.errors import BadOption
+from gymposium.games.protocol import Game
+from gymposium.match import FORFEIT, MatchJob, MatchResult, Schedule, play
+from gymposium.match.failures import FailurePolicy
+from gymposium.match.seating import seated_jobs, seats_of
+from gymposium.players.protocol import Player
+from gymposium.records import Record, recorded
+from gymposium.records.scores import Score
+
+
+@dataclass(slots=True)
+class Evaluation:
+    """The scores of one player against one opponent."""
+
+    overall: Score
+    """The score over all matches."""
+    by_seat: list[Score]
+    """The scores over the matches in which the player had seat 0, 1, …"""
+    broken: int = 0
+    """Number of matches without a result, because a tool failed."""
+
+    @classmethod
+    def of(cls, game: Game) -> Evaluation:
+        """An evaluation in `game` with no match yet."""
+        return cls(Score(), [Score() for _ in range(game.seats)])
+
+    def add(self, played: MatchResult, seat: int) -> None:
+        """Count a match in which the player had `seat`."""
+        if played.ending.broke_off:
+            self.broken += 1
+            return
+        self.overall.add(played, seat)
+        self.by_seat[seat].add(played, seat)
+
+    def add_record(self, record: Record, game: Game, seat: int) -> None:
+        """Count a recorded match of `game` in which the player had `seat`."""
+        if record.ending.broke_off:
+            self.broken += 1
+            return
+        self.overall.add_record(record, game, seat)
+        self.by_seat[seat].add_record(record, game, seat)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The evaluation as plain data: the overall score, under `seats` the score of each seat, and under `broken` the
+        number of matches without a result, if there are any."""
+        broken = {"broken": self.broken} if self.broken else {}
+        return {**self.overall.as_dict(), "seats": [score.as_dict() for score in self.by_seat], **broken}
+
+
+def check_share(matches: int, game: Game) -> None:
+    """Raises `BadOption` if the seats of `game` cannot share the matches evenly."""
+    if matches % game.seats:
+        raise BadOption(
+            f"{matches} matches cannot be shared evenly by {game.seats} seats; take a multiple of {game.seats}."
+        )
+
+
+def evaluate(
+    player: Player,
+    opponent: Player | None,
+    game: Game,
+    *,
+    matches: int,
+    seed: int,
+    tag: str,
+    on_illegal: FailurePolicy = FORFEIT,
+    at_once: int = 512,
+    schedule: Schedule = "rounds",
+    each: Callable[[MatchResult], object] = lambda played: None,
+) -> Evaluation:
+    """Play `matches` of `player` against `opponent`, who takes all other seats (None in a game with one seat), and
+    count them. The player takes the seats in turn; the matches of one round over the seats share their deal. `each` is
+    called with every finished match. Match ids begin with `tag`.
+
+    Raises `BadOption` if the seats cannot share the matches evenly, or the opponent is missing."""
+    jobs = contest(player, opponent, game, matches, seed=seed, tag=tag, on_illegal=on_illegal)
+    evaluation = Evaluation.of(game)
+    for played in recorded(play(jobs, at_once=at_once, schedule=schedule), each):
+        assert played.job.number is not None, "seated_jobs numbers its matches"
+        evaluation.add(played, seat_of(played.job.number, game))
+    return evaluation
+
+
+def contest(
+    player: Player,
+    opponent: Player | None,
+    game: Game,
+    matches: int,
+    *,
+    seed: int,
+    tag: str,
+    on_illegal: FailurePolicy = FORFEIT,
+    first: int = 0,
+) -> Iterator[MatchJob]:
+    """The matches of an evaluation. `first` is the number of the first match in the plan of the run. Raises `BadOption`
+    as `evaluate` does."""
+    check_share(matches, game)
+    players = contestants(player, opponent, game)
+    jobs = seated_jobs(game, players, matches, seed=seed, swap=True, tag=tag, on_illegal=on_illegal, first=first)
+    return (job for job, _ in jobs)
+
+
+def seat_of(number: int, game: Game) -> int:
+    """The player's seat in the match of this number of an evaluation."""
+    return seats_of(number, game.seats, swap=True).index(0)
+
+
+def contestants(player: Player, opponent: Player | None, game: Game) -> list[Player]:
+    """The players of the first match of an evaluation, by seat. Raises `BadOption` if the opponent is missing."""
+    if opponent is None and game.seats > 1:
+        raise BadOption(f"{game.name} has {game.seats} seats; name an opponent.")
+    return [player, *[opponent or player] * (game.seats - 1)]

@@ -1,0 +1,129 @@
+"""The player written `lm:MODEL@ADAPTER?options`.
+
+Players of one model that is loaded with equal settings share an engine, which lives as long as one of them. The engine
+holds each adapter under a unique name, and the requests of a player name the policy that must answer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Hashable
+from dataclasses import fields
+from pathlib import Path
+from threading import Lock
+from typing import Any, Literal
+from weakref import WeakValueDictionary
+
+from gymposium.players.identity import file_digest
+from gymposium.plugins.host import host
+from gymposium.plugins.specs import EngineSpec
+from gymposium.util.settings import NoSettings
+from gymposium_agents.chat.chat import Chat
+from gymposium_agents.chat.settings import PlayerSettings, boolean, parse_options, typed_options
+from gymposium_agents.chat.tokens import BASE, Policy
+from gymposium_agents.engines.protocol import EngineStart, HostingEngine
+from gymposium_agents.engines.registry import engine_settings, engine_spec, make_engine
+from gymposium_agents.lora.files import CONFIG, WEIGHTS, read_adapter
+from gymposium_agents.modeling.identity import Origin
+from gymposium_agents.modeling.sources import NO_TRUST, Trust
+from gymposium_agents.models.loading import check_load, load_chat, player_directory, stop_tokens
+from gymposium_agents.players.player import LanguageModelPlayer, over
+
+_engines: WeakValueDictionary[Hashable, HostingEngine] = WeakValueDictionary()
+"""The engines of living players, by the arguments of `player_engine`."""
+_making = Lock()
+"""Held while an engine is made, so that players of several threads share one."""
+TRUST_OPTIONS = ("trust_remote_code", "allow_pickle")
+"""The options of a player that set the fields of `Trust`, in order."""
+
+
+def language_model_player(model: str, adapter: str | None = None, options: str | None = None) -> LanguageModelPlayer:
+    """The player written `lm:MODEL` or `lm:MODEL@ADAPTER`, with or without options.
+
+    `player.json` beside the adapter, or else beside the model, holds the settings with which the model was trained;
+    options change them. A model without that file gets the full prompt, replies in tags with room for thoughts, and is
+    greedy (`PlayerSettings`).
+    `load=4bit` quantizes the model, `trust_remote_code=true` runs Python code that it brings, and `allow_pickle=true`
+    reads pickled weights. `engine=URL` names a vLLM server of the same model, and `engine=NAME` any engine; the
+    settings of that engine are options too.
+
+    Raises `GymposiumError`, which says what to do, for options that do not exist or do not go together, and for a model
+    or adapter that is missing or incomplete."""
+    values = parse_options(options)
+    directory = None
+    if adapter is not None:
+        from gymposium_agents.lora.attach import adapter_directory  # torch takes seconds to import
+
+        directory = adapter_directory(adapter)
+    places = [place for place in (directory, player_directory(model)) if place is not None]
+    spec, implied = _engine(values.get("engine"))
+    kind = host().settings(spec)
+    of_engine = [field.name for field in fields(kind)]
+    others = ("engine", "load", *TRUST_OPTIONS, *of_engine)
+    settings = PlayerSettings.beside(*places).with_options(values, others=others)
+    trust = Trust(*(boolean(name, values.get(name, "false")) for name in TRUST_OPTIONS))
+    load = check_load(values.get("load"))
+    own = typed_options(kind, [(name, value) for name, value in values.items() if name in of_engine])
+    chat = load_chat(model, thinking=settings.thinking, history=settings.history, trust=trust)
+    engine = player_engine(spec, model, chat, engine_settings(f"engine={spec.name}", spec, own | implied), load, trust)
+    policy = BASE
+    if adapter is not None and directory is not None:
+        policy = policy_of(adapter, directory)
+        if policy not in engine.adapters:
+            engine.publish(directory, policy)
+    name = f"lm:{model}" + (f"@{adapter}" if adapter else "") + (f"?{options}" if options else "")
+    origin = Origin(model, adapter, directory, load, spec.label or spec.name, trust)
+    return over(name, engine, chat, settings, policy, origin)
+
+
+def in_process(model: str) -> HostingEngine:
+    """The engine of a model in this process, shared with all players of `lm:MODEL`."""
+    return player_engine(engine_spec("own"), model, load_chat(model), NoSettings())
+
+
+def player_engine(
+    spec: EngineSpec,
+    model: str,
+    chat: Chat,
+    settings: Any,
+    load: Literal["4bit"] | None = None,
+    trust: Trust = NO_TRUST,
+) -> HostingEngine:
+    """The engine of this kind for a model. Calls with equal arguments share one engine while it is in use and the files
+    of the model are unchanged. Raises what the engine's factory raises."""
+    key = (spec.name, _files(model), settings, load, trust)
+    with _making:
+        engine = _engines.get(key)
+        if engine is None:
+            start = EngineStart(model=model, stops=stop_tokens(model, chat, trust), trust=trust, load=load)
+            engine = _engines[key] = make_engine(spec, start, settings)
+    return engine
+
+
+def _engine(text: str | None) -> tuple[EngineSpec, dict[str, str]]:
+    """The engine that the option `engine` names, and the settings that follow from the option."""
+    if text is not None and "://" in text:
+        return engine_spec("vllm"), {"url": text}
+    return engine_spec(text or "own"), {}
+
+
+def policy_of(adapter: str, directory: Path) -> Policy:
+    """The name under which an adapter is hosted: the name of its directory and a digest of its weights and config. Two
+    adapters never share a name, and an adapter has the same name everywhere.
+
+    Raises `GymposiumError` if the directory holds no adapter."""
+    read_adapter(directory)
+    digests = (file_digest(directory / file).removeprefix("sha256:") for file in (CONFIG, WEIGHTS))
+    digest = hashlib.sha256(bytes.fromhex("".join(digests))).hexdigest()
+    name = re.sub(r"[^A-Za-z0-9_.-]+", "-", Path(adapter).resolve().name)
+    return Policy(f"{name}-{digest[:8]}")
+
+
+def _files(model: str) -> Hashable:
+    """A key for a model's files: a hub name, or a directory with the state of its files."""
+    directory = Path(model)
+    if not directory.is_dir():
+        return model
+    files = sorted((file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in directory.iterdir())
+    return str(directory.resolve()), tuple(files)

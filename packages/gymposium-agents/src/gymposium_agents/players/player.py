@@ -1,0 +1,268 @@
+"""Language models as players, for any seat of any game."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from functools import lru_cache
+
+from gymposium.errors import BadOption
+from gymposium.games.protocol import Style
+from gymposium.players.distribution import MoveDistribution
+from gymposium.players.identity import Fact, Identity
+from gymposium.players.protocol import Ask, Repeats, Reply, Usage
+from gymposium.replies.prompt import prompt_for
+from gymposium.replies.reading import Reader, bound, reader
+from gymposium.tasks.tools import tools_of
+from gymposium.tasks.tools.reader import ToolsReader
+from gymposium.util.streams import stream
+from gymposium_agents.chat.chat import Chat
+from gymposium_agents.chat.context import Context, Exchange, context as context_called, listed, out_of_context
+from gymposium_agents.chat.settings import TOOLS, PlayerSettings, ReadingName, read_as
+from gymposium_agents.chat.tokens import Completion, Policy, Sampling, TokenRequest, Tokens, TurnTokens
+from gymposium_agents.engines.futures import then
+from gymposium_agents.engines.protocol import ConcurrentTokenEngine, TokenEngine
+from gymposium_agents.modeling.identity import Origin
+from gymposium_agents.players.conversation import Conversation, Dialogue, conversation_name
+from gymposium_agents.players.distribution import continuations, estimate_distributions, may_think, move_distributions
+
+ROUNDING = 1e-4
+"""Largest difference of two log-probabilities that rounding may make: in batches of other sizes, or on another
+machine."""
+
+
+@dataclass(slots=True)
+class _Turn:
+    """One decision: the ask, and the request to the engine."""
+
+    ask: Ask
+    conversation: Conversation
+    exchange: Exchange
+    request: TokenRequest
+
+
+class LanguageModelPlayer:
+    """A player whose replies a token engine samples.
+
+    `context` decides which past turns the model reads; by default it reads the current state only, so that each turn is
+    a chat of one message. Sampling is keyed by match, seat and turn. `policy` names the weights that answer; None
+    stands for the engine's current policy.
+
+    A prompt that leaves no room for a reply is never sent: the reply has the finish reason `context`, which ends the
+    match."""
+
+    repeats: Repeats = "up_to_rounding"
+
+    def __init__(
+        self,
+        name: str,
+        engine: TokenEngine,
+        chat: Chat,
+        *,
+        sampling: Sampling,
+        style: Style = "compact",
+        reply: str = "move",
+        reading: ReadingName = "strict",
+        context: str | Context = "state",
+        policy: Policy | None = None,
+        origin: Origin | None = None,
+        note_legal: bool = False,
+    ) -> None:
+        """`origin` names the files of the model and adapter, if the weights were read from files. With `note_legal` the
+        trace of each turn says which tokens would have continued a legal reply (`TurnTokens.legal`)."""
+        self.name = name
+        self.engine = engine
+        self.chat = chat
+        self.sampling = sampling
+        self.style: Style = style
+        self.reader: Reader = reader_of(reply, chat, reading)
+        self.context: Context = context_called(context) if isinstance(context, str) else context
+        self.policy = policy
+        self.origin = origin
+        self.note_legal = note_legal
+        self._canonical = lru_cache(maxsize=8192)(lambda move: chat.reply(self.reader.answer(move)))
+        self._dialogue = Dialogue(chat, self.context)
+        self._without_room = 0
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether replies are greedy, so that nothing is drawn."""
+        return self.sampling.temperature == 0
+
+    @property
+    def current_policy(self) -> Policy:
+        """The policy that answers: the player's own, else the engine's current one."""
+        return self.policy or self.engine.policy
+
+    def identity(self) -> Identity:
+        """The digests of the player's files, and the settings of its sampling."""
+        decoding: dict[str, Fact] = {
+            "temperature": self.sampling.temperature,
+            "max_tokens": self.sampling.max_tokens,
+            "context": self.context.name,
+            "thinking": self.chat.thinking,
+            **({"history": self.chat.history} if self.chat.history != "template" else {}),
+        }
+        if self.origin is None:
+            return Identity(facts={"policy": str(self.current_policy)}, decoding=decoding)
+        return Identity(self.origin.files(), self.origin.facts(), decoding)
+
+    def act(self, asks: Sequence[Ask]) -> list[Reply]:
+        """One reply for each ask, in order, from one call of the engine."""
+        started = time.perf_counter()
+        turns = [self._turn(ask) for ask in asks]
+        fits = [self._fits(turn.request) for turn in turns]
+        requests = [turn.request for turn, fit in zip(turns, fits, strict=True) if fit]
+        completions = iter(self.engine.generate(requests, self.sampling) if requests else ())
+        share = (time.perf_counter() - started) / max(1, len(requests))
+        return [
+            self._reply(turn, next(completions), share) if fit else self._no_room(turn)
+            for turn, fit in zip(turns, fits, strict=True)
+        ]
+
+    def is_tie(self, ask: Ask, given: Reply, other: Reply) -> bool:
+        """Whether a greedy player would write `other` in place of `given` with a token here and there whose
+        log-probability is at most `ROUNDING` below that of the likeliest. False for players that sample: a draw falls
+        so close to the border between two tokens too rarely to matter."""
+        if self.sampling.temperature > 0.0 or not isinstance(given.trace, TurnTokens):
+            return False
+        prompt, written = given.trace.prompt, given.trace.completion.ids
+        room = min(self.sampling.max_tokens, self.engine.context - len(prompt))
+        wanted = self.chat.reply(other.text)
+        if other.finish_reason == "length":
+            wanted = wanted[:room] if len(wanted) == room + 1 else ()
+        counted = None if other.usage is None else Usage(len(prompt), len(wanted), other.usage.seconds)
+        if written == wanted or counted is None or other.usage != counted:
+            return False  # they differ in more than tokens
+        while wanted and written != wanted:
+            place = next((place for place, (one, two) in enumerate(zip(written, wanted)) if one != two), None)
+            if place is None or not self._equally_likely(prompt + wanted[:place], written[place], wanted[place]):
+                return False
+            place += 1
+            prompt, wanted, room = prompt + wanted[:place], wanted[place:], room - place
+            if wanted:
+                request = TokenRequest(prompt, stream(ask.seed, "tie", ask.seat, ask.turn), self.policy)
+                [completion] = self.engine.generate([request], Sampling(0.0, room))
+                written = completion.ids
+        return True
+
+    def _equally_likely(self, prompt: Tokens, one: int, other: int) -> bool:
+        """Whether two tokens behind a prompt have the same probability, up to rounding."""
+        [of_one], [of_other] = self.engine.score([(prompt, (one,)), (prompt, (other,))], policy=self.policy)
+        return abs(of_one - of_other) <= ROUNDING
+
+    def prompt(self, ask: Ask) -> tuple[int, ...]:
+        """The token ids that the model reads at this ask. The player's memory is not changed."""
+        return self._turn(ask).request.prompt
+
+    def distributions(self, asks: Sequence[Ask], samples: int = 256) -> list[MoveDistribution]:
+        """The probability of each legal move at each ask. It is computed if the player answers with the move at once or
+        is greedy, and estimated from this number of sampled replies if the player may think first."""
+        if self.sampling.temperature > 0.0 and may_think(self):
+            return estimate_distributions(self, asks, samples)
+        return move_distributions(self, asks)
+
+    def distribution(self, ask: Ask, samples: int = 256) -> MoveDistribution:
+        """The probability of each legal move at one ask, as `distributions` gives it."""
+        return self.distributions([ask], samples)[0]
+
+    def remarks(self) -> list[str]:
+        """Advice about prompts that left no room for a reply, if there were any."""
+        if not self._without_room:
+            return []
+        return [out_of_context(self._without_room, f"the {self.engine.context} tokens that the model reads")]
+
+    def _turn(self, ask: Ask) -> _Turn:
+        conversation = Conversation.of(ask)
+        exchange = Exchange.of(ask, prompt_for(ask.game, self.style, self.reader))
+        prompt = self._dialogue.prompt(conversation, exchange, listed(self.reader, ask.game))
+        rng = stream(ask.seed, "sampling", ask.seat, ask.turn)
+        request = TokenRequest(prompt, rng, self.policy, conversation=conversation_name(ask))
+        return _Turn(ask, conversation, exchange, request)
+
+    def _fits(self, request: TokenRequest) -> bool:
+        return len(request.prompt) < self.engine.context
+
+    def _reply(self, turn: _Turn, completion: Completion, seconds: float) -> Reply:
+        legal = self._legal(turn, completion) if self.note_legal else ()
+        text, tokens = self.chat.read(completion.ids), TurnTokens(turn.request.prompt, completion, legal)
+        how = bound(self.reader, tools_of(turn.ask.game), turn.ask.game.name)
+        turn.conversation.keep(turn.ask, turn.exchange.replied(text, how), tokens)
+        usage = Usage(len(tokens.prompt), len(completion.ids), seconds)
+        return Reply(text, completion.finish_reason, tokens, usage=usage)
+
+    def _legal(self, turn: _Turn, completion: Completion) -> tuple[Tokens, ...]:
+        """The ids that continue a legal reply at each token of a completion; () in free text. Replies that the player
+        has no room for are left out, since they would be cut off."""
+        moves = turn.ask.legal_moves
+        if moves is None:
+            return ()
+        room = min(self.sampling.max_tokens, self.engine.context - len(turn.request.prompt))
+        replies = map(self._canonical, moves)
+        return continuations([reply for reply in replies if len(reply) <= room], completion.ids)
+
+    def _no_room(self, turn: _Turn) -> Reply:
+        self._without_room += 1
+        return Reply("", "context", turn.request.prompt, usage=Usage(len(turn.request.prompt), 0))
+
+
+def reader_of(reply: str, chat: Chat, reading: ReadingName = "strict") -> Reader:
+    """The reader called `reply`; `tools` stands for the dialect of the chat template, which is read strictly. Raises
+    `UnknownName`, and `BadOption` for `tools` and a template without a dialect that is known."""
+    if reply != TOOLS:
+        return read_as(reader(reply), reading)
+    if chat.dialect is None:
+        raise BadOption(
+            f"reply={TOOLS}: the chat template of {chat.tokenizer.name_or_path!r} knows no tools, or writes calls in a "
+            f"way that is not known here. Write reply=tags, reply=json or reply=move, which describe the tools in the "
+            f"prompt."
+        )
+    return ToolsReader(chat.dialect)
+
+
+class ConcurrentLanguageModelPlayer(LanguageModelPlayer):
+    """A `LanguageModelPlayer` whose engine answers each request as soon as it is ready, as servers do."""
+
+    engine: ConcurrentTokenEngine
+
+    def submit(self, ask: Ask) -> Future[Reply]:
+        """Begin the reply to one ask. The future raises what the engine raises."""
+        started = time.perf_counter()
+        turn = self._turn(ask)
+        if not self._fits(turn.request):
+            no_room: Future[Reply] = Future()
+            no_room.set_result(self._no_room(turn))
+            return no_room
+        completing = self.engine.submit(turn.request, self.sampling)
+        return then(completing, lambda done: self._reply(turn, done.result(), time.perf_counter() - started))
+
+
+def over(
+    name: str,
+    engine: TokenEngine,
+    chat: Chat,
+    settings: PlayerSettings,
+    policy: Policy | None = None,
+    origin: Origin | None = None,
+    *,
+    note_legal: bool = False,
+) -> LanguageModelPlayer:
+    """A player over this engine with these settings; it answers single asks if the engine answers single requests.
+    `chat` must have the `thinking` and the `history` of the settings. `origin` and `note_legal` are as for
+    `LanguageModelPlayer`."""
+    kind = ConcurrentLanguageModelPlayer if isinstance(engine, ConcurrentTokenEngine) else LanguageModelPlayer
+    return kind(
+        name,
+        engine,
+        chat,
+        sampling=Sampling(settings.temperature, settings.max_tokens),
+        style=settings.style,
+        reply=settings.reply,
+        reading=settings.reading,
+        context=settings.context,
+        policy=policy,
+        origin=origin,
+        note_legal=note_legal,
+    )

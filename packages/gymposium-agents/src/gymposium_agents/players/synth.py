@@ -1,0 +1,259 @@
+"""Imitation data from recorded matches: chats of what a seat was asked and answered, for supervised fine-tuning.
+
+A chat is exactly what the language-model player reads when it plays: its prompts come from the same `Prompt`, its
+messages from the same context. Positions are restored by replaying the recorded moves, so the records of any players
+can be used.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from gymposium.errors import BadOption
+from gymposium.games.protocol import CHANCE, Game, as_recorded
+from gymposium.records import Record, recorded_game
+from gymposium.replies.prompt import prompt_for
+from gymposium.replies.reading import Reader, lenient
+from gymposium.tasks.tools import tools_of
+from gymposium.tasks.tools.reader import ToolsReader, tools_readers
+from gymposium_agents.chat.context import Exchange, context, listed
+from gymposium_agents.chat.settings import PlayerSettings, form_of
+from gymposium_agents.chat.tokens import Message
+
+Per = Literal["match", "turn"]
+"""The content of one line: all turns of a seat in a match, or one turn with the messages before it."""
+
+DATA = "gymposium"
+"""The key of a line under which its origin is noted. Trainers ignore unknown keys."""
+LEGAL = "legal"
+"""The key of an origin under which the legal moves are noted."""
+
+_RESULTS = ("win", "draw", "loss")
+_KEEP_HELP = "Write all, return>=X, or results: win, draw, loss or several with commas between them."
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """The outcomes of a seat that are kept: some results, returns of at least `least`, or all."""
+
+    results: tuple[str, ...] = ()
+    """The results that are kept; () for all."""
+    least: float = -math.inf
+    """The smallest return that is kept."""
+
+    @classmethod
+    def parse(cls, text: str) -> Keep:
+        """Read `win`, `win,draw`, `return>=0.5` or `all`. Raises `BadOption` for any other text."""
+        if text == "all":
+            return cls()
+        if match := re.fullmatch(r"return\s*>=\s*(.+)", text):
+            try:
+                least = float(match[1])
+            except ValueError:
+                least = math.nan
+            if not math.isfinite(least):
+                raise BadOption(f"--keep {text!r}: {match[1]!r} is not a number. {_KEEP_HELP}")
+            return cls(least=least)
+        results = tuple(dict.fromkeys(part.strip() for part in text.split(",")))
+        if not set(results) <= set(_RESULTS):
+            raise BadOption(f"--keep {text!r} is no outcome. {_KEEP_HELP}")
+        return cls(results)
+
+    def check(self, game: Game) -> None:
+        """Raises `BadOption` if results are to be kept of a game with one seat, which has none."""
+        if self.results and game.seats == 1:
+            raise BadOption(f"{game.name} has one seat and no winner: keep by return, as in --keep 'return>=100'.")
+
+    def __call__(self, result: str, reward: float) -> bool:
+        return (not self.results or result in self.results) and reward >= self.least
+
+
+def why_not(record: Record, seat: int, keep: Keep) -> str | None:
+    """The reason why a seat of this match is not kept, or None if it is kept."""
+    if record.ending.broke_off:
+        return "the match broke off"
+    readings = [turn["reading"] for turn in record.turns if turn["seat"] == seat]
+    reasons = {
+        "a reply failed": record.ending.seat == seat or any(reading != "move" for reading in readings),
+        "an opponent forfeited": record.ending.seat is not None,
+        "the seat never moved": not readings,
+        "another outcome": not keep(record.results[seat], record.returns[seat]),
+    }
+    return next((reason for reason, applies in reasons.items() if applies), None)
+
+
+LegalMoves = tuple[str, ...] | None
+"""The legal moves of a decision; None for moves in free text."""
+
+
+def decisions(record: Record, seat: int, settings: PlayerSettings) -> list[tuple[Exchange, LegalMoves]]:
+    """Each decision of `seat` in this match, with its prompt as `settings` ask for it, and the legal moves.
+
+    A reply is the author's own text if it was written in the form of `settings`, else the canonical reply with the
+    author's move. No reply of the seat may have failed."""
+    game = recorded_game(record)
+    prompt = prompt_for(game, settings.style, form_of(settings.reply))
+    recorded = as_recorded(game, record.events)
+    own = _same_form(record.prompts[seat]["reader"], prompt.reader, recorded)
+    mine = iter([turn for turn in record.turns if turn["seat"] == seat])
+    moves = iter([event for event in record.events if event.seat != CHANCE])
+    match, asked = recorded.new(record.seed), list[tuple[Exchange, LegalMoves]]()
+    while seats := match.to_move():
+        joint = {event.seat: event.move for _, event in zip(seats, moves)}  # seats first: zip then takes no extra move
+        if seat in joint:
+            turn, observation = next(mine), match.observe(seat, settings.style)
+            shown, moves_here = Exchange.showing(observation, prompt), observation.legal_moves
+            answered = (
+                shown.answered(joint[seat], prompt.reader)
+                if own is None or "action" in turn or "repaired" in turn
+                else shown.replied(turn["text"], own)
+            )
+            asked.append((answered, None if moves_here is None else tuple(moves_here)))
+        match.apply(joint)
+    return asked
+
+
+def _same_form(name: str, how: Reader, game: Game) -> Reader | None:
+    """The reader called `name` if it reads the same form of replies as `how`, else None. All dialects are one form, as
+    the chats of all of them have calls apart from the text."""
+    if not isinstance(how, ToolsReader):
+        return how if name in (how.name, lenient(how).name) else None
+    return next((one.bound(tools_of(game)) for one in tools_readers() if one.name == name), None)
+
+
+def _as_data(message: Message) -> dict[str, Any]:
+    """A message in the form in which TRL and others take calls of tools."""
+    if not (calls := message.get("tool_calls")):
+        return {**message}
+    functions = [{"name": call.name, "arguments": dict(call.arguments)} for call in calls]
+    return {**message, "tool_calls": [{"type": "function", "function": function} for function in functions]}
+
+
+def lines(record: Record, seat: int, settings: PlayerSettings, per: Per) -> Iterator[dict[str, Any]]:
+    """The lines of data of one seat of one match.
+
+    Per match, a line has `messages`, and every reply of the assistant is to be learnt. Per turn, it has `prompt`, the
+    messages before a reply, and `completion`, that reply. With `reply=tools` it also has the `tools`. Its origin
+    lists the legal moves of each reply: per turn one list, per match a list of lists."""
+    shown = context(settings.context)
+    decided = decisions(record, seat, settings)
+    asked, legal = [exchange for exchange, _ in decided], [moves for _, moves in decided]
+    about = {
+        "game": record.game,
+        "match": record.id,
+        "player": record.players[seat],
+        "result": record.results[seat],
+        "return": record.returns[seat],
+        "seat": seat,
+    }
+    template: dict[str, Any] = {"chat_template_kwargs": {"enable_thinking": settings.thinking}}
+    if tools := listed(form_of(settings.reply), as_recorded(recorded_game(record), record.events)):
+        template["tools"] = [tool.as_function for tool in tools]
+    for turn, now in enumerate(asked):
+        if per == "match" and turn < len(asked) - 1:
+            continue  # the chat of the last turn contains the others
+        prompt = [_as_data(message) for message in shown.messages(asked[:turn], now)]
+        reply = _as_data(now.said)
+        if per == "match":
+            yield {"messages": [*prompt, reply], **template, DATA: {**about, LEGAL: legal}}
+        else:
+            yield {
+                "prompt": prompt,
+                "completion": [reply],
+                **template,
+                DATA: {**about, "turn": turn, LEGAL: legal[turn]},
+            }
+
+
+def per_of(settings: PlayerSettings, per: str | None) -> Per:
+    """The content of a line: `per` if it is given, else a whole match if the context only grows. Raises `BadOption` for
+    any other word, and for whole matches with a context that rewrites history: no single chat then shows every turn as
+    it was asked."""
+    if per not in (None, "match", "turn"):
+        raise BadOption(f"--per {per}: write match or turn.")
+    grows = context(settings.context).grows
+    if per == "match" and not grows:
+        raise BadOption(
+            f"--per match: with context {settings.context!r} each turn is asked with another history, so a line can "
+            f"hold one turn only. Leave --per out, or take --context full."
+        )
+    return "match" if per == "match" or (per is None and grows) else "turn"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """The selection of seats and turns that become data, and the form of the data."""
+
+    settings: PlayerSettings
+    """How the model will be asked: context, form of reply, prompt style, thinking."""
+    keep: Keep
+    """The outcomes that are kept."""
+    per: Per
+    """The content of one line."""
+    seats: tuple[int, ...] | None = None
+    """The selected seats; None for all."""
+    by: str | None = None
+    """The name of the player whose seats are selected; None for all players."""
+    dedupe: bool = False
+    """Whether a chat that occurred before is left out."""
+    limit: int | None = None
+    """The largest number of lines; None for no limit."""
+
+    def seats_of(self, record: Record) -> list[int]:
+        """The selected seats of a match."""
+        return [
+            seat
+            for seat, player in enumerate(record.players)
+            if (self.seats is None or seat in self.seats) and self.by in (None, player)
+        ]
+
+
+@dataclass(slots=True)
+class Gathered:
+    """Counts of the matches and seats that were read."""
+
+    matches: int = 0
+    """Number of matches."""
+    kept: int = 0
+    """Number of seats that were kept."""
+    left_out: Counter[str] = field(default_factory=Counter)
+    """Number of seats that were not kept, by reason."""
+    lines: int = 0
+    """Number of lines of data."""
+    duplicates: int = 0
+    """Number of lines that were left out as duplicates."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The counts as plain data, the most frequent reason first."""
+        return {**asdict(self), "left_out": dict(self.left_out.most_common())}
+
+
+def gather(records: Iterable[Record], wanted: Wanted, counts: Gathered) -> Iterator[dict[str, Any]]:
+    """The lines of data of these matches; `counts` is updated on the way. The iteration ends with the line that reaches
+    the limit, and reads no match behind it."""
+    known: set[str] = set()
+    for record in records:
+        counts.matches += 1
+        for seat in wanted.seats_of(record):
+            reason = why_not(record, seat, wanted.keep)
+            if reason is not None:
+                counts.left_out[reason] += 1
+                continue
+            counts.kept += 1
+            for line in lines(record, seat, wanted.settings, wanted.per):
+                if wanted.dedupe:
+                    chat = json.dumps([line.get(key) for key in ("messages", "prompt", "completion")])
+                    if chat in known:
+                        counts.duplicates += 1
+                        continue
+                    known.add(chat)
+                counts.lines += 1
+                yield line
+                if counts.lines == wanted.limit:
+                    return

@@ -1,0 +1,128 @@
+"""The audit of log files: every episode of every file, played again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from gymposium.errors import GymposiumError, describe
+from gymposium.records import FORMAT, Record, first_difference
+from gymposium.util.isolated import CallFailed, isolated
+from gymposium_arena.audit import inspect_ai, kaggle, openspiel, textarena
+from gymposium_arena.audit.budget import Budget
+from gymposium_arena.audit.episode import BadLog, Episode
+from gymposium_arena.audit.files import log_files, parts_of
+from gymposium_arena.audit.logged_match import NeedsIsolation
+
+
+class Format(Protocol):
+    """Protocol of the modules of formats."""
+
+    NAME: str
+    """The library that writes the logs."""
+
+    @property
+    def knows(self) -> Callable[[Mapping[str, Any]], bool]:
+        """Whether a JSON object is an episode of this format."""
+        ...
+
+    @property
+    def read(self) -> Callable[[Mapping[str, Any], Episode], None]:
+        """Fill in the episode of an object. Raises `BadLog` at the first part that does not agree."""
+        ...
+
+
+FORMATS: tuple[Format, ...] = (inspect_ai, textarena, openspiel, kaggle)
+
+
+@dataclass(slots=True)
+class Audit:
+    """The episodes of some log files."""
+
+    episodes: list[Episode] = field(default_factory=list)
+
+    @property
+    def records(self) -> list[Record]:
+        """The records of the episodes that agree with their logs and have a result."""
+        return [episode.record for episode in self.episodes if episode.agrees and episode.record is not None]
+
+    @property
+    def problems(self) -> list[tuple[str, str]]:
+        """Everything that does not agree: the place, and what is wrong there."""
+        return [(episode.where, problem) for episode in self.episodes for problem in episode.problems]
+
+
+def library_of(path: Path) -> str | None:
+    """The library that wrote a log file, known by the first object of a known format; None if there is none."""
+    objects = (part.data for part in parts_of(path, Budget()) if not isinstance(part.data, BadLog))
+    return next((form.NAME for data in objects for form in FORMATS if form.knows(data)), None)
+
+
+def audit_logs(paths: Sequence[str | Path], *, agents: Sequence[str] = ()) -> Audit:
+    """Play the episodes of log files, and of the log files in folders, again. `agents` names the agent in each seat for
+    logs that do not name them.
+
+    Raises `BadOption` for a path without logs, and `MissingExtra` if archives of inspect_ai cannot be read."""
+    audit, budget = Audit(), Budget()
+    first: dict[tuple[str, str], str] = {}
+    for path in log_files([Path(path) for path in paths]):
+        for episode in _episodes(path, tuple(agents), budget):
+            audit.episodes.append(episode)
+            if not episode.id:
+                continue
+            key = (episode.format, episode.id)
+            if key in first:
+                episode.problems.append(f"the episode {episode.id} is in {first[key]} already")
+            first.setdefault(key, episode.where)
+    return audit
+
+
+def _episodes(path: Path, agents: tuple[str, ...], budget: Budget) -> Iterator[Episode]:
+    for where, data in parts_of(path, budget):
+        if isinstance(data, BadLog):
+            yield Episode(where, "", "", problems=[str(data)])
+            continue
+        form = next((form for form in FORMATS if form.knows(data)), None)
+        if form is None:
+            yield Episode(where, "", "", problems=[_unknown(data)])
+        elif form is inspect_ai:
+            for place, sample in inspect_ai.split(data):
+                yield _episode(form, sample, f"{where}: {place}" if place else where, agents)
+        else:
+            yield _episode(form, data, where, agents)
+
+
+def _episode(form: Format, data: Mapping[str, Any], where: str, agents: tuple[str, ...]) -> Episode:
+    episode = Episode(where, form.NAME, where.rpartition("/")[2], agents)
+    try:
+        form.read(data, episode)
+        _check_record(episode)
+    except NeedsIsolation:
+        try:
+            return isolated(_episode_of, form.NAME, data, where, agents)
+        except CallFailed as error:
+            episode.problems.append(str(error))
+    except Exception as error:  # noqa: BLE001 - an engine may raise anything for an untrusted log
+        episode.problems.append(str(error) if isinstance(error, GymposiumError) else describe(error))
+    return episode
+
+
+def _episode_of(name: str, data: Mapping[str, Any], where: str, agents: tuple[str, ...]) -> Episode:
+    """`_episode`, called in another process with the name of the format."""
+    (form,) = (form for form in FORMATS if name == form.NAME)
+    return _episode(form, data, where, agents)
+
+
+def _check_record(episode: Episode) -> None:
+    """Check the record as `gymposium verify` does, whatever made it."""
+    if episode.record is not None and (difference := first_difference(episode.record)) is not None:
+        episode.problems.append(difference)
+
+
+def _unknown(data: Mapping[str, Any]) -> str:
+    if data.get("format") == FORMAT:
+        return "it is a record of gymposium: gymposium verify plays it again"
+    known = ", ".join(form.NAME for form in FORMATS)
+    return f"it is no log that is understood (known: {known}); its keys are {', '.join(map(str, [*data][:8]))}"

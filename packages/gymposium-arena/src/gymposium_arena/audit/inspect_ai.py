@@ -1,0 +1,145 @@
+"""Samples of inspect_ai in which gymposium-inspect played a match: their store holds the match's record.
+
+The record must replay, and the sample's metadata, messages and scores must be those of the record.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from gymposium.errors import BadRecord
+from gymposium.records import Record
+from gymposium_arena.audit.episode import Episode, entry, fail
+from gymposium_arena.audit.logged_match import CAUSES, causes
+
+NAME = "inspect_ai"
+KEY = "gymposium_record"
+SCORERS = ("outcome", "report")
+"""The scorers of gymposium-inspect."""
+_ATTACHMENT = "attachment://"
+
+
+def knows(data: Mapping[str, Any]) -> bool:
+    """Whether this is a sample of inspect_ai, or a log without one."""
+    return {"id", "epoch", "messages", "store"} <= data.keys() or {"eval", "version"} <= data.keys()
+
+
+def split(data: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The samples of a whole log, each with its place; the data itself if it is a sample."""
+    samples = data.get("samples") if "eval" in data else None
+    if not isinstance(samples, list) or not all(isinstance(sample, dict) for sample in samples):
+        yield "", data
+        return
+    for sample in samples:
+        yield f"sample {sample.get('id')} epoch {sample.get('epoch')}", sample
+
+
+def read(data: Mapping[str, Any], episode: Episode) -> None:
+    """Fill in the episode of a sample. Raises `BadLog` at the first part that does not agree."""
+    if "eval" in data:
+        fail("the log has no samples")
+    episode.id = str(data.get("uuid") or f"{episode.where}: {data.get('id')} epoch {data.get('epoch')}")
+    stored = entry(data, "store", dict, "the sample").get(KEY)
+    if stored is None and not any(_value(data.get("scores"), scorer) for scorer in SCORERS) and (why := _stopped(data)):
+        episode.unfinished = why
+        return
+    record = _record(stored, data)
+    episode.agents, episode.game = tuple(record.players), record.game
+    if record.ending.broke_off:
+        episode.unfinished = record.ending.detail
+        return
+    episode.record, episode.failures = record, causes(record)
+    seat = _seat(data, record)
+    _check_messages(data, record, seat)
+    _check_scores(data.get("scores"), record, seat)
+
+
+def _stopped(data: Mapping[str, Any]) -> str:
+    """Why Inspect stopped a sample before its match ended; empty if it did not."""
+    limit = data.get("limit")
+    if isinstance(limit, dict):
+        return f"Inspect stopped the sample at its {limit.get('type')} limit"
+    return "the sample ended with an error" if data.get("error") else ""
+
+
+def _record(stored: Any, data: Mapping[str, Any]) -> Record:
+    if stored is None:
+        fail(f"its store has no {KEY}: gymposium-inspect did not play this sample to its end")
+    try:
+        return Record.parse(json.dumps(_resolved(stored, data.get("attachments"))))
+    except BadRecord as error:
+        fail(f"{KEY}: {error}")
+
+
+def _resolved(value: Any, attachments: Any) -> Any:
+    """A value with the long texts that inspect_ai keeps in one table of the sample."""
+    if isinstance(value, str) and value.startswith(_ATTACHMENT) and isinstance(attachments, dict):
+        return attachments.get(value.removeprefix(_ATTACHMENT), value)
+    if isinstance(value, list):
+        return [_resolved(inner, attachments) for inner in value]
+    if isinstance(value, dict):
+        return {key: _resolved(inner, attachments) for key, inner in value.items()}
+    return value
+
+
+def _seat(data: Mapping[str, Any], record: Record) -> int:
+    """The model's seat, from the sample's metadata, which must be of this match."""
+    metadata = entry(data, "metadata", dict, "the sample")
+    for key in ("game", "seed", "player_seed", "number"):
+        if metadata.get(key) != getattr(record, key):
+            fail(f"the metadata have {key} {metadata.get(key)!r}, but the record has {getattr(record, key)!r}")
+    seat: int = entry(metadata, "seat", int, "the metadata")
+    if seat not in range(len(record.players)):
+        fail(f"the metadata name seat {seat}, but there are {len(record.players)} seats")
+    return seat
+
+
+def _check_messages(data: Mapping[str, Any], record: Record, seat: int) -> None:
+    """Check that the model's messages are its replies. Messages that are more than text are not compared."""
+    said = [
+        _resolved(message.get("content"), data.get("attachments"))
+        for message in entry(data, "messages", list, "the sample")
+        if isinstance(message, dict) and message.get("role") == "assistant"
+    ]
+    replied = [turn["text"] for turn in record.turns if turn["seat"] == seat]
+    if len(said) not in (len(replied), len(replied) + (record.ending.kind == "out of context")):
+        fail(f"the model wrote {len(said)} messages, but the record has {len(replied)} replies of seat {seat}")
+    tools = record.prompts[seat]["reader"].startswith("tools")
+    for number, (message, reply) in enumerate(zip(said, replied)):
+        if isinstance(message, str) and not tools and message != reply:
+            fail(f"the model's message {number} is {message[:80]!r}, but the record has the reply {reply[:80]!r}")
+
+
+def _check_scores(scores: Any, record: Record, seat: int) -> None:
+    """Check the figures that gymposium-inspect's scorers gave; other scorers' are their own."""
+    if not isinstance(scores, dict):
+        fail("the sample has no scores")
+    outcome = scores.get("outcome")
+    answer = outcome.get("answer") if isinstance(outcome, dict) else None
+    if answer is not None and answer != record.results[seat]:
+        fail(f"the score outcome has the answer {answer!r}, but by the record it is {record.results[seat]!r}")
+    expected = {"outcome": _figures(record, seat), "report": record.reports[seat] if record.reports else {}}
+    for scorer, figures in expected.items():
+        value = _value(scores, scorer)
+        for name, figure in figures.items():
+            if name in value and value[name] != figure:
+                fail(f"the score {scorer}.{name} is {value[name]}, but by the record it is {figure}")
+
+
+def _value(scores: Any, scorer: str) -> Mapping[str, Any]:
+    """The figures that a scorer gave a sample; none if it gave it no score."""
+    score = scores.get(scorer) if isinstance(scores, dict) else None
+    value = score.get("value") if isinstance(score, dict) else None
+    return value if isinstance(value, dict) else {}
+
+
+def _figures(record: Record, seat: int) -> dict[str, float]:
+    """The figures of the scorer `outcome` for a seat."""
+    cause = causes(record).get(record.players[seat]) if record.ending.seat == seat else None
+    figures = {"return": record.returns[seat], "forfeit": float(record.ending.seat == seat)}
+    figures |= {name: float(record.results[seat] == name) for name in ("win", "draw", "loss")}
+    figures |= {f"forfeit_{name.replace(' ', '_')}": float(cause == name) for name in CAUSES}
+    readings = [turn["reading"] for turn in record.turns if turn["seat"] == seat]
+    return figures | {"failed_replies": float(sum(reading != "move" for reading in readings))}

@@ -1,0 +1,144 @@
+"""The steps of an episode of kaggle-environments, which all its environments share."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gymposium.games.openspiel.adapter import OpenSpielGame
+from gymposium.match import MatchResult, PlayerFailure
+from gymposium.players.protocol import Reply
+from gymposium_arena.audit.episode import Episode, fail
+from gymposium_arena.audit.logged_match import LoggedMatch
+
+State = Mapping[str, Any]
+
+FAILED = {"TIMEOUT": "timed out", "ERROR": "crashed", "INVALID": "illegal"}
+"""The statuses of agents that failed, each with the cause."""
+_GAVE_UP = -2
+"""The action by which an agent of `open_spiel_*` says that it failed."""
+
+
+def statuses_of(step: Sequence[State]) -> list[str]:
+    """The status of each agent in a step."""
+    return [state["status"] for state in step]
+
+
+class Steps(ABC):
+    """The steps of an episode, which it tells to a `LoggedMatch`."""
+
+    first: int
+    """Number of the first step in which agents move."""
+    running_reward: float | None
+    """The reward of every agent in steps before the end."""
+
+    def __init__(self, data: State, steps: Sequence[Sequence[State]], episode: Episode) -> None:
+        self.data, self.steps = data, steps
+        self.game = self.make_game()
+        seed = data["configuration"].get("seed") if isinstance(data["configuration"], dict) else None
+        seed = seed if type(seed) is int else None
+        self.told = LoggedMatch(self.game, episode.id, episode.agents, seed=seed)
+        self.early: dict[str, str] = {}
+        """The causes of failure of agents that failed before they were to move, by name."""
+
+    @abstractmethod
+    def make_game(self) -> OpenSpielGame:
+        """The game of the episode. Raises `BadLog` if there is none with these rules."""
+
+    @abstractmethod
+    def action_of(self, state: State) -> Any:
+        """What an agent submitted: a whole number if it is an action."""
+
+    @abstractmethod
+    def check_step(self, number: int) -> None:
+        """Check what the log says of the position after a step. Raises `BadLog`."""
+
+    @abstractmethod
+    def check_end(self, result: MatchResult) -> None:
+        """Check the rewards and statuses at the end. Raises `BadLog`."""
+
+    def begin(self) -> None:
+        """Tell what happens before the first move: nothing, by default."""
+        return
+
+    def after(self, number: int) -> None:
+        """Tell what happens after the moves of a step: nothing, by default."""
+        return
+
+    def tell(self) -> LoggedMatch:
+        """The match that the steps tell. Raises `BadLog` with the number of the step at which they break the rules."""
+        self.begin()
+        for number in range(1, len(self.steps)):
+            try:
+                self._tell_step(number)
+                self._check_running(number)
+            except ValueError as error:
+                fail(f"step {number}: {error}")
+            if self.early:
+                break
+        return self.told
+
+    def _tell_step(self, number: int) -> None:
+        match, step = self.told.match, self.steps[number]
+        asked = match.to_move()
+        if number < self.first:
+            self._note_early(step)
+            if not self.early:
+                self.check_step(number)
+            return
+        active = tuple(s for s, state in enumerate(self.steps[number - 1]) if state["status"] == "ACTIVE")
+        if active != asked:
+            fail(f"it is the turn of seats {list(active)} by the statuses, but of {self.told.to_move()} by the rules")
+        actions = {seat: self.action_of(step[seat]) for seat in asked}
+        ends = "ACTIVE" not in statuses_of(step)
+        failed = self._failures(step, actions) if ends else {}
+        for seat, answer in failed.items():
+            self.told.failed(seat, answer)
+        if failed:
+            for seat in actions.keys() - failed.keys():  # its move came too late to count
+                self.told.answers.append((seat, Reply(str(actions[seat]), action=actions[seat])))
+            if number + 1 < len(self.steps):
+                fail(f"seat {min(failed)} fails, but the episode goes on")
+            self.check_step(number)
+            return
+        for seat in asked:
+            if type(actions[seat]) is not int:
+                fail(f"seat {seat} moves {actions[seat]!r}, which is no action, but the episode goes on")
+        self.told.moves(actions, {seat: str(action) for seat, action in actions.items()})
+        self.after(number)
+        self.check_step(number)
+
+    def _check_running(self, number: int) -> None:
+        rewards = [state["reward"] for state in self.steps[number]]
+        if self.told.match.state.is_terminal() or number + 1 == len(self.steps):
+            return
+        if any(reward != self.running_reward for reward in rewards):
+            fail(f"the rewards are {rewards} before the end, where they should be {self.running_reward}")
+
+    def _note_early(self, step: Sequence[State]) -> None:
+        if failed := {
+            self.told.agents[seat]: FAILED[state["status"]]
+            for seat, state in enumerate(step)
+            if state["status"] in FAILED and state["action"] is None
+        }:
+            self.early = failed
+
+    def _failures(self, step: Sequence[State], actions: Mapping[int, Any]) -> dict[int, Reply | PlayerFailure | None]:
+        """How the seats that were to move failed in the last step. A move that is not legal is a failure, whatever the
+        status says: some environments end such an episode as `DONE`."""
+        match = self.told.match
+        failed: dict[int, Reply | PlayerFailure | None] = {}
+        for seat, action in actions.items():
+            status = step[seat]["status"]
+            if status == "TIMEOUT" and action is not None:
+                fail(f"seat {seat} timed out by its status, but it moves {action!r}")
+            if status == "TIMEOUT":
+                failed[seat] = None
+            elif status == "ERROR" and action in (None, _GAVE_UP):
+                failed[seat] = PlayerFailure("the log says ERROR", own=True)
+            elif type(action) is not int:
+                failed[seat] = self.told.unparsable(repr(action))
+            elif action not in match.legal_actions(seat):
+                failed[seat] = Reply(str(action), action=action)
+        return failed

@@ -1,0 +1,156 @@
+"""What a log tells of one match: the replies of its seats and the outcomes of chance, in order.
+
+The format's module tells a `LoggedMatch` what happened, action by action, and is stopped at the first one that breaks
+the rules. The driver then plays the told replies again, and writes the record.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from gymposium.errors import BadRecord
+from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch
+from gymposium.games.protocol import Game
+from gymposium.games.registry import needs_isolation
+from gymposium.match import Answer, Guard, MatchJob, MatchResult, PlayerFailure, play
+from gymposium.match.ending import FAILURES
+from gymposium.match.failures import FailurePolicy
+from gymposium.match.watchdog import Watchdog
+from gymposium.players.protocol import Ask, Player, Reply
+from gymposium.records import Record, ScriptedPlayer
+from gymposium.replies.reading import READERS, read
+from gymposium.util.isolated import is_isolated
+from gymposium.util.streams import derived_seed
+from gymposium_arena.audit.episode import fail
+
+_READER = READERS["tags"]
+"""Reads what agents of other libraries wrote as no move. Their moves are recorded as indices beside the text."""
+
+
+class NeedsIsolation(Exception):
+    """The match must be told in another process (`gymposium.util.isolated`)."""
+
+
+@dataclass(slots=True)
+class LoggedMatch:
+    """A match as a log tells it."""
+
+    game: OpenSpielGame
+    id: str
+    agents: Sequence[str]
+    on_illegal: str = "forfeit"
+    seed: int | None = None
+    """The episode's seed in the log, if it has one. It decides no chance here."""
+    match: OpenSpielMatch = field(init=False)
+    """The match as far as it has been told."""
+    answers: list[tuple[int, Answer]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Raises `NeedsIsolation` if a log could make the game's engine end this process."""
+        if needs_isolation(self.game.name) and not is_isolated():
+            raise NeedsIsolation
+        if len(self.agents) != self.game.seats:
+            named = "1 agent is" if len(self.agents) == 1 else f"{len(self.agents)} agents are"
+            fail(f"{named} named ({', '.join(self.agents)}), but {self.game.name} has {self.game.seats} seats")
+        self.match = self.game.begin(None)
+
+    def chance(self, action: int) -> None:
+        """Tell an outcome of chance. Raises `BadLog` if there is none at this point, or not this one."""
+        if not self.match.state.is_chance_node():
+            fail(f"an outcome of chance ({action}) stands where seat {self.to_move()} is to move")
+        self._advance([action])
+
+    def to_move(self) -> str:
+        """The seats to move in words: `0`, `0 and 1`, `nobody`, or `chance`."""
+        if self.match.state.is_chance_node():
+            return "chance"
+        return " and ".join(map(str, self.match.to_move())) or "nobody"
+
+    def moves(self, actions: Mapping[int, int], texts: Mapping[int, str]) -> None:
+        """Tell the moves of all seats to move. `texts` are the agents' own words. Raises `BadLog` unless they are
+        legal moves of these seats."""
+        if not actions or actions.keys() != set(self.match.to_move()):
+            if self.match.state.is_terminal():
+                fail("it comes after the end of the match")
+            moved = " and ".join(map(str, sorted(actions))) or "nobody"
+            fail(f"seat {moved} moves, but {self.to_move()} is to move")
+        if self.match.state.is_simultaneous_node():
+            self._advance([actions.get(seat, -1) for seat in range(self.game.seats)])
+        else:
+            self._advance([*actions.values()])
+        for seat, action in sorted(actions.items()):
+            self.answers.append((seat, Reply(texts[seat], action=action)))
+
+    def _advance(self, actions: list[int]) -> None:
+        try:
+            self.match.advance(actions)
+        except BadRecord as error:
+            fail(str(error).partition(": ")[2])
+
+    def failed(self, seat: int, answer: Answer) -> None:
+        """Tell that a seat to move gave no legal move."""
+        if seat not in self.match.to_move():
+            fail(f"seat {seat} answers, but {self.to_move()} is to move")
+        self.answers.append((seat, answer))
+
+    def unparsable(self, text: str) -> Reply:
+        """The reply with a text that was no move at all. Raises `BadLog` if gymposium would read a move in it."""
+        reading = read(text, [], _READER, self.game.move_pattern)
+        if reading.kind != "unparsable":
+            fail(f"{text[:80]!r} was not read as a move, but reads like one here")
+        return Reply(text)
+
+    def play(self, versions: Mapping[str, str]) -> tuple[MatchResult, Record]:
+        """Play the match again with the told replies. `versions` are those of the software that played it first.
+
+        Raises `BadLog` if replies are left over. A match whose replies end too early breaks off."""
+        guard = _Told({seat: deque() for seat in range(self.game.seats)})
+        for seat, answer in self.answers:
+            guard.answered[seat].append(answer)
+        job = MatchJob(
+            id=self.id,
+            game=self._game(),
+            players=[ScriptedPlayer(agent, "full", _READER) for agent in self.agents],
+            seed=derived_seed(0, self.id) if self.seed is None else self.seed,
+            on_illegal=FailurePolicy.parse(self.on_illegal),
+        )
+        (result,) = play([job], guard=guard)
+        if left := sum(map(len, guard.answered.values())):
+            noun = "reply comes" if left == 1 else "replies come"
+            fail(f"{left} {noun} after the end of the match ({result.ending.in_words()})")
+        prompts = [{"style": "full", "reader": _READER.name, "version": 0, "hash": ""}] * self.game.seats
+        record = Record.of(result)
+        return result, replace(record, prompts=prompts, versions={**record.versions, **versions})
+
+    def _game(self) -> Game:
+        if not self.game.spec.chance:
+            return self.game
+        return self.game.with_recorded_chance().recorded(self.match.events)
+
+
+@dataclass(slots=True)
+class _Told(Guard):
+    """A guard that gives the driver the told answers."""
+
+    answered: Mapping[int, deque[Answer]]
+
+    def answers(self, player: Player, asks: Sequence[Ask], watchdog: Watchdog | None = None) -> list[Answer]:
+        return [
+            self.answered[ask.seat].popleft()
+            if self.answered[ask.seat]
+            else PlayerFailure(f"the log ends where seat {ask.seat} is to move", own=False)
+            for ask in asks
+        ]
+
+
+def causes(record: Record) -> dict[str, str]:
+    """The cause of failure of each agent that failed in the last step of a match: `illegal`, `unparsable`, `cut off`,
+    `timed out`, `out of context` or `crashed`."""
+    found = record.ending.causes((turn["seat"], turn["reading"]) for turn in record.turns)
+    return {record.players[seat]: cause for seat, cause in found.items()}
+
+
+CAUSES = ("illegal", "unparsable", "cut off", *(kind for kind in FAILURES if kind != "no legal move"))
+"""All causes by which an agent forfeits."""

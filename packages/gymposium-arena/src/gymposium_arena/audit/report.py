@@ -1,0 +1,54 @@
+"""Counts over audited episodes: results and failures by game and agent."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from gymposium.records import Record
+from gymposium_arena.audit.episode import Episode
+
+
+@dataclass(slots=True)
+class AgentRow:
+    """One agent in one game."""
+
+    game: str
+    agent: str
+    matches: int = 0
+    """Number of episodes with a result that agree with their logs, once for each seat of the agent."""
+    results: Counter[str] = field(default_factory=Counter)
+    """Number of results `win`, `draw`, `loss` and `score`."""
+    returned: float = 0.0
+    """Sum of the returns."""
+    failures: Counter[str] = field(default_factory=Counter)
+    """Number of failures that ended an episode, by cause (`gymposium_arena.audit.logged_match.CAUSES`)."""
+    retried: Counter[str] = field(default_factory=Counter)
+    """Number of replies after which the agent was asked again, by cause."""
+
+
+def rows_of(episodes: Iterable[Episode]) -> list[AgentRow]:
+    """The rows of all episodes that agree with their logs, by game and agent."""
+    rows: dict[tuple[str, str], AgentRow] = {}
+    for episode in episodes:
+        if not episode.agrees or not episode.game:
+            continue
+        game = episode.game.removeprefix("recorded:")
+        here = {agent: rows.setdefault((game, agent), AgentRow(game, agent)) for agent in episode.agents}
+        for agent, cause in episode.failures.items():
+            here[agent].failures[cause] += 1
+        if episode.record is not None:
+            _count(episode.record, here)
+    return [rows[key] for key in sorted(rows)]
+
+
+def _count(record: Record, rows: Mapping[str, AgentRow]) -> None:
+    for seat, agent in enumerate(record.players):
+        row = rows[agent]
+        row.matches += 1
+        row.results[record.results[seat]] += 1
+        row.returned += record.returns[seat]
+        failed = [turn["reading"] for turn in record.turns if turn["seat"] == seat and turn["reading"] != "move"]
+        ended = record.ending.failure_of(seat)
+        row.retried.update(failed[:-1] if ended is not None and ended.kind == "no legal move" else failed)

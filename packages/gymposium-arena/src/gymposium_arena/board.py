@@ -1,0 +1,174 @@
+"""A board: a directory with a suite, its entries and their matches. Everything else is derived from these files.
+
+BOARD/suite.toml
+BOARD/entries/<slug>/entry.json
+BOARD/entries/<slug>/matches/<game-slug>/<lineup-slug>.jsonl
+"""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from gymposium.errors import BadOption, BadRecord
+from gymposium.players.grammar import check_player
+from gymposium.plugins.command_line import command_line
+from gymposium.records import Problem, Record, board_files, read_records
+from gymposium.runs.links import check_contained
+from gymposium.util.durable import replace_text
+from gymposium_arena.entries import Entry, new_entry, own_entry, read_entry, refusal
+from gymposium_arena.schedule import Lineup
+from gymposium_arena.slugs import joint_slug, slug as slug_of
+from gymposium_arena.suite import Suite, read_suite
+
+
+class Board:
+    """A board on disk. `Board.begin` makes a new one, `Board(path)` opens one to read, `Board.to_write` to write."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises `BadOption` if the directory is not a board or its suite cannot be read."""
+        self.path = path
+        if not self.suite_file.is_file():
+            raise BadOption(
+                f"{path} is not a board: it has no suite.toml. Begin one with:  "
+                + command_line("leaderboard", "run", "SUITE", "--out", str(path))
+            )
+        self.suite = read_suite(self.suite_file)
+
+    @classmethod
+    def to_write(cls, path: Path) -> Board:
+        """Open a board whose files are to be written. Raises `BadOption` also if a link in it leads out of it."""
+        board = cls(path)
+        check_contained(path, "entries")
+        return board
+
+    @classmethod
+    def begin(cls, path: Path, suite: Suite) -> Board:
+        """Open the board of this suite in this directory, or make it, with entries of the suite's own players. Raises
+        `BadOption` if the directory is the board of another suite, or a link in it leads out of it."""
+        file = path / "suite.toml"
+        if not file.exists():
+            _write(file, suite.text())
+        board = cls.to_write(path)
+        if board.suite != suite:
+            raise BadOption(
+                f"{path} is the board of another suite: {_difference(board.suite, suite)} A changed suite needs a new "
+                f"board: give another --out."
+            )
+        for player in suite.players:
+            if not board.entry_file(slug_of(player)).exists():
+                board.write_entry(own_entry(suite, player))
+        return board
+
+    @property
+    def suite_file(self) -> Path:
+        """The file of the suite."""
+        return self.path / "suite.toml"
+
+    def entry_file(self, slug: str) -> Path:
+        """The file of the entry with this slug."""
+        return self.path / "entries" / slug / "entry.json"
+
+    def matches_file(self, lineup: Lineup) -> Path:
+        """The file of a lineup's matches."""
+        folder = self.path / "entries" / lineup.slugs[-1] / "matches" / slug_of(lineup.game.name)
+        return folder / f"{joint_slug(lineup.slugs)}.jsonl"
+
+    def entries(self) -> list[Entry]:
+        """All entries, by number. Raises `BadRecord` or `BadOption` for an entry that cannot be read or does not fit
+        the board."""
+        entries = sorted(map(read_entry, self.path.glob("entries/*/entry.json")), key=lambda entry: entry.number)
+        numbers = [entry.number for entry in entries]
+        if numbers != list(range(len(entries))):
+            raise BadOption(f"{self.path}: its entries are numbered {numbers}; they must be 0, 1, 2 and so on.")
+        for entry in entries:
+            if why := refusal(entry, self.suite):
+                raise BadOption(f"{self.entry_file(entry.slug)} is refused: {why}.")
+        return entries
+
+    def write_entry(self, entry: Entry) -> None:
+        """Write the file of an entry atomically."""
+        _write(self.entry_file(entry.slug), entry.text())
+
+    def add(
+        self,
+        player: str,
+        seed: int | None,
+        games: Sequence[str] = (),
+        *,
+        label: str | None = None,
+        by: str | None = None,
+        made: str | None = None,
+    ) -> Entry:
+        """Enter a player, as the last one, for these games or for all games of the suite. A player that is on the board
+        keeps its entry. `label` is its display name, `by` the person who enters it, `made` the date.
+
+        Raises `BadOption` if the player is on the board with other values than those given."""
+        check_player(player)
+        entries = self.entries()
+        for entry in entries:
+            if entry.player == player:
+                given: dict[str, tuple[object, object]]
+                given = {"--seed": (seed, entry.seed), "--label": (label, entry.label), "--by": (by, entry.by)}
+                given["--game"] = ({*games} or None, {*entry.games})
+                for option, (wanted, stored) in given.items():
+                    if wanted is not None and wanted != stored:
+                        raise BadOption(
+                            f"{option}: {player} is on the board already, with {_shown(stored)} and not "
+                            f"{_shown(wanted)}. Leave {option} out."
+                        )
+                return entry
+        known = [game.name for game in self.suite.games]
+        for game in games:
+            if game not in known:
+                raise BadOption(f"The suite {self.suite.name} has no game {game}. It has {', '.join(known)}.")
+        entry = new_entry(
+            self.suite, player, len(entries), seed, own=False, games=games or known, label=label, by=by, made=made
+        )
+        self.write_entry(entry)
+        return entry
+
+    def files(self) -> list[Path]:
+        """All match files, in the order of their names."""
+        return board_files(self.path)
+
+    def records(self) -> Iterator[tuple[Path, Record | Problem]]:
+        """Every line of every match file, in the order of the files' names. Raises `BadRecord` for a match of a game or
+        a player that the board does not have."""
+        games, players = {game.name for game in self.suite.games}, {entry.player for entry in self.entries()}
+        for file in self.files():
+            for _, record in read_records(file):
+                if isinstance(record, Record) and not (record.game in games and players.issuperset(record.players)):
+                    raise BadRecord(
+                        f"{file}: match {record.id} is of {record.game} between {', '.join(record.players)}, which "
+                        f"this board does not have."
+                    )
+                yield file, record
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Lock the board for one tournament. Raises `BadOption` if another tournament has locked it."""
+        with open(self.suite_file, encoding="utf-8") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise BadOption(f"A tournament is under way on {self.path}: wait until it has ended.") from None
+            yield
+
+
+def _shown(value: object) -> str:
+    return ", ".join(sorted(map(str, value))) if isinstance(value, set) else str(value)
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    replace_text(path, text)
+
+
+def _difference(there: Suite, wanted: Suite) -> str:
+    """The first line in which two suites differ, as a sentence."""
+    pairs = zip(there.text().splitlines(), wanted.text().splitlines())
+    one, other = next(((a, b) for a, b in pairs if a != b), ("fewer games", "more games"))
+    return f"it has {one!r} where {other!r} is wanted."

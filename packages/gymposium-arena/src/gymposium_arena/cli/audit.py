@@ -1,0 +1,191 @@
+"""The command `gymposium audit`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+
+from gymposium.cli.json_output import JsonOption, print_json
+from gymposium.cli.text import note, out, show
+from gymposium.errors import BadOption
+from gymposium.util.lines import LineWriter
+from gymposium.util.visible import visible
+from gymposium.util.writable import check_writable
+
+if TYPE_CHECKING:
+    from gymposium_arena.audit import Audit
+    from gymposium_arena.audit.ratings import Rating
+    from gymposium_arena.audit.report import AgentRow
+
+
+def command(
+    logs: Annotated[list[Path], typer.Argument(metavar="LOG|DIR", help="Log files, or folders of them.")],
+    agents: Annotated[
+        str,
+        typer.Option(metavar="NAME,NAME", help="The agent in each seat, for logs that do not name their agents."),
+    ] = "",
+    to: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Write the records of the episodes to DIR/matches.jsonl."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Play the episodes of other libraries' logs again by gymposium's rules, report every difference, and rate the
+    agents.
+
+    Understood are logs of inspect_ai (.eval or .json, of tasks that gymposium-inspect played), episodes of TextArena
+    (lines of the format textarena-episode-1), trajectories of OpenSpiel 2 (pyspiel.Trajectory(state).to_string()), and
+    episodes of kaggle-environments (env.toJSON() of connectx and open_spiel_*). A file holds one JSON object, or one
+    in each line. None of these libraries is needed, and nothing that a log names is imported or opened.
+
+    Every move, every failure and every outcome of chance is told to gymposium's own driver, which must come to the
+    results that the log claims. The first difference of each episode is named with its file, its place in the episode
+    and the reason. Episodes that differ are left out of the tables and of --out.
+
+    The tables count results, and forfeits by cause: an illegal move, a reply that is no move (unparsable), a reply
+    that was cut off, a timeout, a full context, a crash. Ratings are in Elo points with 95 % intervals, by game; the
+    agent called random, or the first one, is 0.
+
+    The exit code is 0 if every episode agrees, else 1. A log that merely ends too early agrees: it is called
+    unfinished.
+
+    Examples:
+
+        gymposium audit logs/*.eval
+        gymposium audit episodes.jsonl --agents gpt-x,random --out audited
+        gymposium verify audited && gymposium view audited
+    """
+    from gymposium_arena.audit import audit_logs
+    from gymposium_arena.audit.ratings import ratings_of
+    from gymposium_arena.audit.report import rows_of
+
+    names = [name.strip() for name in agents.split(",")] if agents else []
+    if not all(names):
+        raise BadOption(f"--agents {agents}: write a name for each seat, with commas between them.")
+    if to is not None:
+        check_writable("--out", to)
+    audit = audit_logs(logs, agents=names)
+    rows, ratings = rows_of(audit.episodes), ratings_of(audit.records)
+    if to is not None:
+        _write(audit, to)
+    if as_json:
+        print_json(_data(audit, rows, ratings))
+    else:
+        _print(audit, rows, ratings)
+    if audit.problems:
+        raise typer.Exit(1)
+
+
+def _write(audit: Audit, folder: Path) -> None:
+    path = folder / "matches.jsonl"
+    if path.exists():
+        raise BadOption(f"{path} exists. Name another folder with --out.")
+    with LineWriter(path) as file:
+        file.append_lines(*(record.line() for record in audit.records))
+    note(f"Written: {path}")
+
+
+def _data(audit: Audit, rows: Sequence[AgentRow], ratings: Sequence[Rating]) -> dict[str, Any]:
+    return {
+        "episodes": [
+            {
+                "where": episode.where,
+                "format": episode.format,
+                "id": episode.id,
+                "game": episode.game,
+                "agents": list(episode.agents),
+                "agrees": episode.agrees,
+                "unfinished": episode.unfinished,
+                "returns": None if episode.record is None else episode.record.returns,
+                "failures": dict(episode.failures),
+                "problems": episode.problems,
+            }
+            for episode in audit.episodes
+        ],
+        "agents": [
+            {
+                "game": row.game,
+                "agent": row.agent,
+                "matches": row.matches,
+                "results": dict(row.results),
+                "mean_return": row.returned / row.matches if row.matches else None,
+                "failures": dict(row.failures),
+                "asked_again": dict(row.retried),
+            }
+            for row in rows
+        ],
+        "ratings": [asdict(rating) for rating in ratings],
+        "problems": len(audit.problems),
+    }
+
+
+def _print(audit: Audit, rows: Sequence[AgentRow], ratings: Sequence[Rating]) -> None:
+    console = out()
+    for where, problem in audit.problems:
+        show(console, f"{where}: {problem}", "red")
+    agree = sum(episode.agrees for episode in audit.episodes)
+    unfinished = sum(episode.agrees and bool(episode.unfinished) for episode in audit.episodes)
+    ends = f", {unfinished} of them unfinished" if unfinished else ""
+    noun = "episode" if len(audit.episodes) == 1 else "episodes"
+    differ = f"; {len(audit.episodes) - agree} not" if agree < len(audit.episodes) else ""
+    show(console, f"{len(audit.episodes)} {noun}: {agree} played again as the logs say{ends}{differ}.")
+    for episode in audit.episodes:
+        if episode.agrees and episode.unfinished:
+            show(console, f"unfinished: {episode.where}: {episode.unfinished}", "yellow")
+    if rows:
+        console.print(_results_table(rows))
+    if any(row.failures or row.retried for row in rows):
+        console.print(_failures_table(rows))
+    if ratings:
+        console.print(_ratings_table(ratings))
+
+
+def _results_table(rows: Sequence[AgentRow]) -> Table:
+    table = _table("game", "agent", "matches", "win", "draw", "loss", "mean return", title="Results")
+    for row in rows:
+        mean = f"{row.returned / row.matches:+.3f}" if row.matches else "–"
+        counts = (str(row.results[result]) for result in ("win", "draw", "loss"))
+        table.add_row(visible(row.game), visible(row.agent), str(row.matches), *counts, mean)
+    return table
+
+
+def _failures_table(rows: Sequence[AgentRow]) -> Table:
+    from gymposium_arena.audit.logged_match import CAUSES
+
+    causes = [cause for cause in CAUSES if any(row.failures[cause] for row in rows)]
+    table = _table("game", "agent", *causes, "asked again", title="Forfeits by cause")
+    for row in rows:
+        if row.failures or row.retried:
+            counts = [str(row.failures[cause]) for cause in causes]
+            again = ", ".join(f"{count} {cause}" for cause, count in row.retried.items()) or "0"
+            table.add_row(visible(row.game), visible(row.agent), *counts, again)
+    return table
+
+
+def _ratings_table(ratings: Sequence[Rating]) -> Table:
+    table = _table("game", "agent", "rating", "matches", title="Ratings with 95 % intervals")
+    for row in ratings:
+        table.add_row(visible(row.game), visible(row.agent), _rating(row), str(row.matches))
+    return table
+
+
+def _rating(row: Rating) -> str:
+    if row.value is None:
+        return "not enough data"
+    if row.agent == row.anchor:
+        return "0"
+    if row.low is None or row.high is None:
+        return f"≤ {row.high:.0f}" if row.high is not None else f"≥ {row.low or 0:.0f}"
+    return f"{row.value:.0f} [{row.low:.0f}, {row.high:.0f}]"
+
+
+def _table(*heads: str, title: str) -> Table:
+    table = Table(box=None, title=title, title_justify="left", title_style="bold")
+    for head in heads:
+        table.add_column(head, justify="left" if head in ("game", "agent") else "right", overflow="fold")
+    return table

@@ -1,0 +1,246 @@
+"""`gymposium leaderboard rate`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from gymposium.cli.json_output import JsonOption, print_json_text
+from gymposium.cli.resume import to_allow
+from gymposium.cli.text import note, out
+from gymposium.errors import BadOption
+from gymposium.plugins.allowed import allow
+from gymposium.plugins.command_line import command_line
+from gymposium.util.visible import visible
+from gymposium_arena.results import words
+
+if TYPE_CHECKING:
+    from gymposium_arena.board import Board
+    from gymposium_arena.results.model import GameResult, LostResult, LuckResult, PlayResult, RatedBoard, Results
+
+
+def _print_schema(wanted: bool) -> None:
+    if not wanted:
+        return
+    from gymposium_arena.results.model import Results
+
+    print(json.dumps(Results.model_json_schema(), indent=2))
+    raise typer.Exit
+
+
+def rate(
+    board: Annotated[Path, typer.Argument(metavar="BOARD", help="The directory of a board, made by leaderboard run.")],
+    exact: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--exact",
+            metavar="PLAYER",
+            help="Compute exact figures of this player in the suite's small games first, and store them beside its "
+            "entry; may be repeated. Needed for players that have to be loaded: others are measured anyway.",
+        ),
+    ] = None,
+    payoff: Annotated[
+        bool,
+        typer.Option(
+            "--payoff",
+            help="Print the pay-off matrices as well, and the returns of pairings corrected for luck.",
+        ),
+    ] = False,
+    as_json: JsonOption = False,
+    schema: Annotated[
+        bool,
+        typer.Option("--schema", is_eager=True, callback=_print_schema, help="Print the JSON schema of results.json."),
+    ] = False,
+) -> None:
+    """Rate the players of a board from their matches, and write results.json.
+
+    Ratings are Elo points above random play, fitted to all matches at once; on the joint board all games have equal
+    weight. Intervals have 95 % confidence. Players that share a letter cannot be told apart. "≥ 310" is the rating of a
+    player that never lost a point to the players below, so only the lower end of its interval exists. The random seed
+    is fixed, so equal records give equal files.
+
+    Solo, cooperative and general-sum games have no winner. Their players are compared by mean return and are not on the
+    joint board.
+
+    Examples:
+
+        gymposium leaderboard rate boards/quick
+        gymposium leaderboard rate boards/quick --payoff
+        gymposium leaderboard rate boards/classic --exact lm:runs/tuned
+        gymposium leaderboard rate boards/quick --json > board.json
+    """
+    from gymposium_arena.board import Board
+    from gymposium_arena.results.file import results_of, results_text, write_results
+
+    opened = Board.to_write(board)
+    for player in exact or ():
+        _measure(opened, player)
+    results = results_of(opened)
+    if not any(game.matches for game in results.games):
+        raise BadOption(
+            f"{board}: no matches yet, so nothing can be rated. Play them:  "
+            f"{command_line('leaderboard', 'run', '--out', str(board))}"
+        )
+    path = write_results(opened, results)
+    if as_json:
+        print_json_text(results_text(results))
+    else:
+        _print(out(), results, payoff)
+    if results.unreadable:
+        lines = (
+            "1 line that is not a record"
+            if results.unreadable == 1
+            else f"{results.unreadable} lines that are not records"
+        )
+        note(f"warning: left out {lines}. See:  {command_line('leaderboard', 'verify', str(board))}")
+    note(f"Written: {path}")
+
+
+def _measure(board: Board, player: str) -> None:
+    from gymposium_arena.exact_file import write_exact
+
+    for entry in board.entries():
+        if player in (entry.player, entry.slug):
+            allow(*to_allow((), [entry.player]))  # the user named it
+            note(f"Measured: {write_exact(board, entry)}")
+            return
+    raise BadOption(
+        f"--exact {player}: the board has no such player. It has {', '.join(e.player for e in board.entries())}."
+    )
+
+
+def _print(console: Console, results: Results, payoff: bool) -> None:
+    def line(text: str) -> None:
+        console.print(visible(text), soft_wrap=True)
+
+    labels = words.names({contender.player: contender.label for contender in results.players})
+    line(results.suite.title or results.suite.name)
+    for sentence in results.method.notes:
+        line(f"  {sentence}")
+    if results.joint is not None:
+        line(f"\nAll zero-sum games: {', '.join(results.joint_games)}")
+        _print_board(line, console, results.joint, labels, payoff)
+    for player, games in results.joint_lacks.items():
+        line(f"Not on the joint board: {labels[player]}, which has not played {', '.join(games)}.")
+    for game in results.games:
+        line(f"\n{game.title} ({game.game}): {words.counts(game)}")
+        if game.board is not None:
+            if game.by_return:
+                line("Ordered by mean return: this game pays amounts, and ratings only count wins.")
+            _print_board(line, console, game.board, labels, payoff)
+        else:
+            console.print(_means_table(game, labels))
+        if game.play is not None:
+            line("The play alone, without failed replies, and how many matches were without one:")
+            console.print(_play_table(game.play, labels))
+        if game.luck is not None and payoff:
+            line(f"{words.corrected(game.luck)}:")
+            console.print(_luck_table(game.luck, labels))
+        if game.lost is not None:
+            line(f"{words.reviewed(game.lost)}:")
+            console.print(_lost_table(game.lost, labels))
+        for sentence in (
+            *words.known(game.yardsticks, labels),
+            *(words.taken(adversary, labels) for adversary in game.adversaries),
+        ):
+            line(sentence)
+    if legend := [f"{label} is {player}." for player, label in labels.items() if label != player]:
+        line("\n" + "\n".join(legend))
+
+
+def _play_table(play: PlayResult, labels: Mapping[str, str]) -> Table:
+    table = _table("player", "play", "reliability", "effective matches")
+    for row in play.players:
+        names = visible(labels[row.player])
+        table.add_row(names, words.play(row), words.mean(row.reliability), f"{row.effective:,.0f}")
+    return table
+
+
+def _luck_table(luck: LuckResult, labels: Mapping[str, str]) -> Table:
+    table = _table("player", "opponent", "matches", "mean return", "corrected")
+    for row in luck.pairs:
+        names = visible(labels[row.player]), visible(labels[row.opponent])
+        table.add_row(*names, str(row.matches), words.mean(row.plain), words.exactly(row))
+    return table
+
+
+def _lost_table(lost: LostResult, labels: Mapping[str, str]) -> Table:
+    table = _table("player", "moves", "lost per move", "failures", "lost each")
+    for row in lost.players:
+        failure = "–" if row.per_failure is None else f"{row.per_failure:.3f}"
+        table.add_row(visible(labels[row.player]), str(row.moves), words.lost(row), str(row.failures), failure)
+    return table
+
+
+def _print_board(
+    line: Callable[[str], None], console: Console, board: RatedBoard, labels: Mapping[str, str], payoff: bool
+) -> None:
+    console.print(_board_table(board, labels))
+    if board.flip is not None:
+        line(
+            f"Without {words.flip(board)}, chosen for this, {labels[board.flip.first]} would be first (flip distance)."
+        )
+    for cycle in board.cycles:
+        beats = " beats ".join(labels[player] for player in [*cycle, cycle[0]])
+        line(f"A cycle, which no ranking can show: {beats}.")
+    for player, others in words.paid_less(board).items():
+        better_paid = ", ".join(labels[other] for other in others)
+        line(f"{labels[player]} is rated above, but has a surely lower mean return than: {better_paid}.")
+    if unrated := [labels[row.player] for row in board.standings if row.place is None]:
+        line(f"Not enough data to rate {', '.join(unrated)}: no results connect them with the player who is rated 0.")
+    if payoff:
+        line("Share of points, rows against columns:")
+        console.print(_payoff_table(board, labels))
+
+
+def _board_table(board: RatedBoard, labels: Mapping[str, str]) -> Table:
+    paid = any(row.returned is not None for row in board.standings)
+    corrected = any(row.corrected is not None for row in board.standings)
+    returns = ["return less luck"] if corrected else ["mean return"] if paid else []
+    table = _table("rank", "player", "group", "rating", "matches", *returns)
+    for row in board.standings:
+        table.add_row(
+            words.rank(row.place),
+            visible(labels[row.player]),
+            words.group(row.place),
+            words.rating(row),
+            str(row.matches),
+            *([words.mean(row.corrected if corrected else row.returned)] if paid else []),
+        )
+    return table
+
+
+def _means_table(game: GameResult, labels: Mapping[str, str]) -> Table:
+    table = _table("rank", "player", "group", "mean return", "over the anchor", "matches")
+    for row in game.means or ():
+        table.add_row(
+            words.rank(row.place),
+            visible(labels[row.player]),
+            words.group(row.place),
+            words.mean(row.returned),
+            words.mean(row.over_anchor),
+            str(row.matches),
+        )
+    return table
+
+
+def _payoff_table(board: RatedBoard, labels: Mapping[str, str]) -> Table:
+    table = _table("", *(str(number) for number in range(1, len(board.players) + 1)))
+    for number, (player, row) in enumerate(zip(board.players, board.payoff, strict=True), start=1):
+        table.add_row(
+            f"{number} {visible(labels[player])}", *("" if cell is None else f"{cell.share:.2f}" for cell in row)
+        )
+    return table
+
+
+def _table(*heads: str) -> Table:
+    table = Table(box=None)
+    for head in heads:
+        table.add_column(head, justify="left" if head in ("player", "group", "") else "right", overflow="fold")
+    return table

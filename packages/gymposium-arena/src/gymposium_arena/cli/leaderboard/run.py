@@ -1,0 +1,182 @@
+"""`gymposium leaderboard run`."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gymposium.cli.executors import AddressOption, ExecutorOption, JobsOption, chosen_executor
+from gymposium.cli.json_output import JsonOption, print_json
+from gymposium.cli.matches import match_bar
+from gymposium.cli.resume import resumable, to_allow
+from gymposium.cli.text import complain, note, out
+from gymposium.errors import BadOption
+from gymposium.players.grammar import check_named_player
+from gymposium.plugins.allowed import allow
+from gymposium.runs.folder import RUNS
+from gymposium.util.visible import visible
+from gymposium.util.writable import check_writable
+
+if TYPE_CHECKING:
+    from gymposium_arena.tournament import Tournament
+
+_SHOWN = 12
+"""Largest number of lines printed for each kind of problem."""
+
+
+def run_suite(
+    suite: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="SUITE",
+            exists=True,
+            dir_okay=False,
+            help="The file of a suite (TOML). Not needed for a board that exists.",
+        ),
+    ] = None,
+    board: Annotated[
+        Path | None, typer.Option("--out", metavar="BOARD", file_okay=False, help="The directory of the board.")
+    ] = None,
+    add: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PLAYER", help="Enter this player; may be repeated."),
+    ] = None,
+    game: Annotated[
+        list[str] | None,
+        typer.Option(metavar="GAME", help="Enter the added players in this game only; may be repeated."),
+    ] = None,
+    label: Annotated[str | None, typer.Option(help="Display name of the added player.")] = None,
+    by: Annotated[str | None, typer.Option(help="Your name, for the entry of the added player.")] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, help="Seed of the added players; drawn from the operating system by default."),
+    ] = None,
+    executor: ExecutorOption = None,
+    jobs: JobsOption = None,
+    address: AddressOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Play a tournament: all matches of a suite that are not on the board yet.
+
+    A suite names games, players, and the number of match groups of each lineup. A group is one deal, played once with
+    each player in each seat. In games without chance between deterministic players, it begins with a few random moves.
+    The board is a directory with the suite and a folder for each player with its matches, which gymposium replay shows
+    and gymposium verify plays again.
+
+    You can stop the command at any time and run it again: it continues, and the files are the same in the end. A player
+    that crashes, hangs or returns no reply forfeits that match, and the tournament continues. A match that breaks
+    off because a server is gone has no result and is played again by the next run.
+
+    A player that is added meets all earlier players. Its seed is drawn after it is entered, unless you give --seed.
+
+    The files of a suite or a board may come from others. If they name a player that reads a path or asks a server, or a
+    game that imports a module, allow it with gymposium --allow NAME. Players named with --add are allowed.
+
+    Examples:
+
+        gymposium leaderboard run benchmarks/leaderboard/quick.toml --out runs/quick
+        gymposium leaderboard run --out runs/quick --add mcts-1000
+        gymposium leaderboard run --out runs/quick --add exact --game tic_tac_toe --jobs 4
+        gymposium --allow 'lm:runs/*' leaderboard run --out runs/quick
+        gymposium leaderboard run --out runs/quick --executor ray --address 10.0.0.1:6379
+        gymposium leaderboard run --out runs/quick --json
+    """
+    from gymposium_arena.board import Board
+    from gymposium_arena.schedule import unseated_games
+    from gymposium_arena.suite import read_suite
+    from gymposium_arena.tournament import run_tournament
+
+    if board is None and suite is None:
+        raise BadOption(
+            "Name a suite, and the board's directory with --out:  gymposium leaderboard run SUITE --out BOARD"
+        )
+    for option, value in (("--game", game), ("--label", label), ("--by", by), ("--seed", seed)):
+        if value is not None and not add:
+            raise BadOption(f"{option} is for players that --add enters.")
+    if label and len(add or ()) > 1:
+        raise BadOption("--label is for one player: add the others with separate commands.")
+    if suite is None:
+        assert board is not None
+        opened = Board.to_write(board)
+        check_writable("--out", board)
+    else:
+        read = read_suite(suite)
+        opened = Board.begin(check_writable("--out", board or RUNS / read.name), read)
+    for entry in opened.entries() if add else ():
+        check_named_player(entry.player)  # before a player is entered that could not meet it
+    allow(*to_allow((), add or ()))  # for the workers too, who read the names from the entries
+    for player in add or ():
+        opened.add(player, seed, game or (), label=label, by=by, made=datetime.now(UTC).date().isoformat())
+    last: Tournament | None = None
+
+    def kept() -> str:
+        return f"The matches ({0 if last is None else last.played} in this run) are in {opened.path}."
+
+    go_on = ("leaderboard", "run", "--out", str(opened.path))
+    with resumable(kept, *go_on), chosen_executor(executor, jobs, address) as chosen, match_bar() as bar:
+        task = bar.add_task(opened.suite.name, total=None)
+
+        def watch(state: Tournament) -> None:
+            nonlocal last
+            last = state
+            bar.update(task, total=state.planned, completed=state.finished)
+
+        end = run_tournament(opened, chosen, watch)
+    left_out = unseated_games(opened.suite, opened.entries())
+    if as_json:
+        print_json({**_as_data(end, opened.path), "left_out": [one.name for one in left_out]})
+    else:
+        _print(end, opened.path)
+    if not end.planned:
+        complain(
+            "No match is planned: in a game of several seats a player needs an opponent. Name more players in the "
+            "suite, or enter one with --add PLAYER."
+        )
+        raise typer.Exit(1)
+    for one in left_out:
+        seats = one.load().seats
+        note(
+            f"warning: left out {one.name}: it has {seats} seats, and no player has {seats - 1} opponents in it. Enter "
+            f"more with --add PLAYER."
+        )
+    if end.faults or end.broken:
+        note(opened.suite.rules())
+    if not end.complete:
+        complain("The board is not complete. Fix the problems above, then run the same command again.")
+        raise typer.Exit(1)
+
+
+def _print(end: Tournament, board: Path) -> None:
+    console = out()
+    console.print(f"{board}: {end.finished} of {end.planned} matches, {end.played} of them played now.", soft_wrap=True)
+    for problems in (
+        [f"{player}: {what}, {_times(count)}" for (player, what), count in end.faults.most_common()],
+        [f"{_times(count)}: a match broke off: {why}" for why, count in end.broken.most_common()],
+        [f"{lineup}: its file was torn; it was recovered to its last whole line" for lineup in end.torn],
+        [f"{lineup} could not be played: {why}" for lineup, why in end.unplayed.items()],
+    ):
+        for problem in problems[:_SHOWN]:
+            console.print(visible(problem), soft_wrap=True)
+        if len(problems) > _SHOWN:
+            console.print(f"and {len(problems) - _SHOWN} more of this kind")
+
+
+def _as_data(end: Tournament, board: Path) -> dict[str, Any]:
+    return {
+        "board": str(board),
+        "planned": end.planned,
+        "finished": end.finished,
+        "played": end.played,
+        "complete": end.complete,
+        "faults": [{"player": player, "what": what, "times": count} for (player, what), count in end.faults.items()],
+        "broken": dict(end.broken),
+        "torn": list(end.torn),
+        "unplayed": dict(end.unplayed),
+    }
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"

@@ -1,0 +1,186 @@
+"""`gymposium leaderboard verify`."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+
+from gymposium.cli.executors import AddressOption, ExecutorOption, JobsOption, chosen_executor
+from gymposium.cli.json_output import JsonOption, print_json
+from gymposium.cli.matches import match_bar
+from gymposium.cli.text import complain, note, out
+from gymposium.util.visible import visible
+from gymposium_arena.results import words
+
+if TYPE_CHECKING:
+    from gymposium_arena.suite import Suite
+    from gymposium_arena.verify import BoardVerification
+
+_SHOWN = 12
+"""Largest number of findings of each kind that are printed."""
+
+
+def _print_schema(wanted: bool) -> None:
+    if not wanted:
+        return
+    from gymposium_arena.entries import Entry
+
+    print(json.dumps(Entry.model_json_schema(), indent=2))
+    raise typer.Exit
+
+
+def verify(
+    board: Annotated[Path, typer.Argument(metavar="BOARD", help="The directory of a board, made by leaderboard run.")],
+    entry: Annotated[
+        str | None, typer.Option(metavar="SLUG", help="Check only the matches of this entry, given by its folder.")
+    ] = None,
+    sample: Annotated[
+        int | None,
+        typer.Option(
+            "--sample",
+            min=0,
+            metavar="N",
+            help="Number of matches of each lineup in which players that search are asked again; 8 by default.",
+        ),
+    ] = None,
+    rerun: Annotated[
+        int,
+        typer.Option(
+            min=0, metavar="N", help="Number of matches of each lineup in which open-weight models are asked again."
+        ),
+    ] = 0,
+    executor: ExecutorOption = None,
+    jobs: JobsOption = None,
+    address: AddressOption = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, help="Seed of the samples; drawn from the operating system by default."),
+    ] = None,
+    as_json: JsonOption = False,
+    schema: Annotated[
+        bool,
+        typer.Option("--schema", is_eager=True, callback=_print_schema, help="Print the JSON schema of entry.json."),
+    ] = False,
+) -> None:
+    """Verify a board: check that it follows from its suite, its entries and their seeds.
+
+    Every match is played again with its recorded replies, and all that does not follow from the rules, the seeds and
+    the replies is reported with its file and line. The matches must be exactly those of the schedule, with the players,
+    seats, seeds and openings that follow from the suite and the entries. Entries must be unchanged since they were
+    made, including weights that are on this machine. results.json is computed again and every figure compared.
+
+    Players whose moves follow from their seeds are asked again: random play, heuristics and solvers in every match;
+    search in a sample, which is drawn anew each time; open-weight models with --rerun, where a difference may also come
+    from rounding on another machine. Claims that such a player did not answer are checked in separate processes.
+    Replies that cannot be asked for again, for example of a model behind a service, are called attested: they fit the
+    rules, but only the person who ran the player vouches for them. Players that open files or servers (lm:, sb3:) are
+    asked only if you allow it: gymposium --allow 'lm:*' leaderboard verify BOARD.
+
+    The exit code is 0 if everything agrees, otherwise 1. A board that plans no match gives 1.
+
+    Examples:
+
+        gymposium leaderboard verify boards/quick
+        gymposium leaderboard verify boards/quick --sample 80 --jobs 8
+        gymposium leaderboard verify boards/quick --entry mcts-1000
+        gymposium leaderboard verify boards/classic --rerun 2
+        gymposium leaderboard verify boards/quick --json > verified.json
+    """
+    from gymposium_arena.board import Board
+    from gymposium_arena.verify import verify_board
+    from gymposium_arena.verify.board import SAMPLE
+
+    opened = Board(board)
+    with chosen_executor(executor, jobs, address) as chosen, match_bar() as bar:
+        task = bar.add_task(opened.suite.name, total=None)
+        verification = verify_board(
+            opened,
+            only=entry,
+            sample=SAMPLE if sample is None else sample,
+            rerun=rerun,
+            executor=chosen,
+            seed=seed,
+            watch=lambda done, planned: bar.update(task, total=planned, completed=done),
+        )
+    if as_json:
+        print_json(_as_data(opened.suite, verification))
+    else:
+        _print(opened.suite, verification)
+    if verification.findings:
+        raise typer.Exit(1)
+    if entry is None and not verification.planned:  # an entry may hold no match: those are with the later player
+        complain("0 matches to verify: the suite and the entries plan none.")
+        raise typer.Exit(1)
+
+
+def _print(suite: Suite, verification: BoardVerification) -> None:
+    console = out()
+    console.print(visible(f"{suite.title or suite.name} (suite {suite.digest})"), soft_wrap=True)
+    table = Table(box=None)
+    for head in ("player", "replies", "asked again", "the same", ""):
+        table.add_column(head, justify="left" if head in ("player", "") else "right")
+    names = words.names({player.player: player.label for player in verification.players})
+    for player in verification.players:
+        ties = f"; {player.tied} {'tie' if player.tied == 1 else 'ties'}" if player.tied else ""
+        attested = f"; {player.on_its_word} failures not checked" if player.on_its_word else ""
+        table.add_row(
+            visible(names[player.player]),
+            str(player.replies),
+            str(player.asked),
+            str(player.same),
+            visible(player.behind() + ties + attested),
+        )
+    console.print(table)
+    for about, count in Counter(finding.about for finding in verification.findings).items():
+        for finding in [finding for finding in verification.findings if finding.about == about][:_SHOWN]:
+            console.print(visible(str(finding)), style="red", soft_wrap=True)
+        if count > _SHOWN:
+            console.print(f"… and {count - _SHOWN} more of this kind (--json prints all)", style="red")
+    for remark in verification.notes:
+        note(remark)
+    results = {
+        "agree": "results.json follows from them",
+        "differ": "results.json does not follow from them",
+        "absent": "there is no results.json (gymposium leaderboard rate makes it)",
+        "not compared": "results.json was not compared",
+    }[verification.results]
+    played = f"{verification.matches} of {verification.planned} matches played again"
+    broken = f", {verification.broken} more broke off" if verification.broken else ""
+    bad = len(verification.findings)
+    agreed = "all agrees" if verification.matches else "no match to verify"
+    verdict = agreed if not bad else f"{bad} {'thing does' if bad == 1 else 'things do'} not agree"
+    console.print(f"{played}{broken}; {results}; {verdict}.", soft_wrap=True)
+
+
+def _as_data(suite: Suite, verification: BoardVerification) -> dict[str, Any]:
+    return {
+        "suite": suite.name,
+        "digest": suite.digest,
+        "matches": {
+            "planned": verification.planned,
+            "played_again": verification.matches,
+            "broke_off": verification.broken,
+        },
+        "players": [
+            {
+                "player": player.player,
+                "slug": player.slug,
+                "replies": player.replies,
+                "asked": player.asked,
+                "same": player.same,
+                "tied": player.tied,
+                "failures_on_its_word": player.on_its_word,
+                "evidence": player.behind(),
+            }
+            for player in verification.players
+        ],
+        "results": verification.results,
+        "problems": [asdict(finding) for finding in verification.findings],
+        "notes": verification.notes,
+    }

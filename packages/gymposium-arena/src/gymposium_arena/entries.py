@@ -1,0 +1,240 @@
+"""Entries: the players of a board, each in a folder with its identity and its matches.
+
+`entry.json` is written before the first match and holds all that is known of a player by then. Results and failed
+replies are never stored there; they are computed from the matches.
+
+The JSON schema of the file is made from these classes (`gymposium leaderboard verify --schema`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field
+
+from gymposium.errors import BadOption, BadRecord, GymposiumError
+from gymposium.games.protocol import Style
+from gymposium.games.registry import load_game
+from gymposium.players.grammar import check_named_player, check_player, make_player
+from gymposium.players.identity import FITTED_FILES, FITTED_TO, Fact, Identity, code_of, digest_of_files
+from gymposium.players.protocol import Identified, Player, Repeats, is_deterministic, repeats_of
+from gymposium.records.record import versions
+from gymposium.replies.prompt import PROMPT_VERSION, prompt_for
+from gymposium.util.json_file import FileModel, read_model
+from gymposium_arena.slugs import slug
+from gymposium_arena.suite import Suite
+
+
+class Revision(FileModel):
+    """The exact version of a player: its code, its files and other facts. It never changes."""
+
+    code: dict[str, str]
+    """Distribution and version of its code, or the name and digest of its one-file plugin."""
+    files: dict[str, str]
+    """Digests of the weights and other files that decide its moves, by path."""
+    facts: dict[str, Fact]
+    """Other facts that decide its moves, such as the model and address of a service."""
+
+
+class PromptOf(FileModel):
+    """The prompts that a player reads, and how its replies are read."""
+
+    style: Style
+    reader: str
+    """The name of the reader of its replies."""
+    version: int
+    """Version of the wording of all prompts."""
+    digests: dict[str, str]
+    """Digest of the fixed parts of the prompt, by game."""
+
+
+class Entry(FileModel):
+    """A player on a board."""
+
+    format: Literal["gymposium-entry-1"] = "gymposium-entry-1"
+    number: int = Field(ge=0)
+    """Position on the board: the player meets all entries of smaller number."""
+    player: str
+    """The player as written everywhere, such as mcts-100."""
+    slug: str
+    """Name of its folder."""
+    label: str
+    """Display name."""
+    own: bool
+    """True for the suite's own players, false for submissions."""
+    seed: int | None = Field(ge=0)
+    """Seed of its matches; null until it is drawn before the first match."""
+    suite: str
+    """Digest of the suite that it was made for."""
+    games: tuple[str, ...]
+    """Full names of the suite's games that it plays."""
+    rules: dict[str, int]
+    """Version of the rules of each of these games."""
+    revision: Revision
+    prompt: PromptOf
+    decoding: dict[str, Fact]
+    """How its replies are generated: temperature, length, context."""
+    deterministic: bool
+    """True if the player declares that it draws nothing."""
+    repeats: Repeats | None
+    """How it can be asked again, if it declares that its replies follow from its seed. Null: its replies are attested
+    by the person who ran it."""
+    versions: dict[str, str]
+    """Versions of the software at the time of entry."""
+    by: str | None = None
+    """The person who entered it."""
+    made: str | None = None
+    """Date of entry as YYYY-MM-DD."""
+    digest: str = ""
+    """Digest of all fields but number and seed, which are set later."""
+
+    @property
+    def fitted_to(self) -> str | None:
+        """The player that this one was fitted to, an adversary; None for any other player."""
+        fact = self.revision.facts.get(FITTED_TO)
+        return None if fact is None else str(fact)
+
+    def has_changed_since(self, adversary: Entry) -> bool:
+        """Whether this player's files are others than those that its adversary was fitted to."""
+        return adversary.revision.facts.get(FITTED_FILES) != digest_of_files(self.revision.files)
+
+    def meets(self, other: Entry) -> bool:
+        """Whether the two play against each other: an adversary meets its target alone."""
+        return self.fitted_to in (None, other.player) and other.fitted_to in (None, self.player)
+
+    def text(self) -> str:
+        """The content of its file."""
+        return json.dumps(self.model_dump(mode="json"), indent=2) + "\n"
+
+    def sealed(self) -> Entry:
+        """A copy with the right digest."""
+        fields = self.model_dump(mode="json", exclude={"number", "seed", "digest"})
+        text = json.dumps(fields, sort_keys=True, separators=(",", ":"))
+        return self.model_copy(update={"digest": sha256(text.encode()).hexdigest()[:16]})
+
+
+def own_entry(suite: Suite, player: str) -> Entry:
+    """The entry of one of the suite's own players."""
+    games = [game.name for game in suite.games if player in game.players]
+    return new_entry(suite, player, suite.players.index(player), suite.seed, own=True, games=games)
+
+
+def new_entry(
+    suite: Suite,
+    player: str,
+    number: int,
+    seed: int | None,
+    *,
+    own: bool,
+    games: Sequence[str],
+    label: str | None = None,
+    by: str | None = None,
+    made: str | None = None,
+) -> Entry:
+    """A new entry, without matches. The player is made to read its identity, so a model's weights are loaded.
+
+    Raises as `make_player`, and `BadOption` if the player's name is not `player`."""
+    return Entry(
+        number=number,
+        player=player,
+        slug=slug(player),
+        label=label or player,
+        own=own,
+        seed=seed,
+        suite=suite.digest,
+        games=tuple(games),
+        rules={name: load_game(name).spec.version for name in games},
+        versions=dict(versions()),
+        by=by,
+        made=made,
+        **_described(make_player(player), player, games),
+    ).sealed()
+
+
+def _described(player: Player, text: str, games: Sequence[str]) -> dict[str, Any]:
+    """The fields of an entry that describe the player made from `text`."""
+    if player.name != text:
+        raise BadOption(f"The player {text!r} calls itself {player.name!r}: write it so.")
+    identity = player.identity() if isinstance(player, Identified) else Identity()
+    prompts = {name: prompt_for(load_game(name), player.style, player.reader).hash for name in games}
+    return {
+        "revision": Revision(
+            code=code_of(check_player(text)[0]), files=dict(identity.files), facts=dict(identity.facts)
+        ),
+        "prompt": PromptOf(style=player.style, reader=player.reader.name, version=PROMPT_VERSION, digests=prompts),
+        "decoding": dict(identity.decoding),
+        "deterministic": is_deterministic(player),
+        "repeats": repeats_of(player),
+    }
+
+
+def make_entrant(entry: Entry) -> Player:
+    """The player of an entry, to play or to be asked again. Raises as `make_player`, `NotAllowed` for a player that
+    only the user may name, and `Changed` if the player here differs from the one that was entered."""
+    check_named_player(entry.player)
+    player = make_player(entry.player)
+    now = _described(player, entry.player, entry.games)
+    for name, is_now in now.items():
+        if (was := getattr(entry, name)) != is_now:
+            raise Changed(entry, *_first_difference(name, was, is_now))
+    return player
+
+
+class Changed(GymposiumError):
+    """The player here differs from the one that was entered."""
+
+    def __init__(self, entry: Entry, what: str, was: Any, is_now: Any) -> None:
+        super().__init__(
+            f"{entry.player} is not what was entered: {what} was {was!r}, and here it is {is_now!r}. Restore what was "
+            f"there, or enter it under another name."
+        )
+        self.code = what.startswith("revision code")
+        """True if only the version of its code differs, so that it may still play alike."""
+
+
+def _first_difference(name: str, was: Any, is_now: Any) -> tuple[str, Any, Any]:
+    """The first difference between two values: the keys that lead to it, and both values there."""
+    if isinstance(was, BaseModel):
+        was, is_now = was.model_dump(), is_now.model_dump()
+    if not isinstance(was, Mapping):
+        return name, was, is_now
+    key = next(key for key in (*was, *is_now) if was.get(key) != is_now.get(key))
+    return _first_difference(f"{name} {key}", was.get(key), is_now.get(key))
+
+
+def refusal(entry: Entry, suite: Suite) -> str | None:
+    """The reason why an entry cannot be on a board of this suite, or None."""
+    if entry.suite != suite.digest:
+        return (
+            f"it was made for the suite of digest {entry.suite}, but the board's is {suite.digest}: a changed suite "
+            f"needs a new board"
+        )
+    known = [game.name for game in suite.games]
+    if strange := [name for name in entry.games if name not in known]:
+        return f"it plays {strange[0]}, which the suite does not have"
+    for name in entry.games:
+        here = load_game(name).spec.version
+        if entry.rules.get(name) != here:
+            return (
+                f"it was made with version {entry.rules.get(name)} of {name}, and here is version {here}: the rules or "
+                f"rewards differ. Install the gymposium that it was made with, or play it again on a new board"
+            )
+    return None
+
+
+def read_entry(path: Path) -> Entry:
+    """The entry in a file. Raises `BadRecord` if the file cannot be read, and `BadOption` if it is in the wrong
+    folder."""
+    entry = read_model(path, Entry, "entry", "Restore it, or enter the player again.")
+    if entry.slug != path.parent.name or entry.slug != slug(entry.player):
+        raise BadOption(f"{path}: the entry of {entry.player!r} belongs in a folder called {slug(entry.player)!r}.")
+    if entry.sealed().digest != entry.digest:
+        raise BadRecord(
+            f"{path} was changed after it was made: its digest is {entry.digest}, but its content has the digest "
+            f"{entry.sealed().digest}. Enter the player again on a new board."
+        )
+    return entry

@@ -1,0 +1,55 @@
+"""`exact.json` beside an entry: figures by traversal of a player that takes minutes to measure, such as a language
+model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+from gymposium.errors import BadRecord
+from gymposium.players.grammar import check_named_player, make_player
+from gymposium.util.durable import replace_text
+from gymposium.util.json_file import FileModel, read_model
+from gymposium_arena.board import Board
+from gymposium_arena.entries import Entry
+from gymposium_arena.results.model import Measured
+from gymposium_arena.yardsticks import measured_in
+
+_REMEDY = "Measure again, or remove it."
+
+
+class ExactFile(FileModel):
+    """The content of `exact.json`."""
+
+    format: Literal["gymposium-exact-1"] = "gymposium-exact-1"
+    player: str
+    games: dict[str, Measured]
+    """The figures of each game that is small enough, by its full name."""
+
+
+def exact_path(board: Board, entry: Entry) -> Path:
+    """The path of an entry's `exact.json`."""
+    return board.entry_file(entry.slug).with_name("exact.json")
+
+
+def read_exact(board: Board, entry: Entry) -> Mapping[str, Measured]:
+    """The figures of a player by game; empty if it has no file. Raises `BadRecord` if the file cannot be read."""
+    path = exact_path(board, entry)
+    if not path.exists():
+        return {}
+    content = read_model(path, ExactFile, "exact figures", _REMEDY)
+    if content.player != entry.player:
+        raise BadRecord(f"{path} is of {content.player}, not of {entry.player}. {_REMEDY}")
+    return content.games
+
+
+def write_exact(board: Board, entry: Entry) -> Path:
+    """Measure a player in all games that it plays and that are small enough, and write the figures to its file."""
+    check_named_player(entry.player)
+    player = make_player(entry.player)
+    measured = {game.name: measured_in(game.load(), player) for game in board.suite.games if game.name in entry.games}
+    figures = {name: figure for name, figure in measured.items() if figure is not None}
+    path = exact_path(board, entry)
+    replace_text(path, ExactFile(player=entry.player, games=figures).model_dump_json(indent=1) + "\n")
+    return path

@@ -1,0 +1,76 @@
+"""The decisions of a board's matches, and which of them failed, for ratings of the play alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from gymposium.analysis.review import MatchReview, Reviews
+from gymposium.games.protocol import Match
+from gymposium.games.registry import needs_isolation
+from gymposium.records import Record, decided
+from gymposium.util.isolated import isolated
+from gymposium_arena.outcomes import MatchOutcome, outcomes_of
+from gymposium_arena.ratings.completed import Decisions
+
+Features = tuple[float, float, float, float, float]
+"""The turn, the logarithm of the length of what the player read, the number of legal moves, the seat, and the worth of
+the position (0 if it is not known)."""
+
+
+@dataclass(slots=True)
+class GameDecisions:
+    """The decisions of one game's matches."""
+
+    _reviews: Reviews
+    reviewed: bool = True
+    """Whether every match has a review, so that the worth of positions is known."""
+    _rows: dict[tuple[tuple[str, ...], str], list[tuple[int, Features, bool]]] = field(default_factory=dict)
+    """For each match, by the players and the digest of its outcome: the seat, features and failure of each decision."""
+
+    def add(self, matches: Path, record: Record) -> None:
+        """Add a finished match of a file. Raises `GymposiumError` if it cannot be played again."""
+        _, review = self._reviews.of(matches, record)
+        self.reviewed &= review is not None
+        for outcome in outcomes_of([record]):
+            how = isolated(_decisions, record, review) if needs_isolation(record.game) else _decisions(record, review)
+            self._rows[outcome.players, outcome.digest] = how
+
+    def of(self, outcomes: Sequence[MatchOutcome], players: Sequence[str]) -> Decisions:
+        """The decisions of these outcomes. `players` are the players in the order of their indices."""
+        deals = {group: number for number, group in enumerate(sorted({one.group for one in outcomes}))}
+        index = {player: number for number, player in enumerate(players)}
+        known = 5 if self.reviewed else 4
+        rows = [
+            (match, deals[one.group], index[one.players[seat]], features[:known], failed)
+            for match, one in enumerate(outcomes)
+            for seat, features, failed in self._rows[one.players, one.digest]
+        ]
+        match, deal, player, features, failed = zip(*rows, strict=True)
+        return Decisions(np.array(match), np.array(deal), np.array(player), np.array(features), np.array(failed))
+
+
+def _decisions(record: Record, review: MatchReview | None) -> list[tuple[int, Features, bool]]:
+    worth: Mapping[tuple[int, int], float] = (
+        {} if review is None else {(one.step, one.seat): one.before for one in review.decisions}
+    )
+    styles = [prompt["style"] for prompt in record.prompts]
+    turns = [0] * len(record.players)
+
+    def look(match: Match) -> dict[int, tuple[float, float]]:
+        return {
+            seat: (math.log1p(len(match.observe(seat, styles[seat]).text)), float(len(match.legal_moves(seat) or ())))
+            for seat in match.to_move()
+        }
+
+    found = []
+    for step, decision, seat, failed in decided(record, look):
+        length, moves = decision.seen[seat]
+        features = (float(turns[seat]), length, moves, float(seat), worth.get((step, seat), 0.0))
+        turns[seat] += 1
+        found.append((seat, features, failed))
+    return found

@@ -1,0 +1,57 @@
+"""Corrects the returns of a board's matches for luck, in games with chance that are small enough."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from functools import lru_cache
+
+from gymposium.analysis.exact import Policy, TooLarge, check_small, tabulate
+from gymposium.analysis.exact.corrected import Corrector
+from gymposium.analysis.exact.fixed_table import FixedTable, fixed_table
+from gymposium.games.protocol import Game
+from gymposium.players.grammar import core_player
+from gymposium.players.protocol import Distributes
+from gymposium.records import Record
+
+
+class Luck:
+    """The correction of one game's matches."""
+
+    def __init__(self, game: Game, players: Collection[str]) -> None:
+        """Raises `TooLarge` if the game is not corrected. The policies of the core's own players are computed, which
+        takes seconds, since nothing has to be loaded for them."""
+        check_small(game)
+        if not game.spec.chance:
+            raise TooLarge(f"{game.name} has no chance to correct for.")
+        self.table: FixedTable = fixed_table(game)
+        self._corrector = Corrector(self.table.policy)
+        found = {player: _policy_of(game, player) for player in players}
+        self.known: Mapping[str, Policy] = {player: policy for player, policy in found.items() if policy is not None}
+        """The players whose policies are known."""
+
+    def corrected(self, record: Record) -> tuple[float, ...] | None:
+        """The corrected utilities of a finished match; None if it began with random moves. Raises `BadRecord` if the
+        record is not a match of the game, or a known player cannot have played it."""
+        if record.opening:
+            return None
+        first, second = record.players
+        known = (self.known.get(first), self.known.get(second))
+        return self._corrector.corrected(record.events, record.utilities, known, record.ending.seat)
+
+
+def luck_of(game: Game, players: Collection[str]) -> Luck | None:
+    """The correction of a game's matches; None if it has none."""
+    try:
+        return Luck(game, players)
+    except TooLarge:
+        return None
+
+
+@lru_cache(maxsize=256)
+def _policy_of(game: Game, name: str) -> Policy | None:
+    """The policy of a player of the core that knows the probabilities of its moves; None for any other."""
+    player = core_player(name)
+    if player is None or not isinstance(player, Distributes):
+        return None
+    policy = tabulate(game, player)
+    return None if policy.estimated else policy

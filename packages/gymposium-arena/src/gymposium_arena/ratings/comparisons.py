@@ -1,0 +1,123 @@
+"""The matches of one zero-sum game as arrays, counted by deal: which player scored how much against whom.
+
+A match of two players is one comparison. A match of more players is a sequence of choices (Luce, 1959; Plackett, 1975):
+the best player is chosen from all, the second best from the rest, and so on. If players tie, every order of them counts
+in equal part. For two players this is a comparison in which a draw counts as half a win for each.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations, permutations
+from math import factorial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gymposium_arena.outcomes import MatchOutcome
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparisons:
+    """The matches of one game between n players, counted by deal, since a deal is the cluster of the bootstrap."""
+
+    players: tuple[str, ...]
+    deals: tuple[str, ...]
+    points: Floats
+    """Points of the row's player against the column's, shape (deals, n, n): 1 for each match in which it did better,
+    0.5 for each tie."""
+    pairs: Floats
+    """How often the row's player was chosen from the two, shape (deals, n, n). Equals `points` if all matches have two
+    players."""
+    sets: NDArray[np.bool_]
+    """The sets of three or more players from which one was chosen, shape (sets, n)."""
+    asked: Floats
+    """Number of choices from each set, shape (deals, sets)."""
+    wins: Floats
+    """How often each player was chosen from these sets, shape (deals, n)."""
+    chosen: Floats
+    """How often each player was chosen from each set, on all deals, shape (sets, n)."""
+    tied: Floats
+    """Number of matches in which two players did equally well, shape (n, n)."""
+
+    @property
+    def played(self) -> NDArray[np.int_]:
+        """Number of deals that each player played, shape (n)."""
+        return np.asarray(np.count_nonzero((self.points > 0.0).any(axis=1) | (self.points > 0.0).any(axis=2), axis=0))
+
+
+def compare(
+    outcomes: Iterable[MatchOutcome], players: Sequence[str], weights: Sequence[float] | Floats | None = None
+) -> Comparisons:
+    """Count the outcomes of one zero-sum game, for `players` in this order. Matches in which a player meets
+    itself are left out, since they compare nothing. `weights` says how much each outcome counts, 1 by default; those of
+    weight 0 are left out."""
+    counted = ((one, 1.0) for one in outcomes) if weights is None else zip(outcomes, weights, strict=True)
+    between = [(one, weight) for one, weight in counted if len(set(one.players)) == len(one.players) and weight > 0.0]
+    deals, indexed = index_outcomes((one for one, _ in between), players)
+    n = len(players)
+    tied = np.zeros((n, n))
+    points, pairs, wins = np.zeros((len(deals), n, n)), np.zeros((len(deals), n, n)), np.zeros((len(deals), n))
+    choices: defaultdict[tuple[tuple[int, ...], int, int], float] = defaultdict(float)
+    for (deal, seats, outcome), (_, counts) in zip(indexed, between, strict=True):
+        tiers = [[seats[seat] for seat in tier] for tier in _tiers(outcome)]
+        tier_of = {player: number for number, tier in enumerate(tiers) for player in tier}
+        for one, other in permutations(seats, 2):
+            equal = tier_of[one] == tier_of[other]
+            tied[one, other] += equal
+            points[deal, one, other] += counts * (0.5 if equal else float(tier_of[one] < tier_of[other]))
+        for members, winner, weight in _choices(tiers):
+            if len(members) == 2:
+                pairs[deal, winner, members[members[0] == winner]] += counts * weight
+            else:
+                wins[deal, winner] += counts * weight
+                choices[members, deal, winner] += counts * weight
+    # the order of the sets decides the order of summation, so it follows from their members alone
+    row_of = {members: row for row, members in enumerate(sorted({members for members, _, _ in choices}))}
+    sets, chosen = np.zeros((len(row_of), n), dtype=bool), np.zeros((len(row_of), n))
+    asked = np.zeros((len(deals), len(row_of)))
+    for (members, deal, winner), weight in sorted(choices.items()):
+        sets[row_of[members], list(members)] = True
+        chosen[row_of[members], winner] += weight
+        asked[deal, row_of[members]] += weight
+    return Comparisons(tuple(players), deals, points, pairs, sets, asked, wins, chosen, tied)
+
+
+def index_outcomes(
+    outcomes: Iterable[MatchOutcome], players: Sequence[str]
+) -> tuple[tuple[str, ...], list[tuple[int, list[int], MatchOutcome]]]:
+    """The deals of these outcomes, sorted, and each outcome with the index of its deal and of the player in each
+    seat."""
+    listed = list(outcomes)
+    deals = tuple(sorted({outcome.group for outcome in listed}))
+    deal_of, player_of = {deal: d for d, deal in enumerate(deals)}, {name: i for i, name in enumerate(players)}
+    return deals, [(deal_of[one.group], [player_of[name] for name in one.players], one) for one in listed]
+
+
+def _tiers(outcome: MatchOutcome) -> list[list[int]]:
+    """The seats from best to worst, in groups that tie. The seat that forfeited is last and alone."""
+    seats_by_worth: defaultdict[tuple[bool, float], list[int]] = defaultdict(list)
+    for seat, utility in enumerate(outcome.utilities):
+        stayed = seat != outcome.forfeit
+        seats_by_worth[stayed, utility if stayed else 0.0].append(seat)
+    return [seats_by_worth[worth] for worth in sorted(seats_by_worth, reverse=True)]
+
+
+def _choices(tiers: Sequence[Sequence[int]]) -> Iterator[tuple[tuple[int, ...], int, float]]:
+    """Each choice as the set of candidates, the chosen player and the weight: the fraction of the orders left open by
+    ties in which this choice occurs. Of m tied players, u are left at some step in one of (m over u) ways, and any of
+    the u may be next."""
+    below = [member for tier in tiers for member in tier]
+    for tier in tiers:
+        below = [member for member in below if member not in tier]
+        m = len(tier)
+        for u in range(1 if below else 2, m + 1):  # a choice needs two candidates
+            weight = factorial(u - 1) * factorial(m - u) / factorial(m)
+            for left in combinations(tier, u):
+                members = tuple(sorted((*left, *below)))
+                for winner in left:
+                    yield members, winner, weight

@@ -1,0 +1,57 @@
+"""Fits ratings and their bootstrap samples to evidence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gymposium_arena.ratings.comparisons import Floats
+from gymposium_arena.ratings.connectivity import Bound, bounds, component_of
+from gymposium_arena.ratings.evidence import Evidence
+from gymposium_arena.ratings.newton import fit_many
+from gymposium_arena.ratings.prior import drawn, expected
+from gymposium_arena.ratings.scale import ANCHOR, POINTS
+
+
+@dataclass(frozen=True, slots=True)
+class Ratings:
+    """Ratings of n players. A rating and its samples are NaN if there is not enough data."""
+
+    players: tuple[str, ...]
+    anchor: str
+    """The player who is rated 0."""
+    values: Floats
+    """Shape (n), in Elo points."""
+    samples: Floats
+    """Shape (samples, n), in Elo points: ratings of the bootstrap samples."""
+    bounds: tuple[Bound | None, ...]
+    """Which ends of each player's interval exist; None if there is not enough data."""
+
+
+def anchor_of(players: Sequence[str]) -> str:
+    """The player who is rated 0: `random`, or the first player if `random` is not among them."""
+    return ANCHOR if ANCHOR in players else players[0]
+
+
+def rate(evidence: Evidence, rng: np.random.Generator) -> Ratings:
+    """Maximum-a-posteriori ratings, by the model of Bradley and Terry for matches of two and of Plackett and Luce for
+    matches of more, with a fit to each bootstrap sample."""
+    n = len(evidence.players)
+    anchor = anchor_of(evidence.players)
+    joined = component_of(evidence.met, evidence.players.index(anchor))
+    here = evidence.among(joined)
+    zero = here.players.index(anchor)
+    asked, wins = here.chosen.sum(axis=1), here.chosen.sum(axis=0)
+    strengths = fit_many((here.pairs + expected(here.met))[None], here.sets, asked[None], wins[None])[0]
+    pairs = here.pairs_drawn + drawn(here.met, len(here.pairs_drawn), rng)
+    strength_samples = fit_many(pairs, here.sets, here.asked_drawn, here.wins_drawn, start=strengths)
+    bound_of = dict(zip(joined.tolist(), bounds(here.points, zero), strict=True))
+    values, samples = np.full(n, math.nan), np.full((len(pairs), n), math.nan)
+    values[joined] = POINTS * (strengths - strengths[zero])
+    samples[:, joined] = POINTS * (strength_samples - strength_samples[:, [zero]])
+    unknown = [i for i in range(n) if bound_of.get(i) is None]
+    values[unknown], samples[:, unknown] = math.nan, math.nan
+    return Ratings(evidence.players, anchor, values, samples, tuple(bound_of.get(i) for i in range(n)))

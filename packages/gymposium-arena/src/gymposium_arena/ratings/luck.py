@@ -1,0 +1,69 @@
+"""Returns with less luck in them: as much of a correction as makes the interval of a pairing narrower.
+
+A correction that fits a match badly widens the interval. So each pairing takes the share of it that makes the variance
+over deals least (a regression on a control variate: Lavenberg and Welch, 1981, A Perspective on the Use of Control
+Variables). Each deal's share is estimated on other deals, so that the mean has no bias.
+
+What is left after a good correction is often nothing in most matches and much in a few. An interval from matches
+without those few would be too narrow. So a little of the luck stays in, the less the more deals there are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from gymposium_arena.outcomes import MatchOutcome
+
+FOLDS = 5
+FEWEST = 2 * FOLDS
+"""Fewest deals of a pairing whose returns are corrected."""
+KEPT = 2.0
+"""Share of the luck that stays in, times the square root of the number of deals. With 2, the intervals of ten policies
+in Kuhn and Leduc poker hold the truth nearly as often as plain ones, and with 0 in 0.88 of cases."""
+
+
+def less_luck(outcomes: Iterable[MatchOutcome]) -> list[MatchOutcome]:
+    """The outcomes of matches between two players, with corrected utilities, in the order of their pairings. Outcomes
+    without a correction stay as they are."""
+    pairings: defaultdict[tuple[str, ...], list[MatchOutcome]] = defaultdict(list)
+    for outcome in outcomes:
+        pairings[tuple(sorted(outcome.players))].append(outcome)
+    return [one for pairing in pairings.values() for one in _corrected(pairing)]
+
+
+def _corrected(outcomes: Sequence[MatchOutcome]) -> list[MatchOutcome]:
+    player = min(outcomes[0].players)
+    deals = {group: number for number, group in enumerate(sorted({one.group for one in outcomes}))}
+    if len(deals) < FEWEST or any(one.corrected is None for one in outcomes):
+        return [*outcomes]
+    plain, luck, counts = np.zeros(len(deals)), np.zeros(len(deals)), np.zeros(len(deals))
+    for one in outcomes:
+        seat, deal = one.players.index(player), deals[one.group]
+        assert one.corrected is not None
+        plain[deal] += one.utilities[seat]
+        luck[deal] += one.utilities[seat] - one.corrected[seat]
+        counts[deal] += 1
+    shares = np.empty(len(deals))
+    for fold in range(FOLDS):
+        others = np.arange(len(deals)) % FOLDS != fold
+        shares[~others] = _share(plain[others] / counts[others], luck[others] / counts[others])
+    shares *= 1.0 - KEPT / math.sqrt(len(deals))
+    return [replace(one, utilities=_less(one, float(shares[deals[one.group]]))) for one in outcomes]
+
+
+def _share(plain: np.ndarray, luck: np.ndarray) -> float:
+    """The share of the luck that is best taken out, from 0 to 1."""
+    plain, luck = plain - plain.mean(), luck - luck.mean()
+    spread = float(luck @ luck)
+    return 0.0 if spread == 0.0 else min(1.0, max(0.0, float(plain @ luck) / spread))
+
+
+def _less(outcome: MatchOutcome, share: float) -> tuple[float, ...]:
+    assert outcome.corrected is not None
+    pairs = zip(outcome.utilities, outcome.corrected, strict=True)
+    return tuple(plain - share * (plain - corrected) for plain, corrected in pairs)

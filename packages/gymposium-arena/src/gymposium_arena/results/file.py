@@ -1,0 +1,87 @@
+"""Computes the results of a board from its files, and reads and writes `results.json`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from gymposium.analysis.review import Reviews
+from gymposium.records import Record
+from gymposium.util.durable import replace_text
+from gymposium.util.json_file import read_model
+from gymposium_arena.board import Board
+from gymposium_arena.exact_file import read_exact
+from gymposium_arena.failing import GameDecisions
+from gymposium_arena.luck import luck_of
+from gymposium_arena.ratings.bootstrap import SAMPLES
+from gymposium_arena.results.make import make_results
+from gymposium_arena.results.model import Results
+from gymposium_arena.results.tally import BoardTally
+from gymposium_arena.reviews import BoardReviews
+from gymposium_arena.yardsticks import yardsticks_of
+
+
+def results_of(board: Board, *, samples: int = SAMPLES) -> Results:
+    """Compute the results of a board from its suite, entries and records. Equal boards give equal results.
+
+    Raises `BadRecord` for a match of a game or a player that the board does not have."""
+    entries, tally, unreadable = board.entries(), BoardTally(), 0
+    kept = Reviews()
+    reviews = BoardReviews(kept, {entry.player for entry in entries if entry.fitted_to is not None})
+    luck = {
+        game.name: luck_of(game.load(), [one.player for one in entries if game.name in one.games])
+        for game in board.suite.games
+    }
+    for file, record in board.records():
+        if isinstance(record, Record):
+            found = None if record.ending.broke_off else luck[record.game]
+            tally.add(record, None if found is None else found.corrected(record))
+            reviews.add(file, record)
+        else:
+            unreadable += 1
+    decisions = _decisions(board, tally, kept)
+    measured = {entry.player: read_exact(board, entry) for entry in entries}
+    yardsticks = {
+        game.name: yardsticks_of(game.load(), [one.player for one in entries if game.name in one.games], measured)
+        for game in board.suite.games
+    }
+    lost = {game.name: reviews.of_game(game.name) for game in board.suite.games}
+    return make_results(
+        board.suite, entries, tally, yardsticks, lost, luck, decisions, unreadable=unreadable, samples=samples
+    )
+
+
+def _decisions(board: Board, tally: BoardTally, reviews: Reviews) -> Mapping[str, GameDecisions]:
+    """The decisions of the games in which a reply failed, by full name."""
+    found = {
+        name: GameDecisions(reviews)
+        for name, game in tally.games.items()
+        if any(p.failures for p in game.players.values())
+    }
+    for file, record in board.records() if found else ():
+        if isinstance(record, Record) and record.game in found and not record.ending.broke_off:
+            found[record.game].add(file, record)
+    return found
+
+
+def results_file(board: Board) -> Path:
+    """The path of a board's results."""
+    return board.path / "results.json"
+
+
+def results_text(results: Results) -> str:
+    """The content of the file; equal results give equal bytes."""
+    return json.dumps(results.model_dump(mode="json"), indent=1, ensure_ascii=True) + "\n"
+
+
+def write_results(board: Board, results: Results) -> Path:
+    """Write the results atomically and return the path."""
+    path = results_file(board)
+    replace_text(path, results_text(results))
+    return path
+
+
+def read_results(path: Path) -> Results:
+    """Read results from a file. Raises `BadRecord` if the file cannot be read."""
+    return read_model(path, Results, "results", "Make it with:  gymposium leaderboard rate")

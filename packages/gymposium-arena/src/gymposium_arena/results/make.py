@@ -1,0 +1,316 @@
+"""Computes the results of a board from its tallied records. The order of the records does not matter."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from gymposium.games.protocol import Game
+from gymposium_arena.entries import Entry
+from gymposium_arena.failing import GameDecisions
+from gymposium_arena.luck import Luck
+from gymposium_arena.outcomes import MatchOutcome, distinct
+from gymposium_arena.ratings.bootstrap import SAMPLES, deal_weights, generator
+from gymposium_arena.ratings.comparisons import Comparisons, Floats, compare
+from gymposium_arena.ratings.evidence import EACH_GAME, Evidence, of_one_game, of_several
+from gymposium_arena.ratings.fit import anchor_of, rate
+from gymposium_arena.ratings.luck import less_luck
+from gymposium_arena.ratings.payoff import Payoff, over_games, payoff_of
+from gymposium_arena.ratings.prior import VIRTUAL
+from gymposium_arena.ratings.returns import Means, means_of, returns_of
+from gymposium_arena.ratings.scale import CONFIDENCE
+from gymposium_arena.results.luck import luck_result
+from gymposium_arena.results.model import (
+    AdversaryResult,
+    Contender,
+    GameResult,
+    Kind,
+    LostResult,
+    Method,
+    PlayResult,
+    RatedBoard,
+    Results,
+    SuiteResult,
+    Yardsticks,
+)
+from gymposium_arena.results.play import play_result
+from gymposium_arena.results.standings import board_of, estimate, means_of_players, table_of
+from gymposium_arena.results.tally import BoardTally, GameTally
+from gymposium_arena.suite import Suite
+
+_RATINGS = """
+Ratings are Elo points above {anchor}, who is rated 0: a difference of 400 is odds of ten to one.
+They are fitted to all matches at once, by the model of Bradley and Terry where two play, of Plackett and Luce where \
+more do. A draw is half a win for each, a forfeit a loss.
+Prior: each player has {virtual:g} virtual match, drawn, shared out evenly among those that it has met.
+≥ and ≤: who never lost a point to those below, or never won one from those above, is that far from {anchor} or farther.
+"""
+_JOINT = """
+On the joint board each game counts alike: for each pairing as {each:g} matches, however many were played, won by the \
+share of points that was won. Only who has played all of these games is on it.
+"""
+_INTERVALS = """
+Intervals hold {confidence:.0%}, by {samples} bootstrap samples: all matches on one deal are drawn together.
+Players that share a letter cannot be told apart. Rank 3 (2–4): one player is surely above, and 4 are not surely \
+below. All that is said of who is above whom is right together on {confidence:.0%} of boards.
+"""
+_FLIP = """
+Flip distance: the fewest deals found without which another player is first, by a fit without them.
+"""
+
+_PLAY = """
+The play is rated from completed matches, weighted as if no reply had failed. Assumption: given what a player saw, \
+whether its reply fails does not depend on the move that it would have been.
+"""
+_LUCK = """
+Returns corrected for luck have the same mean and less spread: chance, and what a player with a known policy draws \
+from it, is taken out, as far as a table that was fixed before the match knows its worth.
+"""
+
+SEED = 0
+"""Seed of the bootstrap. It is fixed, so that no one can choose a seed whose intervals they like."""
+
+
+def make_results(
+    suite: Suite,
+    entries: Sequence[Entry],
+    tally: BoardTally,
+    yardsticks: Mapping[str, Yardsticks],
+    lost: Mapping[str, LostResult | None],
+    luck: Mapping[str, Luck | None],
+    decisions: Mapping[str, GameDecisions],
+    *,
+    unreadable: int = 0,
+    samples: int = SAMPLES,
+) -> Results:
+    """The results of a board with this suite and these entries, from tallied records. `yardsticks`, `lost` and `luck`
+    are those of each game, and `decisions` those of the games in which a reply failed. `unreadable` is the number of
+    lines that are not records, `samples` that of the bootstrap."""
+    players = [entry.player for entry in entries if entry.fitted_to is None]
+    named = {entry.player: entry for entry in entries}
+    fitted = {
+        entry.player: _Target(entry.fitted_to, changed=target is not None and target.has_changed_since(entry))
+        for entry in entries
+        if entry.fitted_to is not None
+        for target in [named.get(entry.fitted_to)]
+    }
+    games = [
+        _PlayedGame.of(game.load(), tally.games[game.name], fitted, luck[game.name], decisions.get(game.name), samples)
+        for game in suite.games
+    ]
+    rivals = [game for game in games if game.kind == "versus"]
+    several = len(rivals) > 1  # of one game its own board says who is ahead
+    lacks = {
+        player: absent
+        for player in players
+        if several and (absent := [one.game.name for one in rivals if not one.matches[player]])
+    }
+    complete = [player for player in players if player not in lacks]
+    anchor = anchor_of(players)
+    parts = (
+        (_RATINGS, rivals),
+        (_JOINT, several),
+        (_INTERVALS, True),
+        (_FLIP, rivals),
+        (_LUCK, any(luck.values())),
+        (_PLAY, any(game.decisions for game in rivals)),
+    )
+    notes = "".join(text for text, fits in parts if fits)
+    notes = notes.format(anchor=anchor, virtual=VIRTUAL, each=EACH_GAME, confidence=CONFIDENCE, samples=samples)
+    return Results(
+        suite=SuiteResult(name=suite.name, title=suite.title, seed=suite.seed),
+        method=Method(
+            scale="Elo points",
+            anchor=anchor,
+            confidence=CONFIDENCE,
+            samples=samples,
+            seed=SEED,
+            virtual_matches=VIRTUAL,
+            each_game=EACH_GAME,
+            notes=[line for line in notes.splitlines() if line],
+        ),
+        players=[
+            Contender(
+                player=entry.player,
+                label=entry.label,
+                slug=entry.slug,
+                number=entry.number,
+                conduct=tally.players[entry.player].conduct(),
+            )
+            for entry in entries
+        ],
+        joint=_joint_board(complete, rivals) if several and len(complete) > 1 else None,
+        joint_games=[game.game.name for game in rivals],
+        joint_lacks=lacks,
+        games=[game.result(players, yardsticks[game.game.name], lost[game.game.name]) for game in games],
+        unreadable=unreadable,
+    )
+
+
+def pays_amounts(game: Game) -> bool:
+    """Whether a game is one of chance and hidden information whose returns are amounts, as in poker: more than who won.
+    Its players are ordered by what they win, and not by how often."""
+    spec = game.spec
+    return spec.chance and spec.information == "imperfect" and max(map(abs, game.utility_range)) > 1
+
+
+def kind_of(game: Game) -> Kind:
+    """The kind of a game, which decides how its players are compared."""
+    if game.seats == 1:
+        return "solo"
+    if game.spec.utility == "cooperative":
+        return "cooperative"
+    return "versus" if game.spec.utility == "zero_sum" else "general_sum"
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """The player that an adversary was fitted to."""
+
+    player: str
+    changed: bool
+    """Whether it has other files now."""
+
+
+@dataclass(frozen=True, slots=True)
+class _PlayedGame:
+    """A game with its matches."""
+
+    game: Game
+    kind: Kind
+    tally: GameTally
+    outcomes: Sequence[MatchOutcome]
+    """Outcomes without repeated matches and without those of adversaries."""
+    of_adversaries: Sequence[MatchOutcome]
+    fitted: Mapping[str, _Target]
+    """The target of each adversary."""
+    luck: Luck | None
+    """What corrected the returns; None if they were not corrected."""
+    decisions: GameDecisions | None
+    """The decisions of the matches; None if no reply failed."""
+    matches: Counter[str]
+    """Number of matches of each player."""
+    samples: int
+
+    @classmethod
+    def of(
+        cls,
+        game: Game,
+        tally: GameTally,
+        fitted: Mapping[str, _Target],
+        luck: Luck | None,
+        decisions: GameDecisions | None,
+        samples: int,
+    ) -> _PlayedGame:
+        played = distinct(tally.outcomes)
+        outcomes = [outcome for outcome in played if fitted.keys().isdisjoint(outcome.players)]
+        others = [outcome for outcome in played if not fitted.keys().isdisjoint(outcome.players)]
+        return cls(game, kind_of(game), tally, outcomes, others, fitted, luck, decisions, _matches(outcomes), samples)
+
+    def between(self, players: Sequence[str]) -> list[MatchOutcome]:
+        """The matches in which only these players took part."""
+        return [outcome for outcome in self.outcomes if set(players).issuperset(outcome.players)]
+
+    def among(self, players: Sequence[str]) -> tuple[Comparisons, Floats, Payoff]:
+        """The comparisons between these players, the weights of the deals, and the pay-off matrix."""
+        comparisons = compare(self.between(players), players)
+        weights = self.weights(comparisons.deals)
+        return comparisons, weights, payoff_of(comparisons, weights, generator(SEED, "payoff", self.game.name))
+
+    def weights(self, deals: Sequence[str]) -> Floats:
+        """The weights of the deals in each bootstrap sample, shape (samples, deals)."""
+        return deal_weights(generator(SEED, "deals", self.game.name), self.samples, len(deals))
+
+    @property
+    def by_return(self) -> bool:
+        """Whether its rivals are ordered by mean return, and not by rating."""
+        return self.kind == "versus" and pays_amounts(self.game)
+
+    def result(self, everybody: Sequence[str], yardsticks: Yardsticks, lost: LostResult | None) -> GameResult:
+        """The results of the game."""
+        game, versus = self.game, self.kind == "versus"
+        players = [player for player in everybody if self.matches[player]]
+        returns = returns_of(self.outcomes, players)
+        means = self._means(self.outcomes, players) if players else None
+        corrected = None if self.luck is None or not players else self._means(less_luck(self.outcomes), players)
+        board, several = None, False
+        if versus and means is not None:
+            comparisons, weights, payoff = self.among(players)
+            ratings = rate(of_one_game(comparisons, weights), generator(SEED, "prior", game.name))
+            several, deals = len(comparisons.sets) > 0, len(comparisons.deals)
+            by = (corrected or means) if self.by_return else None
+            evidence = partial(of_one_game, comparisons)
+            board = board_of(ratings, payoff, self.matches, deals, comparisons.played, evidence, means, corrected, by)
+        return GameResult(
+            game=game.name,
+            title=game.spec.title,
+            kind=self.kind,
+            seats=game.seats,
+            players=players,
+            model=None if board is None else "Plackett–Luce" if several else "Bradley–Terry",
+            matches=len(self.outcomes),
+            deals=len(returns.deals),
+            duplicates=len(self.tally.outcomes) - len(self.outcomes) - len(self.of_adversaries),
+            errors=len(self.tally.broken - self.tally.finished),
+            forfeits=sum(outcome.forfeit is not None for outcome in self.outcomes),
+            board=board,
+            by_return=self.by_return,
+            means=None
+            if versus or means is None
+            else means_of_players(returns, means, self.matches, anchor_of(everybody)),
+            returns=table_of(returns) if game.seats > 1 and self.kind != "cooperative" else None,
+            yardsticks=yardsticks,
+            adversaries=[*self._adversaries()],
+            lost=lost,
+            luck=None if self.luck is None else luck_result(self.luck, self.outcomes, players, self._means),
+            play=None if board is None or self.decisions is None else self._play(self.decisions, board, players),
+        )
+
+    def _play(self, decisions: GameDecisions, board: RatedBoard, players: Sequence[str]) -> PlayResult:
+        def drawn(deals: int, alike: float) -> Floats:
+            return deal_weights(generator(SEED, "play", self.game.name), self.samples, deals, alike)
+
+        order = [row.player for row in board.standings]
+        prior = generator(SEED, "prior", self.game.name)
+        return play_result(decisions, self.outcomes, players, order, drawn, prior, self.weights)
+
+    def _means(self, outcomes: Sequence[MatchOutcome], players: Sequence[str]) -> Means:
+        returns = returns_of(outcomes, players)
+        return means_of(returns, self.weights(returns.deals), self.game.utility_range)
+
+    def _adversaries(self) -> Iterator[AdversaryResult]:
+        for player, target in self.fitted.items():
+            between = [outcome for outcome in self.of_adversaries if set(outcome.players) == {player, target.player}]
+            if between:
+                means = self._means(between, [player, target.player])
+                yield AdversaryResult(
+                    player=player,
+                    target=target.player,
+                    target_changed=target.changed,
+                    matches=len(between),
+                    returned=estimate(means.values[0], means.low[0], means.high[0]),
+                )
+
+
+def _joint_board(players: Sequence[str], games: Sequence[_PlayedGame]) -> RatedBoard:
+    parts = [game.among(players) for game in games]
+    evidence = of_several([comparisons for comparisons, _, _ in parts], [weights for _, weights, _ in parts])
+    ratings = rate(evidence, generator(SEED, "prior", "joint"))
+    matches = _matches(outcome for game in games for outcome in game.between(players))
+    played = [comparisons for comparisons, _, _ in parts]
+    ends = np.cumsum([len(comparisons.deals) for comparisons in played])
+
+    def weighted(weights: Floats) -> Evidence:
+        return of_several(played, np.split(weights, ends[:-1], axis=1))
+
+    payoff, deals = over_games([payoff for _, _, payoff in parts]), np.sum([game.played for game in played], axis=0)
+    return board_of(ratings, payoff, matches, int(ends[-1]), deals, weighted)
+
+
+def _matches(outcomes: Iterable[MatchOutcome]) -> Counter[str]:
+    """The number of matches of each player."""
+    return Counter(player for outcome in outcomes for player in set(outcome.players))

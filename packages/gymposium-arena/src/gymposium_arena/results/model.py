@@ -1,0 +1,345 @@
+"""The content of `results.json`: everything that a leaderboard shows, as plain data.
+
+The JSON schema of the file is made from these classes (`gymposium leaderboard rate --schema`).
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from gymposium.match.ending import EndingKind
+from gymposium.util.json_file import FileModel
+from gymposium_arena.ratings.connectivity import Bound
+from gymposium_arena.ratings.ranks import Place
+
+Kind = Literal["versus", "solo", "cooperative", "general_sum"]
+Model = Literal["Bradley–Terry", "Plackett–Luce"]
+
+
+class Interval(FileModel):
+    """A figure with the ends of its 95 % interval; an end that does not exist is null."""
+
+    value: float
+    low: float | None
+    high: float | None
+
+
+class Method(FileModel):
+    """How the figures were computed. With the records, this is all that is needed to compute them again."""
+
+    scale: str
+    anchor: str
+    """The player who is rated 0."""
+    confidence: float
+    """Confidence level of every interval."""
+    samples: int
+    """Number of bootstrap samples."""
+    seed: int
+    """Seed of the bootstrap."""
+    virtual_matches: float
+    """The prior: number of virtual drawn matches of each player."""
+    each_game: float
+    """Number of matches that a pairing counts for in each game of the joint board."""
+    notes: list[str]
+    """The method in sentences."""
+
+
+class Conduct(FileModel):
+    """How a player behaved, over all its seats."""
+
+    matches: int
+    replies: dict[str, int]
+    """Number of replies by reading: move, illegal, unparsable, cut off."""
+    repaired: int = 0
+    """Number of replies in another form than was asked for, in which a lenient reader found the move."""
+    forfeits: int
+    failures: dict[EndingKind, int]
+    """Number of matches that ended in a step in which the player failed, by kind: no legal move, timed out, out of
+    context, crashed."""
+    prompt_tokens: int
+    """Number of tokens read, as far as players report them."""
+    completion_tokens: int
+    """Number of tokens written, as far as players report them."""
+
+    @property
+    def strictly_unparsable(self) -> int:
+        """Number of replies that are unparsable to a strict reader."""
+        return self.replies["unparsable"] + self.repaired
+
+
+class Contender(FileModel):
+    """A player on the board."""
+
+    player: str
+    label: str
+    """Display name."""
+    slug: str
+    """Name of its folder under entries/."""
+    number: int
+    """Number of its entry."""
+    conduct: Conduct
+
+
+class Standing(FileModel):
+    """A player's rating. Without enough data, all fields but the player and its matches are null."""
+
+    player: str
+    matches: int
+    bound: Bound | None
+    """Which ends of the interval exist. 'at least': the player never lost a point to the anchor or to a player that the
+    anchor scored against, so only the lower end exists; 'at most': the reverse."""
+    rating: float | None
+    """Rating in Elo points. If an end of the interval is missing, the prior determines it."""
+    low: float | None
+    high: float | None
+    place: Place | None
+    """By rating; in a game of chance that pays amounts, such as poker, by mean return."""
+    returned: Interval | None
+    """Mean return; null on the joint board."""
+    corrected: Interval | None
+    """Mean return corrected for luck; null if the game's returns are not corrected."""
+
+
+class Pairing(FileModel):
+    """The results of a player against another."""
+
+    share: float
+    """Share of the points: 1 for a win, 0.5 for a draw."""
+    low: float
+    high: float
+    wins: int
+    draws: int
+    losses: int
+
+
+class FlipDistance(FileModel):
+    """The fewest deals found without which another player is first (`gymposium_arena.ratings.flip`)."""
+
+    deals: int
+    of: int
+    """The number of deals in all."""
+    first: str
+    """The player who is first without them."""
+
+
+class RatedBoard(FileModel):
+    """The ratings of players who met as rivals."""
+
+    standings: list[Standing]
+    """The players from best to worst; players without a rating are last."""
+    players: list[str]
+    """The players of the rows and columns of `payoff`, in the order of their entries."""
+    payoff: list[list[Pairing | None]]
+    """A row for each player and a column for each opponent. On the joint board, the mean share over games and the sums
+    of matches."""
+    cycles: list[list[str]]
+    """Players who beat each other in a ring: each surely beats the next, and the last the first."""
+    flip: FlipDistance | None
+    """Null if the first two players cannot be told apart, or no set of deals was found."""
+
+
+class Mean(FileModel):
+    """A player's mean return in a game without winners."""
+
+    player: str
+    matches: int
+    returned: Interval | None
+    """Mean return."""
+    over_anchor: Interval | None
+    """Mean return minus the anchor's, on the same deals as far as they share them. None if the anchor did not play."""
+    place: Place | None
+
+
+class Measured(FileModel):
+    """The figures of a player in a small game by traversal (`gymposium.analysis.exact`)."""
+
+    player: str
+    exact: bool
+    """True if the figures are computed for the player as it plays, with a legal mass of at least 0.999."""
+    estimated: bool
+    """True if the probabilities of its moves are estimated from samples."""
+    legal_mass: float
+    """Least probability of a legal move over all positions."""
+    win_rate_against_random: float
+    return_against_random: float
+    """Mean return against random play."""
+    exploitability: float | None
+    """NashConv / 2 if illegal replies forfeit; null if unknown."""
+    restricted_exploitability: float | None
+    """NashConv / 2 of its legal moves alone; null if unknown."""
+
+
+class Yardsticks(FileModel):
+    """What is known of a game regardless of its players on the board."""
+
+    most_wins_against_random: float | None
+    """Highest win rate of any player against random play; null if unknown."""
+    best_return_against_random: float | None
+    """Highest mean return of any player against random play; null if unknown."""
+    best_play: str
+    """Best play in words."""
+    players: list[Measured]
+
+
+class AdversaryResult(FileModel):
+    """What a player that was fitted to one opponent gets from it, outside ratings and ranks."""
+
+    player: str
+    target: str
+    target_changed: bool
+    """True if the target has other files than those that the adversary was fitted to."""
+    matches: int
+    returned: Interval | None
+    """Its mean return."""
+
+
+class PlayStanding(FileModel):
+    """What a player's rating is apart from its failed replies, and how often it replies."""
+
+    player: str
+    bound: Bound | None
+    """As in `Standing`; null without enough data, as for a player that hardly ever replies in some positions."""
+    rating: float | None
+    """The rating of its policy restricted to legal moves, in Elo points."""
+    low: float | None
+    high: float | None
+    effective: float
+    """The effective number of its completed matches: as many of equal weight tell as much."""
+    failing: float
+    """The greatest estimated probability of a failed reply in any of its decisions."""
+    reliability: Interval
+    """Share of its matches without a failed reply of its own."""
+
+
+class PlayResult(FileModel):
+    """Ratings that part playing badly from failing to reply (`gymposium_arena.ratings.completed`)."""
+
+    players: list[PlayStanding]
+    """In the order of the ratings."""
+    reviewed: bool
+    """True if the worth of positions was known, from reviews, so that failures may depend on it."""
+
+
+class PairReturn(FileModel):
+    """The mean return of a player against another, in a game whose returns are corrected for luck."""
+
+    player: str
+    opponent: str
+    matches: int
+    plain: Interval
+    corrected: Interval
+    exact: bool
+    """True if the policies of both are known: `corrected` is then the exact value, without an interval."""
+
+
+class LuckResult(FileModel):
+    """Returns corrected for luck (`gymposium.analysis.exact.corrected`)."""
+
+    table: str
+    """The table whose values say what is luck: `cfr-N`."""
+    digest: str
+    """Its digest."""
+    known: list[str]
+    """The players whose policies are known, so that their draws are corrected for, too."""
+    pairs: list[PairReturn]
+
+
+class PlayerLost(FileModel):
+    """What a player's decisions gave away in a game, as shares of the game's range of returns."""
+
+    player: str
+    matches: int
+    """Number of its matches that were reviewed."""
+    moves: int
+    """Number of its moves that were judged; failed replies are counted apart."""
+    per_move: Interval
+    """Mean over these moves."""
+    failures: int
+    """Number of decisions without a legal reply."""
+    per_failure: float | None
+    """Mean over these."""
+
+
+class LostResult(FileModel):
+    """What the players of a game gave away, by the reviews beside the matches (`gymposium review`)."""
+
+    judge: str
+    """`exact`, `cfr-N` or `search-N`."""
+    table: str
+    """The digest of the table of `cfr-N`; empty for other judges."""
+    exact: bool
+    """False if the judge estimates."""
+    matches: int
+    """Number of matches that were reviewed."""
+    players: list[PlayerLost]
+    """The players, the least per move first."""
+
+
+class GameResult(FileModel):
+    """The results of one game."""
+
+    game: str
+    """Full name."""
+    title: str
+    kind: Kind
+    seats: int
+    players: list[str]
+    """The players with matches, in the order of their entries."""
+    model: Model | None
+    """The model of the ratings; null if mean returns are compared."""
+    matches: int
+    deals: int
+    duplicates: int
+    """Repeated matches, which count once."""
+    errors: int
+    """Matches that broke off and have no result. They are not in `matches`."""
+    forfeits: int
+    board: RatedBoard | None
+    """The ratings in a zero-sum game."""
+    by_return: bool
+    """True if the players of `board` are ordered by mean return, corrected for luck where that is known, since the game
+    pays amounts; false if they are ordered by rating."""
+    means: list[Mean] | None
+    """The mean returns in any other game, from best to worst."""
+    returns: list[list[float | None]] | None
+    """The row player's mean return in matches with the column's, in the order of `players`; null in games for one."""
+    yardsticks: Yardsticks
+    adversaries: list[AdversaryResult]
+    lost: LostResult | None
+    """What the players gave away; null if no match was reviewed."""
+    luck: LuckResult | None
+    """The returns corrected for luck; null in games in which they are not."""
+    play: PlayResult | None
+    """Ratings of the play alone; null in games without winners, and where no reply failed."""
+
+
+class SuiteResult(FileModel):
+    """The suite that was played."""
+
+    name: str
+    title: str
+    seed: int
+
+
+class Results(FileModel):
+    """The content of the file."""
+
+    format: Literal["gymposium-results-2"] = "gymposium-results-2"
+    suite: SuiteResult
+    method: Method
+    players: list[Contender]
+    """The players in the order of their entries."""
+    joint: RatedBoard | None
+    """The ratings over all zero-sum games, with equal weights, of players with matches in all of them."""
+    joint_games: list[str]
+    """Full names of these games."""
+    joint_lacks: dict[str, list[str]]
+    """The players that are not on the joint board, with the games that they have not played."""
+    games: list[GameResult]
+    unreadable: int
+    """Number of lines in record files that are not records."""
+
+
+def rounded(value: float, digits: int) -> float:
+    """A figure as stored, rounded to decimal digits and without a negative zero."""
+    return round(float(value), digits) + 0.0

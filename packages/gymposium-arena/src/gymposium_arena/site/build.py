@@ -1,0 +1,114 @@
+"""Builds a site: all pages, the pages of some matches, and a copy of the board to download."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from gymposium.errors import BadOption
+from gymposium.records import Record
+from gymposium.util.durable import staging_path, sweep
+from gymposium.util.plain_file import read_plain_text
+from gymposium.util.strict_json import strict_json
+from gymposium_arena.board import Board
+from gymposium_arena.results.file import read_results, results_file
+from gymposium_arena.site.choice import Expected, choose
+from gymposium_arena.site.downloads import ARCHIVE, FORMAT, INDEX, copy_board, write_index
+from gymposium_arena.site.history import read_history
+from gymposium_arena.site.pages import all_pages
+from gymposium_arena.site.played import read_played
+from gymposium_arena.site.site import TABS, Site
+from gymposium_viewer.pages import write_page
+from gymposium_viewer.replays.curve import curve_of
+from gymposium_viewer.replays.match_page import export_matches, path_of
+
+REPLAYS = 6
+"""Default number of matches of each lineup with a page."""
+
+_STATIC = Path(__file__).parent / "static"
+
+
+def build(board: Board, out: Path, *, replays: int = REPLAYS, earlier: Sequence[Path] = ()) -> Site:
+    """Write the site of a board to the directory `out`, atomically; a site that is there is replaced. `replays` matches
+    of each lineup get a page. `earlier` are files of earlier results, the oldest first.
+
+    Raises `BadOption` if `out` is anything else, and `BadRecord` if results are missing or are of other matches."""
+    if out.is_symlink():
+        raise BadOption(f"--out {out}: it is a symbolic link. Give the folder itself.")
+    if out.exists() and not _is_site(out):
+        raise BadOption(f"--out {out}: it exists and is not a site. Give a folder that is empty or new.")
+    results, played = read_results(results_file(board)), read_played(board)
+    played.check(results)
+    versions = read_history(earlier, results)
+    expected, entries = Expected(results), {entry.player: entry for entry in board.entries()}
+    chosen = choose([*entries], played.lineups, expected, replays)
+    pages = {match: path_of(match) for match in chosen}
+    site = Site(board, results, entries, played, expected, pages, versions)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    sweep(out.parent, f"{out.name}.")
+    part = staging_path(out)
+    part.mkdir()
+    try:
+        _write(site, part)
+        shutil.rmtree(out, ignore_errors=True)
+        part.replace(out)
+    except BaseException:
+        shutil.rmtree(part, ignore_errors=True)
+        raise
+    return site
+
+
+def _write(site: Site, out: Path) -> None:
+    around, file_of = _around(site), dict[str, Path]()
+
+    def page(record: Record) -> Mapping[str, Any]:
+        return {
+            **around[record.id],
+            "players": {player: site.player_path(player) for player in record.players},
+            "curve": curve_of(record, file_of[record.id], site.board.path),
+        }
+
+    export_matches(_records(site, file_of), out, tabs=TABS, labels=site.names, around=page)
+    shutil.copytree(_STATIC, out / "static", dirs_exist_ok=True)
+    files = copy_board(site.board, out)
+    write_index(site.board, out, files, site.pages)
+    for path, html in all_pages(site):
+        write_page(out, path, html)
+    archive = (out / ARCHIVE).stat().st_size
+    write_page(out, "data.html", site.render("data.html", "data.html", files=files, archive=archive))
+
+
+def _records(site: Site, file_of: dict[str, Path]) -> Iterator[Record]:
+    """The records of the matches that get a page. Their files are put into `file_of`, by match id."""
+    for file, record in site.board.records():
+        if isinstance(record, Record) and not record.ending.broke_off and record.id in site.pages:
+            file_of[record.id] = file
+            yield record
+
+
+def _around(site: Site) -> Mapping[str, Mapping[str, Any]]:
+    """The links from each match page to its neighbours and its list, by match id."""
+    links = {}
+    for lineup in site.played.lineups:
+        shown = [match for match in lineup.matches if match.id in site.pages]
+        for place, match in enumerate(shown):
+            before, after = shown[place - 1 : place], shown[place + 1 : place + 2]
+            links[match.id] = {
+                "list": f"{site.lineup_path(lineup)}#{site.anchor(lineup.game)}",
+                "before": site.pages[before[0].id] if before else None,
+                "after": site.pages[after[0].id] if after else None,
+                "place": f"{place + 1} of {len(shown)} with a page, of {len(lineup.matches)} matches",
+            }
+    return links
+
+
+def _is_site(out: Path) -> bool:
+    """Whether a path may be replaced: an empty folder or a site."""
+    if not out.is_dir():
+        return False
+    try:
+        return not any(out.iterdir()) or strict_json(read_plain_text(out / INDEX))["format"] == FORMAT
+    except (OSError, ValueError, KeyError, TypeError):
+        return False

@@ -1,0 +1,92 @@
+"""Selects the matches that get a page: up to a limit, losses from the most to the least informative."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from gymposium_arena.results.model import GameResult, Results
+from gymposium_arena.site.played import PlayedLineup, PlayedMatch
+
+LOSSES = 12
+"""Number of each player's worst losses that get a page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A match that a player lost."""
+
+    game: str
+    match: PlayedMatch
+    seat: int
+    share: float
+    """The player's usual share of the points against these opponents. A higher share means a less expected loss."""
+
+    @property
+    def opponents(self) -> list[str]:
+        """The players in all other seats."""
+        return [player for seat, player in enumerate(self.match.players) if seat != self.seat]
+
+
+class Expected:
+    """The usual shares of points between players, from the pay-off matrices."""
+
+    def __init__(self, results: Results) -> None:
+        self._shares: dict[str, dict[tuple[str, str], float]] = {game.game: _shares(game) for game in results.games}
+
+    def share(self, match: PlayedMatch, game: str, seat: int) -> float:
+        """The mean usual share of a seat's player against the other players of the match."""
+        shares, mine = self._shares[game], match.players[seat]
+        return fmean(shares.get((mine, other), 0.5) for s, other in enumerate(match.players) if s != seat)
+
+
+def _shares(game: GameResult) -> dict[tuple[str, str], float]:
+    if game.board is None:
+        return {}
+    return {
+        (one, other): pairing.share
+        for one, row in zip(game.board.players, game.board.payoff, strict=True)
+        for other, pairing in zip(game.board.players, row, strict=True)
+        if pairing is not None
+    }
+
+
+def choose(players: Sequence[str], lineups: Sequence[PlayedLineup], expected: Expected, most: int) -> list[str]:
+    """The ids of the selected matches: at most `most` of each lineup, and each player's worst losses; none if `most` is
+    0."""
+    chosen = [match for lineup in lineups for match in _by_interest(lineup, expected)[:most]]
+    if most:
+        for player in players:
+            chosen += [loss.match for loss in worst_losses(player, lineups, expected)[:LOSSES]]
+    return list(dict.fromkeys(match.id for match in chosen))
+
+
+def _by_interest(lineup: PlayedLineup, expected: Expected) -> list[PlayedMatch]:
+    """A lineup's matches from the most to the least informative. In zero-sum games, the kinds of matches take turns:
+    forfeits, losses of the player that usually wins, losses of the player that usually loses; draws come last. Alone,
+    forfeits come first, then matches by their return, from the lowest."""
+    once = [match for match in lineup.matches if match.counts]
+    if len(lineup.players) == 1:
+        return sorted(once, key=lambda match: (match.ending.seat is None, fmean(match.returns)))
+    kinds: defaultdict[tuple[bool, bool, float], list[PlayedMatch]] = defaultdict(list)
+    for match in once:
+        lost = [expected.share(match, lineup.game, seat) for seat, how in enumerate(match.results) if how == "loss"]
+        kinds[not lost, match.ending.seat is None, -max(lost, default=0.0)].append(match)
+    turns = [(kind[0], turn, kind, match) for kind, matches in kinds.items() for turn, match in enumerate(matches)]
+    return [match for *_, match in sorted(turns, key=lambda turn: turn[:3])]
+
+
+def worst_losses(player: str, lineups: Sequence[PlayedLineup], expected: Expected) -> list[Loss]:
+    """The losses of a player, from the least to the most expected; forfeits, which say little about its moves, come
+    last."""
+    losses = []
+    for lineup in lineups:
+        if player not in lineup.players or len(lineup.players) == 1:
+            continue
+        for match in lineup.matches:
+            seat = match.players.index(player)
+            if match.counts and match.results[seat] == "loss":
+                losses.append(Loss(lineup.game, match, seat, expected.share(match, lineup.game, seat)))
+    return sorted(losses, key=lambda loss: (loss.match.ending.seat == loss.seat, -loss.share))

@@ -1,0 +1,55 @@
+"""Strength against cost: tokens and seconds per reply beside the figures of a game."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from gymposium_arena.results.model import Conduct, GameResult
+from gymposium_arena.site.charts import Plot, cost_plot
+from gymposium_arena.site.figures import PlayerFigure, figures_of, measure_of
+from gymposium_arena.site.played import Spent
+
+
+@dataclass(frozen=True, slots=True)
+class CostRow:
+    """What the replies of a language model cost in a game."""
+
+    figure: PlayerFigure
+    tokens: float
+    """Tokens written per reply."""
+    read: float
+    """Tokens read per reply."""
+    seconds: float | None
+    """Seconds per reply, if they are recorded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """Strength against cost in a game."""
+
+    game: GameResult
+    measure: str
+    plot: Plot
+    rows: Sequence[CostRow]
+
+
+def costs_of(game: GameResult, conduct: Mapping[str, Conduct], spent: Mapping[str, Spent]) -> Costs | None:
+    """The costs of a game; None if no player with a figure reports tokens. `conduct` and `spent` are those of the
+    game's players."""
+    figures = [figure for figure in figures_of(game) if figure.value is not None]
+    rows = [row for figure in figures for row in _row(figure, conduct, spent)]
+    if not rows:
+        return None
+    strengths = {figure.player: figure.value for figure in figures if figure.value is not None}
+    plot = cost_plot(strengths, {row.figure.player: row.tokens for row in rows})
+    return Costs(game, measure_of(game), plot, rows)
+
+
+def _row(figure: PlayerFigure, conduct: Mapping[str, Conduct], spent: Mapping[str, Spent]) -> Sequence[CostRow]:
+    behaved = conduct[figure.player]
+    if not behaved.completion_tokens:
+        return []
+    replies, time = sum(behaved.replies.values()), spent.get(figure.player, Spent())
+    seconds = time.seconds / time.timed if time.timed else None
+    return [CostRow(figure, behaved.completion_tokens / replies, behaved.prompt_tokens / replies, seconds)]

@@ -1,0 +1,86 @@
+"""The downloads of a site: the board's files as they are, all in one archive, with their digests."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from gymposium.errors import BadRecord, reason
+from gymposium.util.plain_file import plain_lines
+from gymposium_arena.board import Board
+
+FOLDER = "board"
+ARCHIVE = "board.zip"
+INDEX = "index.json"
+FORMAT = "gymposium-site-1"
+
+_KINDS = ("suite.toml", "results.json", "entries/*/entry.json", "entries/*/exact.json", "entries/*/matches/*/*.jsonl")
+"""Patterns of the files that belong to a board. Other files are not published."""
+
+_WHEN = (1980, 1, 1, 0, 0, 0)
+"""Date of every file in the archive, so that equal boards give equal bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """A file of the site that is a copy of a file of the board."""
+
+    path: str
+    """The path below the site's directory."""
+    bytes: int
+    sha256: str
+
+    @property
+    def name(self) -> str:
+        """The path below the board's directory."""
+        return self.path.removeprefix(f"{FOLDER}/")
+
+
+def copy_board(board: Board, out: Path) -> list[Download]:
+    """Copy a board's files into a site. Raises `BadRecord` for a link, since a submitted entry must not publish other
+    files of this machine, and for a file that is not plain or has a line of gigabytes."""
+    downloads = []
+    with zipfile.ZipFile(out / ARCHIVE, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for file in sorted({file for kind in _KINDS for file in board.path.glob(kind)}):
+            name = file.relative_to(board.path).as_posix()
+            inside = [file, *file.parents]
+            if any(part.is_symlink() for part in inside[: inside.index(board.path)]):
+                raise BadRecord(f"{file} is a link. A board consists of plain files: put the file itself there.")
+            copy = out / FOLDER / name
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            entry = zipfile.ZipInfo(f"{board.suite.name}/{name}", _WHEN)
+            entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+            entry.file_size = file.stat().st_size
+            digest, size = sha256(), 0
+            with open(copy, "wb") as copied, archive.open(entry, "w") as packed:
+                for line in _lines(file):
+                    size += len(line)
+                    digest.update(line)
+                    copied.write(line)
+                    packed.write(line)
+            downloads.append(Download(f"{FOLDER}/{name}", size, digest.hexdigest()))
+    return downloads
+
+
+def _lines(file: Path) -> Iterator[bytes]:
+    """Yield the lines of a file of the board. Raises `BadRecord` for a file that cannot be published."""
+    try:
+        yield from plain_lines(file)
+    except OSError as error:
+        raise BadRecord(f"{file} cannot be read ({reason(error)}). Put the board's file there.") from error
+
+
+def write_index(board: Board, out: Path, files: Sequence[Download], pages: Mapping[str, str]) -> None:
+    """Write `index.json`, the content of the site for programs."""
+    index = {
+        "format": FORMAT,
+        "suite": {"name": board.suite.name, "title": board.suite.title, "digest": board.suite.digest},
+        "results": f"{FOLDER}/results.json",
+        "files": [asdict(file) for file in files],
+        "matches": dict(pages),
+    }
+    (out / INDEX).write_text(json.dumps(index, indent=1) + "\n", encoding="utf-8")

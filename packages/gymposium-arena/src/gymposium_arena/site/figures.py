@@ -1,0 +1,106 @@
+"""What a player is worth in each game, as one figure: its rating, or its mean return where that decides the order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from gymposium_arena.ratings.ranks import Place
+from gymposium_arena.results import words
+from gymposium_arena.results.model import GameResult, Interval, Mean, RatedBoard, Standing
+
+
+@dataclass(frozen=True, slots=True)
+class PlayerFigure:
+    """A player's figure in a game, or on the joint board."""
+
+    player: str
+    value: float | None
+    """None without enough data."""
+    text: str
+    """With its interval: `412 [380, 450]`."""
+    place: Place | None
+
+    @property
+    def short(self) -> str:
+        """Without the interval: `412`."""
+        return "?" if self.value is None else self.text.partition(" [")[0]
+
+    @property
+    def behind(self) -> int:
+        """The number of other players that may be as good or better, although this one has the best figure."""
+        return 0 if self.place is None else self.place.worst - 1
+
+
+def by_rating(board: RatedBoard) -> list[PlayerFigure]:
+    """The ratings of a board, from best to worst."""
+    return [PlayerFigure(row.player, row.rating, words.rating(row), row.place) for row in board.standings]
+
+
+def figures_of(game: GameResult) -> list[PlayerFigure]:
+    """The figures of a game, from best to worst: ratings, or mean returns in games that are ordered by these."""
+    if game.board is not None and not game.by_return:
+        return by_rating(game.board)
+    rows: Iterable[Standing | Mean] = game.means or () if game.board is None else game.board.standings
+    figures = []
+    for row in rows:
+        won = won_by(row)
+        figures.append(PlayerFigure(row.player, None if won is None else won.value, words.mean(won), row.place))
+    return figures
+
+
+def won_by(row: Standing | Mean) -> Interval | None:
+    """A player's mean return, less luck where that is known."""
+    corrected = row.corrected if isinstance(row, Standing) else None
+    return corrected or row.returned
+
+
+def measure_of(game: GameResult) -> str:
+    """The name of a game's figures."""
+    if game.board is not None and not game.by_return:
+        return "rating"
+    return "mean return, less luck" if game.luck is not None else "mean return"
+
+
+@dataclass(frozen=True, slots=True)
+class Lead:
+    """Who leads in a game, or on the joint board."""
+
+    game: GameResult | None
+    """None for the joint board."""
+    measure: str
+    first: PlayerFigure
+    model: PlayerFigure | None
+    """The best language model; None if none takes part."""
+    of: int
+    """The number of players."""
+
+    @classmethod
+    def of_figures(
+        cls, game: GameResult | None, measure: str, figures: Sequence[PlayerFigure], models: Iterable[str]
+    ) -> Lead | None:
+        """The lead among these figures; None if nobody is ranked. `models` are the players that are language models."""
+        ranked = [figure for figure in figures if figure.place is not None]
+        if not ranked:
+            return None
+        model = next((figure for figure in ranked if figure.player in models), None)
+        return cls(game, measure, ranked[0], model, len(ranked))
+
+
+def in_order(
+    players: Iterable[str], joint: Sequence[PlayerFigure], games: Mapping[str, Sequence[PlayerFigure]]
+) -> list[str]:
+    """Players in the order of the joint board. Players that are not on it follow, from those that few players are
+    ranked above, on the average of their games, to those that many are."""
+    place = {figure.player: number for number, figure in enumerate(joint)}
+    above: dict[str, list[float]] = {}
+    for figures in games.values():
+        for figure in figures:
+            if figure.place is not None and len(figures) > 1:
+                above.setdefault(figure.player, []).append((figure.place.rank - 1) / (len(figures) - 1))
+
+    def key(player: str) -> tuple[float, float]:
+        return place.get(player, len(place)), fmean(above.get(player, [1.0]))
+
+    return sorted(players, key=key)

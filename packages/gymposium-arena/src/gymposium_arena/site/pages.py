@@ -1,0 +1,279 @@
+"""Renders the pages of a site."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+from gymposium.replies.reading import LENIENT
+from gymposium_arena.entries import Entry
+from gymposium_arena.results import words
+from gymposium_arena.results.model import GameResult, Mean, Pairing, PlayerLost, RatedBoard, Standing
+from gymposium_arena.site.charts import Chart, means_chart, ratings_chart, shares_chart
+from gymposium_arena.site.choice import LOSSES, worst_losses
+from gymposium_arena.site.costs import Costs, costs_of
+from gymposium_arena.site.figures import Lead, by_rating, figures_of, in_order, measure_of, won_by
+from gymposium_arena.site.played import PlayedLineup, PlayedMatch
+from gymposium_arena.site.seats import seat_lines
+from gymposium_arena.site.site import Site
+
+MOVES: Mapping[str | None, str] = {
+    "quickly": "are made again, all of them, when the board is verified",
+    "slowly": "are made again, in a sample, when the board is verified",
+    "up_to_rounding": "can be made again up to rounding, by leaderboard verify --rerun",
+    None: "are attested by the person who ran the player",
+}
+"""The evidence for a player's moves, by what the player declares (`Entry.repeats`)."""
+
+
+def all_pages(site: Site) -> Iterator[tuple[str, str]]:
+    """The path and the HTML of each page, except `data.html` and the pages of matches."""
+    yield "index.html", _index_page(site)
+    yield "games.html", site.render("games.html", "games.html")
+    conduct = {player.player: player.conduct for player in site.results.players}
+    yield "players.html", site.render("players.html", "players.html", conduct=conduct, lenient_readers=[*LENIENT])
+    yield "how.html", site.render("how.html", "how.html", suite=site.board.suite)
+    for game in site.results.games:
+        yield site.game_path(game.game), _game_page(site, game)
+    for player in site.entries:
+        yield site.player_path(player), _player_page(site, player)
+    met = {frozenset(pair) for lineup in site.played.lineups for pair in combinations(lineup.players, 2)}
+    for one, other in combinations(site.entries, 2):
+        if frozenset((one, other)) in met:
+            yield site.pairing_path(one, other), _pairing_page(site, one, other)
+
+
+def _index_page(site: Site) -> str:
+    """The board: who leads, every player's figures, what they cost, and how the board was made."""
+    results = site.results
+    joint = [] if results.joint is None else by_rating(results.joint)
+    figures = {game.game: figures_of(game) for game in results.games}
+    leads = [Lead.of_figures(None, "rating", joint, site.models)]
+    leads += [Lead.of_figures(game, measure_of(game), figures[game.game], site.models) for game in results.games]
+    rated = [game for game in results.games if game.board is not None]
+    kinds = [player for player in site.entries if player in site.models], [*site.entries.keys() - site.models]
+    return site.render(
+        "index.html",
+        "index.html",
+        joint=None if results.joint is None else Rated.of(results.joint),
+        joint_figures={figure.player: figure for figure in joint},
+        leads=[lead for lead in leads if lead is not None],
+        figures={name: {figure.player: figure for figure in found} for name, found in figures.items()},
+        kinds=[in_order(sorted(players, key=[*site.entries].index), joint, figures) for players in kinds],
+        boards=[(game, Rated.of_game(game)) for game in results.games if game.by_return or rated == [game]],
+        costs=[costs for game in results.games if (costs := _costs(site, game)) is not None],
+        others=[(game, _chart_of_means(game.means)) for game in results.games if game.means],
+        matches=sum(game.matches for game in results.games),
+    )
+
+
+def _costs(site: Site, game: GameResult) -> Costs | None:
+    return costs_of(game, site.played.conduct[game.game], site.played.spent_in[game.game])
+
+
+def _chart_of_means(means: Sequence[Mean]) -> Chart:
+    return means_chart({row.player: row.returned for row in means})
+
+
+def _game_page(site: Site, game: GameResult) -> str:
+    """A game: its board, its pay-off matrix, its yardsticks and its rules."""
+    loaded = next(one for one in site.board.suite.games if one.name == game.game).load()
+    rules = [loaded.rules(seat) for seat in range(loaded.seats)]
+    return site.render(
+        "game.html",
+        site.game_path(game.game),
+        game=game,
+        spec=loaded.spec,
+        loaded=loaded,
+        rules=rules[:1] if len(set(rules)) == 1 else rules,
+        rated=None if game.board is None else Rated.of_game(game),
+        means=_chart_of_means(game.means) if game.means else None,
+        costs=_costs(site, game),
+    )
+
+
+def _player_page(site: Site, player: str) -> str:
+    """A player: its identity, its conduct, and its results in every game and against every opponent."""
+    entry, results = site.entries[player], site.results
+    rows = {game.game: _rows(game.board).get(player) for game in results.games if game.board is not None}
+    rated = {name: row for name, row in rows.items() if row is not None}
+    joint = None if results.joint is None else _rows(results.joint).get(player)
+    against = {} if results.joint is None or joint is None else _against(results.joint, player)
+    losses = worst_losses(player, site.played.lineups, site.expected)
+    alone = [lineup for lineup in site.played.lineups if lineup.players == (player,)]
+    return site.render(
+        "player.html",
+        site.player_path(player),
+        player=player,
+        entry=entry,
+        facts=list(_facts(entry)),
+        conduct=site.played.overall[player],
+        lenient_readers=[*LENIENT],
+        in_games={name: conduct[player] for name, conduct in site.played.conduct.items() if player in conduct},
+        spent=site.played.spent[player],
+        joint=joint,
+        rated=rated,
+        chart=ratings_chart(rated),
+        means={game.game: row for game in results.games for row in game.means or () if row.player == player},
+        against=against,
+        shares=shares_chart(against),
+        losses=losses[:LOSSES],
+        lost=len(losses),
+        seats=list(seat_lines(player, site.played.lineups)),
+        alone=[(lineup, Pages.of(site, [lineup])) for lineup in alone],
+        measured=[(game, one) for game in results.games for one in game.yardsticks.players if one.player == player],
+    )
+
+
+def _pairing_page(site: Site, one: str, other: str) -> str:
+    """Two players: their results against each other, game by game, and every match."""
+    meetings = []
+    for game in site.results.games:
+        if lineups := site.lineups_of(game.game, one, other):
+            share = None if game.board is None else _against(game.board, one).get(other)
+            chart = shares_chart({} if share is None else {"": share})
+            lines = list(_lines(lineups, one, other))
+            meetings.append(Meeting(game, share, _returns(game, one, other), chart, lines, Pages.of(site, lineups)))
+    joint = None if site.results.joint is None else _against(site.results.joint, one).get(other)
+    return site.render(
+        "pairing.html",
+        site.pairing_path(one, other),
+        one=one,
+        other=other,
+        joint=joint,
+        chart=shares_chart({} if joint is None else {"": joint}),
+        parts_of=meetings,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Rated:
+    """A board of rivals with its charts."""
+
+    board: RatedBoard
+    chart: Chart
+    order: Sequence[str]
+    """The players from best to worst; players without a rating are last."""
+    payoff: Mapping[str, Mapping[str, Pairing]]
+    """The pay-off matrix by player and opponent."""
+    by_return: bool
+    """True if the players are ordered by mean return; the chart is then one of mean returns."""
+    exploitable: Mapping[str, str]
+    """The exploitability of each player for which it is known, in words."""
+    lost: Mapping[str, PlayerLost]
+    """What the moves of each player gave away, as far as matches were reviewed."""
+
+    @classmethod
+    def of(cls, board: RatedBoard) -> Rated:
+        """Make the chart of a board that is ordered by rating."""
+        order = [row.player for row in board.standings]
+        payoff = {player: _against(board, player) for player in order}
+        return cls(board, ratings_chart(_rows(board)), order, payoff, by_return=False, exploitable={}, lost={})
+
+    @classmethod
+    def of_game(cls, game: GameResult) -> Rated:
+        """Make the chart of a zero-sum game."""
+        assert game.board is not None, "they are rivals"
+        rated = cls.of(game.board)
+        if not game.by_return:
+            return rated
+        return replace(
+            rated,
+            chart=means_chart({row.player: won_by(row) for row in game.board.standings}),
+            by_return=True,
+            exploitable=words.exploitable(game.yardsticks),
+            lost={one.player: one for one in game.lost.players} if game.lost else {},
+        )
+
+    @property
+    def unrated(self) -> Sequence[str]:
+        """The players without enough data for a rating."""
+        return [row.player for row in self.board.standings if row.place is None]
+
+
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """Numbers of matches, and of those with a page."""
+
+    matches: int
+    shown: int
+    """Number of matches with a page."""
+    lost: int
+    """Number of matches with a loser; 0 in games without winners."""
+    lost_shown: int
+    """Number of matches with a loser and a page."""
+
+    @classmethod
+    def of(cls, site: Site, lineups: Sequence[PlayedLineup]) -> Pages:
+        """Count the matches of these lineups."""
+        matches = [match for lineup in lineups for match in lineup.matches]
+        lost = [match for match in matches if "loss" in match.results]
+        shown, lost_shown = (sum(match.id in site.pages for match in some) for some in (matches, lost))
+        return cls(len(matches), shown, len(lost), lost_shown)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupLine:
+    """A match group of two players."""
+
+    group: str
+    others: Sequence[str]
+    """The other players of its matches."""
+    cells: Sequence[tuple[PlayedMatch, int, int]]
+    """Each match with the seats of the two players."""
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """The results of two players in one game."""
+
+    game: GameResult
+    share: Pairing | None
+    returns: tuple[float, float] | None
+    """The mean return of each player in matches with the other, in games without winners."""
+    chart: Chart
+    lines: Sequence[GroupLine]
+    pages: Pages
+
+
+def _rows(board: RatedBoard) -> dict[str, Standing]:
+    return {row.player: row for row in board.standings}
+
+
+def _against(board: RatedBoard, player: str) -> dict[str, Pairing]:
+    """A player's row of the pay-off matrix, in the order of the standings."""
+    row = board.payoff[board.players.index(player)] if player in board.players else []
+    pairings = {other: pairing for other, pairing in zip(board.players, row) if pairing is not None}
+    return {row.player: pairings[row.player] for row in board.standings if row.player in pairings}
+
+
+def _returns(game: GameResult, one: str, other: str) -> tuple[float, float] | None:
+    if game.returns is None or game.board is not None or not {one, other} <= set(game.players):
+        return None
+    i, j = game.players.index(one), game.players.index(other)
+    mine, theirs = game.returns[i][j], game.returns[j][i]
+    return None if mine is None or theirs is None else (mine, theirs)
+
+
+def _lines(lineups: Sequence[PlayedLineup], one: str, other: str) -> Iterator[GroupLine]:
+    for lineup in lineups:
+        others = [player for player in lineup.players if player not in (one, other)]
+        for group in lineup.groups:
+            seated = [(match, match.players.index(one), match.players.index(other)) for match in group]
+            yield GroupLine(group[0].group, others, sorted(seated, key=lambda cell: cell[1:]))
+
+
+def _facts(entry: Entry) -> Iterator[tuple[str, str]]:
+    """The identity of a player, line by line."""
+    prompt = entry.prompt
+    yield "Code", " ".join(entry.revision.code.values())
+    yield from entry.revision.files.items()
+    for name, fact in (entry.revision.facts | entry.decoding).items():
+        yield name.replace("_", " "), str(fact).lower() if fact is None or isinstance(fact, bool) else str(fact)
+    yield "Prompt", f"{prompt.style}, answers read by {prompt.reader}, wording of version {prompt.version}"
+    yield "Random draws", "none" if entry.deterministic else "from the seed of each match"
+    yield "Its moves", MOVES[entry.repeats]
+    yield "Seed", "not drawn yet" if entry.seed is None else str(entry.seed)
+    yield "Entered with", ", ".join(f"{name} {version}" for name, version in entry.versions.items())
+    yield "Digest", entry.digest

@@ -1,0 +1,161 @@
+"""The matches of a board as its site shows them, read in one pass over the records."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gymposium.errors import BadRecord
+from gymposium.match.ending import Ending
+from gymposium.records import Record
+from gymposium_arena.board import Board
+from gymposium_arena.results.model import Conduct, Results
+from gymposium_arena.results.tally import BoardTally
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlayedMatch:
+    """A finished match."""
+
+    id: str
+    seed: int
+    """The match seed, which all matches of a group share."""
+    players: tuple[str, ...]
+    """The player in each seat."""
+    returns: tuple[float, ...]
+    results: tuple[str, ...]
+    ending: Ending
+    counts: bool
+    """False if the match repeats an earlier one, since equal matches count once."""
+
+    @property
+    def group(self) -> str:
+        """The number of its group, from its id."""
+        return self.id.rpartition("/")[2].rpartition("-")[0] or self.id
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlayedLineup:
+    """The finished matches of a lineup, which are in one file."""
+
+    game: str
+    players: tuple[str, ...]
+    """The players in the order of their entries; one player if it plays alone."""
+    groups: list[list[PlayedMatch]]
+
+    @property
+    def matches(self) -> list[PlayedMatch]:
+        """The matches of all groups."""
+        return [match for group in self.groups for match in group]
+
+
+@dataclass(slots=True)
+class Spent:
+    """Time and cost of a player's replies, as far as they are recorded."""
+
+    seconds: float = 0.0
+    timed: int = 0
+    """Number of replies with a recorded time."""
+    cost: float = 0.0
+    priced: int = 0
+    """Number of replies with a recorded cost."""
+
+    def add(self, turn: Mapping[str, Any]) -> None:
+        """Count a reply."""
+        if "seconds" in turn:
+            self.seconds += turn["seconds"]
+            self.timed += 1
+        if "cost" in turn:
+            self.cost += turn["cost"]
+            self.priced += 1
+
+
+@dataclass(slots=True)
+class Played:
+    """All matches of a board."""
+
+    lineups: list[PlayedLineup]
+    """The lineups by game, in the order of the suite, then by players, in the order of their entries."""
+    conduct: Mapping[str, Mapping[str, Conduct]]
+    """Conduct by game and player."""
+    overall: Mapping[str, Conduct]
+    """Conduct in all games, by player."""
+    spent: Mapping[str, Spent]
+    """Time and cost by player."""
+    spent_in: Mapping[str, Mapping[str, Spent]]
+    """Time and cost by game and player."""
+    versions: Mapping[str, tuple[str, ...]]
+    """Versions of the software that played, by name. There are several if matches were added later."""
+
+    def check(self, results: Results) -> None:
+        """Raises `BadRecord` if results are not those of these matches."""
+        wrong = [one.player for one in results.players if one.conduct != self.overall.get(one.player)]
+        if wrong or {game.game for game in results.games} != set(self.conduct):
+            raise BadRecord(
+                "results.json is not of the matches that are on the board now. Make it again with:  "
+                "gymposium leaderboard rate"
+            )
+
+
+def read_played(board: Board) -> Played:
+    """Read the matches of a board. Lines that are not records are left out; the results count them."""
+    players = [entry.player for entry in board.entries()]
+    games = [game.name for game in board.suite.games]
+    tally = BoardTally()
+    matches: defaultdict[Path, list[PlayedMatch]] = defaultdict(list)
+    lineup_of: dict[Path, tuple[str, frozenset[str]]] = {}
+    spent: defaultdict[str, Spent] = defaultdict(Spent)
+    spent_in: defaultdict[str, defaultdict[str, Spent]] = defaultdict(lambda: defaultdict(Spent))
+    versions: defaultdict[str, set[str]] = defaultdict(set)
+    seen: set[tuple[str, tuple[str, ...], str]] = set()
+    for file, record in board.records():
+        if not isinstance(record, Record):
+            continue
+        tally.add(record)
+        for name, version in record.versions.items():
+            versions[name].add(version)
+        if record.ending.broke_off:
+            continue
+        for turn in record.turns:
+            player = record.players[turn["seat"]]
+            spent[player].add(turn)
+            spent_in[record.game][player].add(turn)
+        outcome = tally.games[record.game].outcomes[-1]
+        key = (outcome.game, outcome.players, outcome.digest)
+        match = PlayedMatch(
+            record.id,
+            record.seed,
+            tuple(record.players),
+            tuple(record.returns),
+            tuple(record.results),
+            record.ending,
+            counts=key not in seen,
+        )
+        seen.add(key)
+        matches[file].append(match)
+        lineup_of.setdefault(file, (record.game, frozenset(record.players)))
+    lineups = [
+        PlayedLineup(game, tuple(player for player in players if player in seated), _groups(matches[file]))
+        for file, (game, seated) in lineup_of.items()
+    ]
+    place = {player: number for number, player in enumerate(players)}
+    lineups.sort(key=lambda lineup: (games.index(lineup.game), [place[player] for player in lineup.players]))
+    return Played(
+        lineups,
+        {game: {player: one.conduct() for player, one in tally.games[game].players.items()} for game in games},
+        {player: tally.players[player].conduct() for player in players},
+        {player: spent[player] for player in players},
+        {game: dict(spent_in[game]) for game in games},
+        {name: tuple(sorted(versions[name])) for name in sorted(versions)},
+    )
+
+
+def _groups(matches: Iterable[PlayedMatch]) -> list[list[PlayedMatch]]:
+    """The matches in groups that share a deal."""
+    groups: defaultdict[int, list[PlayedMatch]] = defaultdict(list)
+    for match in matches:
+        groups[match.seed].append(match)
+    return [*groups.values()]

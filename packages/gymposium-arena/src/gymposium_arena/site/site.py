@@ -1,0 +1,155 @@
+"""The data that all pages of a site are made from, and the paths of the pages."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from gymposium.plugins.command_line import command_line
+from gymposium.plugins.hookspecs import PROJECT
+from gymposium.plugins.host import host
+from gymposium.plugins.specs import Spec
+from gymposium_arena.board import Board
+from gymposium_arena.entries import Entry
+from gymposium_arena.results import words
+from gymposium_arena.results.model import GameResult, Results
+from gymposium_arena.site.choice import Expected
+from gymposium_arena.site.history import BoardVersion
+from gymposium_arena.site.played import Played, PlayedLineup
+from gymposium_arena.slugs import joint_slug, slug
+from gymposium_viewer.pages import Tab, render
+from gymposium_viewer.titles import game_title
+
+TABS = (
+    Tab("Board", "index.html"),
+    Tab("Games", "games.html"),
+    Tab("Players", "players.html"),
+    Tab("How it was made", "how.html"),
+    Tab("Data", "data.html"),
+)
+
+
+@dataclass(frozen=True)
+class Site:
+    """A board with all data that its pages show."""
+
+    board: Board
+    results: Results
+    entries: Mapping[str, Entry]
+    """The entries by player."""
+    played: Played
+    expected: Expected
+    pages: Mapping[str, str]
+    """The paths of the pages of single matches, by match id."""
+    versions: Sequence[BoardVersion]
+    """The results by version, the oldest first; the last one is the present."""
+
+    @cached_property
+    def games(self) -> Mapping[str, GameResult]:
+        """The results of games, by full name."""
+        return {game.game: game for game in self.results.games}
+
+    @cached_property
+    def names(self) -> Mapping[str, str]:
+        """The display name of each player; no two are the same."""
+        return words.names({player: entry.label for player, entry in self.entries.items()})
+
+    @cached_property
+    def titles(self) -> Mapping[str, str]:
+        """The title of each game by full name, with its parameters if another game has the same title."""
+        shared = Counter(game.title for game in self.results.games)
+        return {
+            game.game: game.title if shared[game.title] == 1 else game_title(game.game) for game in self.results.games
+        }
+
+    @cached_property
+    def models(self) -> frozenset[str]:
+        """The players that are language models: those whose replies are counted in tokens."""
+        return frozenset(one.player for one in self.results.players if one.conduct.completion_tokens)
+
+    @cached_property
+    def plugins(self) -> list[str]:
+        """The distributions and files of plugins, besides gymposium itself, that the games of the board come from."""
+        owners = [host().owner(game.load().spec) for game in self.board.suite.games]
+        return sorted(
+            {
+                f"{one.distribution} {one.version}" if one.distribution else Path(one.source).name
+                for one in owners
+                if one in host().plugins and one.distribution != PROJECT
+            }
+        )
+
+    @property
+    def commands(self) -> list[str]:
+        """The shell commands that make the board, its entered players included, but for its folder."""
+        begin, name = ["leaderboard"], self.board.suite.name
+        entered = [
+            [*begin, "run", "--out", name, "--add", entry.player, *self._options(entry)]
+            for entry in self.entries.values()
+            if not entry.own
+        ]
+        whole = [[*begin, "run", "suite.toml", "--out", name], *entered]
+        lines = (*whole, [*begin, "rate", name], [*begin, "build", name])
+        return [self.command(*line) for line in lines]
+
+    def command(self, *arguments: str) -> str:
+        """Return a shell command of gymposium that loads the plugins of the board."""
+        return command_line(*arguments, plugins=self._plugin_files)
+
+    @cached_property
+    def _plugin_files(self) -> list[Path]:
+        """The names of the one-file plugins that the games and players of the board come from."""
+        forms = host().opponents.values()
+        specs: list[Spec] = [game.load().spec for game in self.board.suite.games]
+        specs += [form for form in forms if any(form.parse(player) is not None for player in self.entries)]
+        owners = [host().owner(spec) for spec in specs]
+        return sorted({Path(Path(one.source).name) for one in owners if one.source.endswith(".py")})
+
+    def _options(self, entry: Entry) -> list[str]:
+        """The options with which a player was entered."""
+        every = {game.name for game in self.board.suite.games} == set(entry.games)
+        return [
+            *([] if every else [part for game in entry.games for part in ("--game", game)]),
+            *([] if entry.label == entry.player else ["--label", entry.label]),
+            *([] if entry.by is None else ["--by", entry.by]),
+            *([] if entry.seed is None else ["--seed", str(entry.seed)]),
+        ]
+
+    def render(self, template: str, path: str, **values: Any) -> str:
+        """Render the page of this path."""
+        return render(f"board/{template}", path, TABS, __package__, site=self, words=words, **values)
+
+    def has_figure(self, player: str, game: str | None) -> bool:
+        """Whether a version has a figure of a player in a game, or (None) on the joint board."""
+        return any(version.of_player(player, game) for version in self.versions)
+
+    def game_path(self, game: str) -> str:
+        """The path of a game's page."""
+        return f"games/{slug(game)}.html"
+
+    def anchor(self, game: str) -> str:
+        """The id of a game's section on other pages."""
+        return slug(game)
+
+    def player_path(self, player: str) -> str:
+        """The path of a player's page."""
+        return f"players/{self.entries[player].slug}.html"
+
+    def pairing_path(self, one: str, other: str) -> str:
+        """The path of the page of two players, given in either order."""
+        pair = sorted((self.entries[one], self.entries[other]), key=lambda entry: entry.number)
+        return f"pairings/{joint_slug(entry.slug for entry in pair)}.html"
+
+    def lineup_path(self, lineup: PlayedLineup) -> str:
+        """The path of the page that lists a lineup's matches: its player's if it plays alone, or that of its first two
+        players."""
+        first, *others = lineup.players
+        return self.pairing_path(first, others[0]) if others else self.player_path(first)
+
+    def lineups_of(self, game: str, *players: str) -> Sequence[PlayedLineup]:
+        """The lineups of a game that contain all of these players."""
+        return [one for one in self.played.lineups if one.game == game and set(players) <= set(one.players)]

@@ -1,0 +1,209 @@
+"""A suite: the games of a board, their players, the number of matches and the rules for failures. Declared in TOML.
+
+    name = "cards"
+    players = ["random", "mcts-100"]
+
+    [[games]]
+    name = "leduc_poker"
+    players = ["random", "mcts-100", "cfr-200"]
+
+Settings that are left out have defaults. A board stores its suite with all settings written out, so that its matches do
+not depend on later defaults.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from gymposium.errors import BadOption, GymposiumError
+from gymposium.games.protocol import Game
+from gymposium.games.registry import load_game, load_named_game
+from gymposium.match.failures import FailurePolicy
+from gymposium.players.grammar import check_named_player
+from gymposium.util.plain_file import read_plain_text
+from gymposium.util.settings import read_settings
+from gymposium.util.strict_toml import strict_toml
+
+_NAME = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
+_OPENING = 4
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteGame:
+    """A game of a suite, with all settings resolved."""
+
+    name: str
+    """The game's full name: `goofspiel(num_cards=5)`."""
+    groups: int
+    """Match groups for each lineup."""
+    opening: int
+    """Random plies with which a group begins if all its players are deterministic."""
+    lineups: int
+    """Upper bound on each player's lineups with earlier entries, in games of more than two seats."""
+    players: tuple[str, ...]
+    """The suite's own players that play this game."""
+
+    def load(self) -> Game:
+        """Load the game."""
+        return load_game(self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """The declaration of a tournament."""
+
+    name: str
+    title: str
+    seed: int
+    """The seed of the suite's own players."""
+    watchdog: float
+    """Time limit of an answer, in seconds."""
+    on_illegal: str
+    """The policy for replies that are not legal moves (`FailurePolicy`), as text."""
+    at_once: int
+    """Number of matches played side by side, which bounds the size of a player's batch."""
+    games: tuple[SuiteGame, ...]
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        """The suite's own players, in order."""
+        return tuple(dict.fromkeys(player for game in self.games for player in game.players))
+
+    @property
+    def digest(self) -> str:
+        """A digest of all settings."""
+        return sha256(self.text().encode()).hexdigest()[:16]
+
+    def text(self) -> str:
+        """The suite as TOML with all settings written out; equal suites have equal texts."""
+        head = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "games"}
+        tables = [{field.name: getattr(game, field.name) for field in fields(game)} for game in self.games]
+        return "\n[[games]]\n".join("".join(f"{k} = {_toml(v)}\n" for k, v in one.items()) for one in [head, *tables])
+
+    def rules(self) -> str:
+        """The rules for failures, as sentences for readers of results."""
+        return (
+            f"The policy for a reply that is not a legal move is: {self.on_illegal}. A player that raises an error, "
+            f"returns something that is not a reply, or does not answer within {self.watchdog:g} s, forfeits that "
+            f"match. If a game's engine fails, or a player cannot be asked, for example because its server is gone, "
+            f"the match breaks off: it has no result, is counted separately, and is played again by the next run."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _SuiteTable:
+    """The settings at the top of a suite's file."""
+
+    name: str
+    title: str = ""
+    seed: int = 0
+    groups: int = 40
+    watchdog: float = 60.0
+    on_illegal: str = "forfeit"
+    opening: int | None = None
+    lineups: int = 12
+    at_once: int = 64
+    players: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _GameTable:
+    """The settings under `[[games]]`; None stands for the suite's value."""
+
+    name: str
+    groups: int | None = None
+    opening: int | None = None
+    lineups: int | None = None
+    players: tuple[str, ...] | None = None
+
+
+def read_suite(path: Path) -> Suite:
+    """Read a suite from a file. Raises `GymposiumError` with the file and the reason."""
+    try:
+        return parse_suite(read_plain_text(path))
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadOption(f"The suite {path} cannot be read: {error}") from error
+    except GymposiumError as error:
+        raise BadOption(f"The suite {path}: {error}") from error
+
+
+def parse_suite(text: str) -> Suite:
+    """Parse a suite from TOML. Raises `GymposiumError` for unknown settings, games and players, with the nearest known
+    name, and for values out of range."""
+    try:
+        settings = strict_toml(text)
+    except ValueError as error:
+        raise BadOption(f"not TOML: {error}") from error
+    tables = settings.pop("games", None)
+    if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
+        raise BadOption("name at least one game, each under a line [[games]].")
+    suite = read_settings("the suite", _SuiteTable, settings)
+    games = [_game(suite, read_settings(f"game {number}", _GameTable, table)) for number, table in enumerate(tables, 1)]
+    if not _NAME.fullmatch(suite.name):
+        raise BadOption(f"name = {suite.name!r}: write lower-case letters and digits, with single hyphens between.")
+    if not suite.watchdog > 0:
+        raise BadOption(f"watchdog = {suite.watchdog}: give seconds, more than 0.")
+    _at_least(1, "at_once", suite.at_once)
+    _no_twins("games", [game.name for game in games])
+    policy = str(FailurePolicy.parse(suite.on_illegal))
+    return Suite(suite.name, suite.title, suite.seed, suite.watchdog, policy, suite.at_once, tuple(games))
+
+
+def _game(suite: _SuiteTable, table: _GameTable) -> SuiteGame:
+    game = load_named_game(table.name)
+    players = suite.players if table.players is None else table.players
+    _no_twins(f"players of {game.name}", players)
+    for player in players:
+        if player == "human":
+            raise BadOption("a tournament cannot ask a person: leave out the player human.")
+        check_named_player(player)
+    groups = suite.groups if table.groups is None else table.groups
+    lineups = suite.lineups if table.lineups is None else table.lineups
+    opening = _opening(game, suite.opening) if table.opening is None else table.opening
+    _at_least(1, "groups", groups)
+    _at_least(1, "lineups", lineups)
+    _at_least(0, "opening", opening)
+    if opening and game.spec.free_text:
+        raise BadOption(f"{game.name} takes free text, so there are no moves to draw an opening from: opening = 0.")
+    return SuiteGame(game.name, groups, opening, lineups, players)
+
+
+def _opening(game: Game, default: int | None) -> int:
+    """The length of the random opening: 0 if chance makes deals differ or a player plays alone, since an opening is
+    there to make the matches of deterministic players differ; by default at most half of the longest match, so that
+    players decide the rest."""
+    if game.spec.chance or game.spec.free_text or plays_alone(game):
+        return 0
+    return min(_OPENING, game.max_decisions // 2) if default is None else default
+
+
+def plays_alone(game: Game) -> bool:
+    """Whether one player takes all seats: the game has one seat or is cooperative."""
+    return game.seats == 1 or game.spec.utility == "cooperative"
+
+
+def _at_least(least: int, name: str, value: int) -> None:
+    if value < least:
+        raise BadOption(f"{name} = {value}: give {least} or more.")
+
+
+def _no_twins(what: str, names: Iterable[str]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise BadOption(f"{what}: {name} is listed twice.")
+        seen.add(name)
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, str):
+        return json.dumps(value)  # a TOML string as well: JSON's escapes are among TOML's
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_toml, value))}]"
+    return repr(value)

@@ -1,0 +1,11 @@
+"""Verification of boards: which matches follow from the suite, the entries and their seeds, and which are attested.
+
+The driver plays every match again with the recorded replies in place of the players, so all that does not follow from
+the replies is found. In addition, players whose replies follow from their seeds are asked again, and their replies are
+compared with the recorded ones.
+"""
+
+from gymposium_arena.verify.board import verify_board
+from gymposium_arena.verify.findings import About, BoardVerification, Finding, PlayerVerified, ResultsState
+
+__all__ = ["About", "BoardVerification", "Finding", "PlayerVerified", "ResultsState", "verify_board"]

@@ -1,0 +1,184 @@
+"""Verification of a whole board, by an executor."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import cache, partial
+
+from gymposium.analysis.review import review_path
+from gymposium.errors import UnknownName, reason
+from gymposium.runs.executors.protocol import Executor
+from gymposium.runs.executors.starting import begin_worker, ctrl_c_waits
+from gymposium.util.child_process import spawn_context
+from gymposium.util.plain_file import read_plain
+from gymposium.util.streams import stream
+from gymposium_arena.board import Board
+from gymposium_arena.entries import Entry
+from gymposium_arena.exact_file import exact_path
+from gymposium_arena.schedule import lineups
+from gymposium_arena.verify.entries import check_entries
+from gymposium_arena.verify.exact import check_exact
+from gymposium_arena.verify.files import check_files
+from gymposium_arena.verify.findings import BoardVerification, Finding, PlayerVerified, ResultsState
+from gymposium_arena.verify.lineup import Checked, LineupCheck, check_lineup
+from gymposium_arena.verify.no_answer_claims import check_claim
+from gymposium_arena.verify.player_pool import PlayerPool
+from gymposium_arena.verify.results import check_results
+from gymposium_arena.verify.reviews import check_reviews
+
+SAMPLE = 8
+"""Default number of matches of each lineup in which players that search are asked again."""
+
+
+def verify_board(
+    board: Board,
+    *,
+    only: str | None = None,
+    sample: int = SAMPLE,
+    rerun: int = 0,
+    executor: Executor | None = None,
+    seed: int | None = None,
+    watch: Callable[[int, int], None] = lambda done, planned: None,
+) -> BoardVerification:
+    """Verify a board.
+
+    `only` is the slug of an entry; only its matches are checked then, and the results are not. Players that search are
+    asked again in `sample` matches of each lineup, open-weight models in `rerun` matches. Claims that a player did not
+    answer are checked in `sample` matches of each lineup. The matches are drawn from `seed`, by default from the
+    operating system, so the author of a board cannot know them. `executor` replays the lineups, by default this
+    process. `watch` is called with the numbers of checked and planned matches."""
+    entries, findings = check_entries(board)
+    if only is not None and only not in {entry.slug for entry in entries}:
+        if not board.entry_file(only).exists():
+            raise UnknownName("entry", only, [entry.slug for entry in entries])
+        findings = [one for one in findings if one.where.startswith(f"entries/{only}/") or one.where == "entries"]
+    checks = [
+        LineupCheck(
+            lineup,
+            {entry.player: entry for entry in entries if entry.player in lineup.players},
+            str(board.matches_file(lineup).relative_to(board.path)),
+            {"slowly": sample, "up_to_rounding": rerun},
+            secrets.randbits(48) if seed is None else seed,
+        )
+        for lineup in lineups(board.suite, entries)
+        if only is None or lineup.slugs[-1] == only
+    ]
+    verification = BoardVerification(planned=sum(check.lineup.matches for check in checks))
+    verification.add(findings)
+    checked: dict[int, Checked] = {}
+    with ExitStack() as stack:
+        results: Callable[[], tuple[ResultsState, list[Finding]]] = partial(check_results, board)
+        if executor is not None and only is None:
+            beside = stack.enter_context(ProcessPoolExecutor(1, spawn_context(), begin_worker))
+            with ctrl_c_waits():
+                results = beside.submit(check_results, board).result
+        for number, one in _checked(board, checks, executor):
+            checked[number] = one
+            watch(sum(done.matches for done in checked.values()), verification.planned)
+        if only is None:
+            verification.results, differing = results()
+            verification.add(differing)
+    total = Checked()
+    for number, check in enumerate(checks):
+        total.add(checked[number])
+        verification.add(checked[number].findings)
+        claims = checked[number].no_answer_claims
+        chosen = stream(check.seed, "claims", check.lineup.id).sample(claims, min(sample, len(claims)))
+        total.on_its_word.update(player for match, seat, player in claims if (match, seat, player) not in chosen)
+        for match, seat, _ in chosen:
+            if how := check_claim(_read(board, check), match, seat):
+                verification.add([Finding("reply", f"{check.where} (match {match})", how)])
+    verification.matches, verification.broken = total.matches, total.broken
+    verification.players = [
+        PlayerVerified(
+            entry.player,
+            entry.label,
+            entry.slug,
+            entry.repeats,
+            replies=total.replies[entry.player],
+            asked=total.asked[entry.player],
+            same=total.same[entry.player],
+            tied=total.tied[entry.player],
+            on_its_word=total.on_its_word[entry.player],
+            why_not=total.why_not.get(entry.player, ""),
+        )
+        for entry in entries
+    ]
+    verification.notes += [f"{entry.player} has not been played yet." for entry in entries if entry.seed is None]
+    verification.notes += [
+        f"{count} matches were played with {versions}, which its player was entered with."
+        for versions, count in total.other_versions.items()
+    ]
+    affected = [entry for entry in entries if only in (None, entry.slug)]
+    verification.add(_attested(affected))
+    verification.add(check_files(board, entries, {board.path / check.where for check in checks}, only))
+    _check_exact(verification, board, affected, rerun)
+    for check in checks:
+        if review_path(board.path / check.where).exists():
+            verification.add(check_reviews(board, board.path / check.where, sample, check.seed))
+    return verification
+
+
+def _checked(board: Board, checks: Sequence[LineupCheck], executor: Executor | None) -> Iterator[tuple[int, Checked]]:
+    """Verify lineups, and yield each result with the lineup's index as soon as it is there."""
+    if executor is None:
+        players = PlayerPool()
+        yield from ((number, check_lineup(_read(board, check), players)) for number, check in enumerate(checks))
+        return
+    # players are usually listed from weak to strong: start the slowest lineups first
+    last = len(checks) - 1
+    for place, one in executor.map(_check, (_read(board, check) for check in reversed(checks))):
+        yield last - place, one
+
+
+_MOST_BYTES = 2**30
+"""Size of the largest file of matches."""
+
+
+def _read(board: Board, check: LineupCheck) -> LineupCheck:
+    """The check with the content of its file. There is none if a link leads to the file or to one of its folders."""
+    file = board.path / check.where
+    if not (file.is_file() and file.resolve() == board.path.resolve() / check.where):
+        return check
+    try:
+        return replace(check, content=read_plain(file, _MOST_BYTES))
+    except OSError as error:
+        return replace(check, unreadable=reason(error))
+
+
+def _check(check: LineupCheck) -> Checked:
+    return check_lineup(check, _players())
+
+
+@cache
+def _players() -> PlayerPool:
+    """The players of this process."""
+    return PlayerPool()
+
+
+def _attested(entries: Sequence[Entry]) -> list[Finding]:
+    """Findings about entries whose replies are attested. Their players are made, if that needs no permission, but not
+    asked: a player that could be asked again must not be entered as attested."""
+    pool = PlayerPool()
+    for entry in entries:
+        if entry.repeats is None:
+            pool.seat(entry, asked=True)
+    return pool.findings
+
+
+def _check_exact(verification: BoardVerification, board: Board, entries: Sequence[Entry], rerun: int) -> None:
+    """Compute the figures of `exact.json` files again for players that can be asked again."""
+    pool = PlayerPool()
+    for entry in entries:
+        if not exact_path(board, entry).exists():
+            continue
+        again, findings = False, list[Finding]()
+        if entry.repeats in ("quickly", "slowly") or (entry.repeats == "up_to_rounding" and rerun):
+            again, findings = check_exact(board, entry, pool)
+        verification.add([*findings, *pool.findings])
+        if not again and not findings:
+            verification.notes.append(f"The exact figures of {entry.player} were not measured again.")

@@ -1,0 +1,46 @@
+"""Comparison of a record with the match that the schedule plans under its id."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gymposium.match import MatchJob
+from gymposium.records import Record
+from gymposium_arena.entries import Entry
+
+
+def unplanned(record: Record, job: MatchJob, entries: Mapping[str, Entry]) -> str | None:
+    """The first difference between a record and the planned match of this id, or None. `entries` holds the entries of
+    its players, by player."""
+    game = job.game.name
+    if record.game == game and record.game_version != job.game.spec.version:
+        return (
+            f"made with version {record.game_version} of {record.game}, and here is version {job.game.spec.version}: "
+            f"its rules or rewards differ"
+        )
+    prompts = [_prompt(entries[player.name], game) for player in job.players]
+    heads = {
+        "game": (record.game, game),
+        "players": (record.players, [player.name for player in job.players]),
+        "number": (record.number, job.number),
+        "seed": (record.seed, job.seed),
+        "player_seed": (record.player_seed, job.player_seed),
+        "on_illegal": (record.on_illegal, str(job.on_illegal)),
+        "prompts": (record.prompts, prompts),
+    }
+    for name, (recorded, planned) in heads.items():
+        if recorded != planned:
+            return f"{name} is {recorded!r}, but the schedule has {planned!r}"
+    versions = entries[job.players[-1].name].versions
+    if record.versions.keys() != versions.keys():
+        return f"versions are of {', '.join(record.versions)}, but the entry's are of {', '.join(versions)}"
+    if record.opening > job.opening:
+        return f"opening is {record.opening}, but the schedule has {job.opening}"
+    return None
+
+
+def _prompt(entry: Entry, game: str) -> dict[str, Any]:
+    """The prompt of an entry as in records."""
+    prompt = entry.prompt
+    return {"style": prompt.style, "reader": prompt.reader, "version": prompt.version, "hash": prompt.digests.get(game)}

@@ -1,0 +1,232 @@
+"""Verification of one lineup's match file: it holds the scheduled matches, each once, and they replay as recorded."""
+
+from __future__ import annotations
+
+import io
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice, pairwise
+
+from gymposium.match import MatchJob, play
+from gymposium.players.protocol import Repeats
+from gymposium.records import Problem, Record, Script, difference, parse_records, silences
+from gymposium.util.streams import stream
+from gymposium_arena.entries import Entry
+from gymposium_arena.schedule import Lineup, job_maker
+from gymposium_arena.verify.compare import unplanned
+from gymposium_arena.verify.findings import Finding
+from gymposium_arena.verify.player_pool import PlayerPool
+from gymposium_arena.verify.replay import AskingScripts, RecordedPlayer, needs_a_process
+
+_NAMED = 3
+"""Largest number of missing matches that are named."""
+
+
+@dataclass(frozen=True, slots=True)
+class LineupCheck:
+    """A lineup to be verified."""
+
+    lineup: Lineup
+    entries: Mapping[str, Entry]
+    """The entries of its players, by player."""
+    where: str
+    """The file of its matches, relative to the directory of the board."""
+    samples: Mapping[Repeats, int]
+    """Number of matches in which players are asked again that repeat `slowly` or `up_to_rounding`."""
+    seed: int
+    """The seed by which these matches are drawn."""
+    content: bytes = b""
+    """The content of the file; empty if there is none."""
+    unreadable: str = ""
+    """Why the file cannot be read; empty if it can."""
+
+    def records(self) -> Iterator[tuple[int, Record | Problem]]:
+        """The lines of the file, as `read_records` reads them."""
+        text = io.TextIOWrapper(io.BytesIO(self.content), encoding="utf-8", errors="replace")
+        return parse_records(text, self.where)
+
+
+@dataclass(slots=True)
+class Checked:
+    """The verification of one or more match files. Counters are by player."""
+
+    matches: int = 0
+    """Number of scheduled matches with a result."""
+    broken: int = 0
+    """Number of matches that broke off."""
+    findings: list[Finding] = field(default_factory=list)
+    replies: Counter[str] = field(default_factory=Counter)
+    asked: Counter[str] = field(default_factory=Counter)
+    same: Counter[str] = field(default_factory=Counter)
+    tied: Counter[str] = field(default_factory=Counter)
+    on_its_word: Counter[str] = field(default_factory=Counter)
+    why_not: dict[str, str] = field(default_factory=dict)
+    no_answer_claims: list[tuple[str, int, str]] = field(default_factory=list)
+    """Match, seat and player of claims that the player did not answer, which only a separate process can check."""
+    other_versions: Counter[str] = field(default_factory=Counter)
+    """Number of matches played with software of another version than when the lineup's last player was entered."""
+
+    def add(self, other: Checked) -> None:
+        """Add the figures of another verification, without its findings and claims."""
+        self.matches += other.matches
+        self.broken += other.broken
+        self.replies.update(other.replies)
+        self.asked.update(other.asked)
+        self.same.update(other.same)
+        self.tied.update(other.tied)
+        self.on_its_word.update(other.on_its_word)
+        self.why_not.update(other.why_not)
+        self.other_versions.update(other.other_versions)
+
+
+def check_lineup(check: LineupCheck, pool: PlayerPool) -> Checked:
+    """Verify a lineup's matches with the players of this process."""
+    result = Checked()
+    planned = planned_jobs(check, pool)
+    matches = _matches(check, planned, result)
+    result.matches = len(matches)
+    again = _AskedAgain(check, pool)
+    scripts = AskingScripts({name: Script(record) for name, (_, record) in matches.items()})
+    ready = (replace(job, players=again.seats(job)) for job in map(planned, matches) if job is not None)
+    for played in play(ready, at_once=check.lineup.suite.at_once, guard=scripts):
+        where, record = matches[played.job.id]
+        if why := difference(record, Record.of(played)):
+            result.findings.append(Finding("record", where, why))
+        for seat in range(len(record.players)):
+            if how := scripts.differences.get((record.id, seat)):
+                result.findings.append(Finding("reply", where, how))
+        _count(record, again, result)
+    result.asked, result.same, result.tied = scripts.asked, scripts.same, scripts.tied
+    result.why_not = {**pool.why_not, **scripts.unreachable}
+    result.findings += pool.findings
+    return result
+
+
+def planned_jobs(check: LineupCheck, pool: PlayerPool) -> Callable[[str], MatchJob | None]:
+    """Return a function that makes the lineup's match of an id, or None for an id that is not planned. Recorded players
+    are in all seats, none of which is asked again."""
+    seats = [pool.seat(check.entries[player], asked=False) for player in check.lineup.players]
+    job, numbers = job_maker(check.lineup, seats), check.lineup.numbers()
+
+    def planned(match_id: str) -> MatchJob | None:
+        number = numbers.get(match_id)
+        return None if number is None else job(number)
+
+    return planned
+
+
+class _AskedAgain:
+    """Decides which players are asked again in which matches."""
+
+    def __init__(self, check: LineupCheck, pool: PlayerPool) -> None:
+        self._entries, self._pool = check.entries, pool
+        numbers = range(check.lineup.matches)
+        self._chosen = {
+            repeats: frozenset(
+                map(
+                    check.lineup.match_id,
+                    stream(check.seed, repeats, check.lineup.id).sample(numbers, min(count, len(numbers))),
+                )
+            )
+            for repeats, count in check.samples.items()
+        }
+
+    def seats(self, job: MatchJob) -> list[RecordedPlayer]:
+        """The recorded players of a match, with the players to be asked again."""
+        return [
+            self._pool.seat(self._entries[player.name], asked=self.wanted(job.id, player.name))
+            for player in job.players
+        ]
+
+    def wanted(self, match: str, player: str) -> bool:
+        """Whether a player is to be asked again in a match, if it can be made."""
+        repeats = self._entries[player].repeats
+        return repeats == "quickly" or (repeats is not None and match in self._chosen[repeats])
+
+    def possible(self, player: str) -> bool:
+        """Whether a player could be asked again in any match."""
+        return self._entries[player].repeats in ("quickly", "slowly") and player not in self._pool.why_not
+
+
+def _matches(
+    check: LineupCheck, planned: Callable[[str], MatchJob | None], result: Checked
+) -> dict[str, tuple[str, Record]]:
+    """The finished matches that are as planned, each with its place in the file. Everything else in the file, and what
+    is missing, becomes a finding."""
+    matches: dict[str, tuple[str, Record]] = {}
+    lines: dict[str, int] = {}
+    broken: set[str] = set()
+    versions = check.entries[check.lineup.players[-1]].versions
+    if check.unreadable:
+        result.findings.append(Finding("file", check.where, f"it cannot be read ({check.unreadable})"))
+    raw = check.content.split(b"\n") if check.content else []
+    result.findings += [
+        Finding("file", f"{check.where}:{number}", "the line is empty")
+        for number, line in enumerate(raw[:-1], start=1)
+        if not line.strip()
+    ]
+    for number, record in check.records():
+        where = f"{check.where}:{number}"
+        if isinstance(record, Problem):
+            torn = (
+                f"the last line is torn; the {number - 1} before it are whole. The next run of the tournament removes "
+                f"it and plays that match again"
+            )
+            ended = number < len(raw)  # a line break follows
+            result.findings.append(Finding("file", where, record.what if ended else torn))
+            continue
+        where = f"{where} (match {record.id})"
+        if raw[number - 1] != record.line().encode():
+            result.findings.append(Finding("file", where, "the line is not as gymposium writes it"))
+        job = planned(record.id)
+        if job is None:
+            result.findings.append(Finding("schedule", where, "the schedule has no such match"))
+        elif not record.ending.broke_off and record.id in lines:
+            result.findings.append(Finding("schedule", where, f"the match is in line {lines[record.id]} already"))
+        elif why := unplanned(record, job, check.entries):
+            result.findings.append(Finding("record", where, why))
+            lines[record.id] = number
+        elif record.ending.broke_off:
+            result.broken += 1
+            broken.add(record.id)
+        else:
+            lines[record.id] = number
+            matches[record.id] = where, record
+            result.other_versions.update(
+                f"{name} {version}, not {versions.get(name)}"
+                for name, version in record.versions.items()
+                if versions.get(name) != version
+            )
+    numbers = check.lineup.numbers()
+    result.findings += _out_of_order(check, [name for name in lines if name not in broken], numbers)
+    if missing := numbers.count_missing(lines.keys()):
+        named = map(check.lineup.match_id, islice(numbers.missing(lines.keys()), _NAMED))
+        what = f"{missing} of {len(numbers)} matches are missing: {', '.join(named)}"
+        more = ", …" if missing > _NAMED else ""
+        again = "; some broke off and are to be played again" if broken - lines.keys() else ""
+        result.findings.append(Finding("schedule", check.where, f"{what}{more}{again}"))
+    return matches
+
+
+def _out_of_order(check: LineupCheck, played: Sequence[str], numbers: Mapping[str, int]) -> list[Finding]:
+    """A finding for the first match that is in the file before one that is planned earlier. Matches that broke off are
+    left out, since they are played again later."""
+    for one, other in pairwise(name for name in played if name in numbers):
+        if numbers[other] < numbers[one]:
+            return [Finding("schedule", check.where, f"match {other} comes after {one}, but is planned before it")]
+    return []
+
+
+def _count(record: Record, again: _AskedAgain, result: Checked) -> None:
+    """Count the replies of each player, and note claims that a player did not answer."""
+    players = record.players
+    result.replies.update(players[turn["seat"]] for turn in record.turns if turn["seat"] < len(players))
+    for seat, answer in silences(record):
+        if seat >= len(players):
+            continue
+        unasked = needs_a_process(answer) or not again.wanted(record.id, players[seat])
+        if not again.possible(players[seat]):
+            result.on_its_word[players[seat]] += unasked
+        elif unasked:
+            result.no_answer_claims.append((record.id, seat, players[seat]))

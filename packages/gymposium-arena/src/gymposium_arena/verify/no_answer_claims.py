@@ -1,0 +1,84 @@
+"""Checks, each in a separate process, of claims that a player did not answer or ended its process.
+
+Such a claim wins the match for the other side, and a record that makes it is consistent. So the match is replayed up to
+that decision, and the player is asked as the tournament asked it, with the same time limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from multiprocessing.connection import Connection
+from typing import cast
+
+from gymposium.match import Answer, Guard, play
+from gymposium.match.watchdog import Watchdog
+from gymposium.players.protocol import Ask, Player
+from gymposium.records import Record, Script, silences
+from gymposium.runs.executors.starting import begin_worker, ctrl_c_waits
+from gymposium.util.child_process import spawn_context
+from gymposium_arena.verify.lineup import LineupCheck, planned_jobs
+from gymposium_arena.verify.player_pool import PlayerPool
+from gymposium_arena.verify.replay import AskingScripts, RecordedPlayer, difference
+
+_ASKED = "asked"
+"""Message: the player is being asked now."""
+
+
+def check_claim(check: LineupCheck, match: str, seat: int) -> str | None:
+    """Ask a player again at the decision at which it is said to have failed. Returns the difference as a sentence, or
+    None if the player fails again in any way."""
+    context = spawn_context()
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_ask, args=(theirs, check, match, seat), daemon=True)
+    with ctrl_c_waits():
+        process.start()
+    theirs.close()
+    try:
+        if (before := _received(ours)) != _ASKED:
+            return before
+        return _received(ours) if ours.poll(check.lineup.suite.watchdog) else None
+    finally:
+        process.kill()
+        process.join()
+
+
+def _received(connection: Connection) -> str | None:
+    """The next message of the process, or None if it ended instead."""
+    try:
+        return cast(str | None, connection.recv())
+    except EOFError:
+        return None
+
+
+def _ask(connection: Connection, check: LineupCheck, match: str, seat: int) -> None:
+    begin_worker()
+    pool = PlayerPool()
+    job = planned_jobs(check, pool)(match)
+    assert job is not None, "only claims in planned matches are checked"
+    record = next(one for _, one in check.records() if isinstance(one, Record) and one.id == match)
+    seats = [pool.seat(check.entries[player.name], asked=number == seat) for number, player in enumerate(job.players)]
+    guard = _ClaimGuard({match: Script(record)}, last=dict(silences(record))[seat], connection=connection)
+    list(play([replace(job, players=seats)], guard=guard))
+    connection.send(next(iter(guard.differences.values()), None))
+
+
+class _ClaimGuard(AskingScripts):
+    """A guard that asks one player again in the whole match, and at last for the answer that is said to be missing."""
+
+    def __init__(self, scripts: dict[str, Script], last: Answer, connection: Connection) -> None:
+        super().__init__(scripts)
+        self._last, self._connection = last, connection
+
+    def answers(self, player: Player, asks: Sequence[Ask], watchdog: Watchdog | None = None) -> list[Answer]:
+        recorded = super().answers(player, asks, watchdog)
+        assert isinstance(player, RecordedPlayer)
+        if player.player is not None and recorded == [self._last] and not self.differences:
+            self._connection.send(_ASKED)
+            [now] = Guard().answers(player.player, asks)
+            if how := difference(self._last, now):
+                self.differences[asks[0].key, asks[0].seat] = f"seat {asks[0].seat} ({player.name}) {how}"
+        return recorded
+
+    def _may(self, ask: Ask, answer: Answer) -> bool:
+        return answer != self._last and super()._may(ask, answer)

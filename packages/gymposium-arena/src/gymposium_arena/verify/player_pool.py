@@ -1,0 +1,49 @@
+"""The pool of players that can be asked again in this process, and the reasons why others cannot."""
+
+from __future__ import annotations
+
+from gymposium.errors import describe
+from gymposium.players.protocol import Player
+from gymposium.replies.reading import GENERAL, Reader
+from gymposium_arena.entries import Changed, Entry, make_entrant
+from gymposium_arena.verify.findings import Finding
+from gymposium_arena.verify.replay import RecordedPlayer
+
+
+class PlayerPool:
+    """The players of a board in one process. Each is made once."""
+
+    def __init__(self) -> None:
+        self.findings: list[Finding] = []
+        """Findings about entries whose player differs from the one that was entered."""
+        self.why_not: dict[str, str] = {}
+        """Why a player cannot be asked here, by player."""
+        self._players: dict[str, Player] = {}
+        self._seats: dict[tuple[str, bool], RecordedPlayer] = {}
+
+    def seat(self, entry: Entry, *, asked: bool) -> RecordedPlayer:
+        """The recorded player of an entry. If `asked`, it holds the player to be asked again, unless that cannot be
+        made."""
+        key = entry.player, asked
+        if key not in self._seats:
+            player = self._player(entry) if asked else None
+            style, reader = entry.prompt.style, _reader(entry, player)
+            self._seats[key] = RecordedPlayer(entry.player, style, reader, entry.deterministic, player)
+        return self._seats[key]
+
+    def _player(self, entry: Entry) -> Player | None:
+        if entry.player not in self.why_not and entry.player not in self._players:
+            try:
+                self._players[entry.player] = make_entrant(entry)
+            except Exception as error:  # noqa: BLE001 - a player's own code may raise anything
+                self.why_not[entry.player] = describe(error)
+                if isinstance(error, Changed) and not error.code:
+                    self.findings.append(Finding("entry", f"entries/{entry.slug}/entry.json", str(error)))
+        return self._players.get(entry.player)
+
+
+def _reader(entry: Entry, player: Player | None) -> Reader:
+    """The reader of an entry's replies: a built-in one, or the player's own."""
+    if entry.prompt.reader in GENERAL:
+        return GENERAL[entry.prompt.reader]
+    return (make_entrant(entry) if player is None else player).reader

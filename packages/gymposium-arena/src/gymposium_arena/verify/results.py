@@ -1,0 +1,51 @@
+"""Comparison of results.json with the results computed from the records."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from gymposium.errors import GymposiumError
+from gymposium_arena.board import Board
+from gymposium_arena.results.file import read_results, results_file, results_of
+from gymposium_arena.verify.files import check_plain
+from gymposium_arena.verify.findings import Finding, ResultsState
+
+_SHOWN = 12
+"""Largest number of differences that are listed."""
+
+
+def check_results(board: Board) -> tuple[ResultsState, list[Finding]]:
+    """Compute the results again and compare every figure."""
+    path = results_file(board)
+    if not path.exists():
+        return "absent", []
+    try:
+        check_plain(path)
+        stored, again = (results.model_dump(mode="json") for results in (read_results(path), results_of(board)))
+    except GymposiumError as error:
+        return "differ", [Finding("results", path.name, str(error))]
+    differences = list(islice(_differences("", stored, again), _SHOWN + 1))
+    if len(differences) > _SHOWN:
+        differences[_SHOWN] = "and more"
+    findings = [Finding("results", path.name, what) for what in differences]
+    return ("differ" if findings else "agree"), findings
+
+
+def _differences(where: str, stored: Any, again: Any) -> Iterator[str]:
+    """The places at which two JSON values differ, with both values."""
+    if isinstance(stored, dict) and isinstance(again, dict) and stored.keys() == again.keys():
+        for key in stored:
+            yield from _differences(f"{where}.{key}".lstrip("."), stored[key], again[key])
+    elif isinstance(stored, list) and isinstance(again, list) and len(stored) == len(again):
+        for index, (one, other) in enumerate(zip(stored, again)):
+            yield from _differences(f"{where}.{index}", one, other)
+    elif stored != again:
+        yield f"{where} is {_short(stored)}, but the records give {_short(again)}"
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 80 else f"{text[:79]}…"

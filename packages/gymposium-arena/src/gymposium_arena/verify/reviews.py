@@ -1,0 +1,66 @@
+"""Comparison of the reviews beside matches with reviews that are made again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+from gymposium.analysis.review import MatchReview, ReviewFile, judge_of, read_review, review_path
+from gymposium.analysis.review.update import review_or_why
+from gymposium.errors import GymposiumError
+from gymposium.games.registry import load_named_game
+from gymposium.records import Record, read_records
+from gymposium.util.streams import stream
+from gymposium_arena.board import Board
+from gymposium_arena.verify.files import check_plain
+from gymposium_arena.verify.findings import Finding
+
+_ROUNDING = 1e-6
+"""Largest difference that rounding on another machine may make to the worth of a decision."""
+
+
+def check_reviews(board: Board, matches: Path, sample: int, seed: int) -> Iterator[Finding]:
+    """Review matches of a file again and find what differs: every match if the judge is exact, or else `sample` of
+    them, drawn from `seed`."""
+    path = review_path(matches)
+    where = str(path.relative_to(board.path))
+    try:
+        check_plain(path)
+        stored = read_review(matches)
+        assert stored is not None, "it was there just now"
+        records = {one.id: one for _, one in read_records(matches) if isinstance(one, Record)}
+        if strange := next((match for match in stored.matches if match not in records), None):
+            yield Finding("results", where, f"it reviews {strange}, which is not in the file")
+            return
+        game = load_named_game(stored.game)
+        judge = judge_of(game, stored.judge)
+    except GymposiumError as error:
+        yield Finding("results", where, str(error))
+        return
+    if judge.digest != stored.table:
+        yield Finding("results", where, f"its table is {stored.table}, but computed again it is {judge.digest}")
+        return
+    if stored.model_copy(update={"matches": {}}) != ReviewFile.of(game, judge, {}):
+        yield Finding("results", where, f"what it says of the game or of {stored.judge} is wrong")
+        return
+    known = [match for match in stored.matches if stored.of_record(records[match]) is not None]
+    chosen = known if judge.exact else stream(seed, "reviews", where).sample(known, min(sample, len(known)))
+    for match in chosen:
+        again = review_or_why(stored.judge, records[match])
+        if isinstance(again, str):
+            yield Finding("results", f"{where} (match {match})", again)
+        elif not _alike(stored.matches[match], again):
+            yield Finding("results", f"{where} (match {match})", "its review is not what the judge says")
+
+
+def _alike(one: MatchReview, other: MatchReview) -> bool:
+    """Whether two reviews are equal up to rounding."""
+    if len(one.decisions) != len(other.decisions) or one.unjudged != other.unjudged:
+        return False
+    return all(
+        a[:3] == b[:3]
+        and math.isclose(a.before, b.before, abs_tol=_ROUNDING)
+        and math.isclose(a.after, b.after, abs_tol=_ROUNDING)
+        for a, b in zip(one.decisions, other.decisions, strict=True)
+    )

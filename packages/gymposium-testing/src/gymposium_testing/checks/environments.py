@@ -1,0 +1,105 @@
+"""Checks of environments: the test functions of Gymnasium and PettingZoo, with warnings as errors."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+from gymnasium.utils.env_checker import check_env
+
+from gymposium.envs.aec import env as aec_env
+from gymposium.envs.gym import TextGameEnv
+from gymposium.envs.parallel import TextGameParallelEnv
+from gymposium.envs.views import KINDS
+from gymposium.errors import MissingExtra
+from gymposium.games.protocol import Game
+from gymposium_testing.contract import NORMAL, CheckFailed, Effort, NotApplicable, raised, require, short
+from gymposium_testing.walk import AnyPlayer
+
+_IGNORED = (
+    "Observation is not a NumPy array",
+    "Observation space for each agent probably should be",
+    "Observation is a single number",
+    "Observation numpy array is all zeros",
+    "The observation contains negative numbers",
+)
+"""Beginnings of warnings that PettingZoo gives for all dict observations but its own, and for harmless numbers."""
+
+
+def _pettingzoo() -> Any:
+    """Return the tests of PettingZoo, which import pytest."""
+    import pettingzoo.test
+
+    return pettingzoo.test
+
+
+@contextlib.contextmanager
+def _strictly(what: str, game: Game) -> Iterator[None]:
+    """Turn warnings and errors into `CheckFailed`, and suppress prints."""
+    try:
+        with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+            warnings.simplefilter("error")
+            for message in _IGNORED:
+                warnings.filterwarnings("ignore", message=message)
+            yield
+    except MissingExtra:
+        raise
+    except Exception as error:  # the test function or the game may raise anything
+        raise CheckFailed(
+            f"{what} fails: {raised(error)}",
+            where=game.name,
+            do="the environments are gymposium's own: look for what the game shows or pays against its promises.",
+        ) from error
+
+
+def gymnasium_checks_it(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """Gymnasium's `check_env` passes without a warning for each seat, kind of observation and reader."""
+    for number, kind in enumerate(KINDS):
+        if kind == "tensor" and game.tensor_shape is None:
+            continue
+        for seat in range(game.seats):
+            env = TextGameEnv(
+                game,
+                seat=seat,
+                observation=kind,
+                reply=("move", "tags", "json")[(number + seat) % 3],
+                prompt="full" if (number + seat) % 2 else "compact",
+                opponent=[AnyPlayer()] * (game.seats - 1),
+            )
+            with _strictly(f"Gymnasium's check_env ({kind}, seat {seat})", game):
+                check_env(env, skip_render_check=True)
+
+
+def pettingzoo_checks_it(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """PettingZoo's `api_test` passes, without warnings that are specific to this game."""
+    if game.spec.free_text or game.tensor_shape is None:
+        raise NotApplicable("PettingZoo's test does not support observations or actions that are text alone")
+    with _strictly("PettingZoo's api_test", game):
+        _pettingzoo().api_test(aec_env(game=game), num_cycles=max(20, min(effort.decisions, 1000)))
+
+
+def pettingzoo_checks_it_in_parallel(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """PettingZoo's `parallel_api_test` passes for simultaneous moves, and observations lie in their spaces."""
+    if game.spec.dynamics != "simultaneous":
+        raise NotApplicable("its seats take turns")
+    env = TextGameParallelEnv(game)
+    for agent, observation in env.reset(seed=seed)[0].items():
+        require(
+            observation in env.observation_space(agent),
+            f"the parallel observation of {agent} is not in its space: {short(observation)}",
+            "let tensor() return finite numbers of the right shape, and keep texts short enough.",
+            f"{game.name}, seed {seed}",
+        )
+    with _strictly("PettingZoo's parallel_api_test", game):
+        _pettingzoo().parallel_api_test(TextGameParallelEnv(game), num_cycles=max(20, min(effort.decisions, 1000)))
+
+
+def pettingzoo_checks_its_seeds(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """PettingZoo's `seed_test` passes: equal seeds give equal observations."""
+    if game.spec.free_text:
+        raise NotApplicable("PettingZoo's test draws actions from spaces, which are no sensible texts")
+    with _strictly("PettingZoo's seed_test", game):
+        _pettingzoo().seed_test(lambda: aec_env(game=game), num_cycles=max(20, min(effort.decisions, 500)))

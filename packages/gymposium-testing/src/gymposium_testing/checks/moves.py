@@ -1,0 +1,168 @@
+"""Checks of moves: lists of legal moves, their indices and their texts."""
+
+from __future__ import annotations
+
+import random
+from typing import NoReturn
+
+import pyspiel
+
+from gymposium.envs.gym import TextGameEnv
+from gymposium.errors import WrongSeat
+from gymposium.games.openspiel.adapter import OpenSpielMatch
+from gymposium.games.protocol import Game, Match
+from gymposium.replies.reading import READERS, read
+from gymposium.util.streams import stream
+from gymposium_testing.contract import NORMAL, CheckFailed, Effort, NotApplicable, after, raised, short
+from gymposium_testing.positions import STYLES, Snapshot
+from gymposium_testing.walk import BEGIN, AnyPlayer, any_moves, match_seed, played
+
+_BESIDE = "let legal_moves[i] be the name of legal_actions[i]."
+_REFUSE = "raise WrongSeat(moves, self.to_move()) before anything is changed."
+
+
+def legal_lists_agree(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """Legal moves and their indices correspond, each once, in order and within the action space.
+
+    Seats that wait have none, and an OpenSpiel game has those of its engine that leave the next seat a move."""
+    for match in played(game, seed, effort.decisions):
+        for seat in range(game.seats):
+            moves, actions = match.legal_moves(seat), match.legal_actions(seat)
+            for style in STYLES:
+                if (shown := match.observe(seat, style).legal_moves) != moves:
+                    _wrong(match, seat, f"observe() lists {short(shown)}, but legal_moves() {short(moves)}")
+            if game.spec.free_text:
+                if moves is not None or actions != []:
+                    _wrong(match, seat, f"a game of free text lists the moves {short(moves)}, indices {short(actions)}")
+                continue
+            if moves is None:
+                _wrong(match, seat, "there is no list of moves, but the spec says free_text=False")
+            if bool(moves) != (seat in match.to_move()):
+                _wrong(match, seat, f"seats {match.to_move()} are to move, but the list is {short(moves)}")
+            if len(moves) != len(actions) or len(set(moves)) != len(moves):
+                _wrong(match, seat, f"moves {short(moves)} do not correspond to indices {short(actions)}, each once")
+            if actions != sorted(set(actions)) or (actions and not 0 <= actions[0] <= actions[-1] < game.num_actions):
+                _wrong(match, seat, f"indices {short(actions)} are not ascending and below {game.num_actions}")
+            if isinstance(match, OpenSpielMatch) and (engines := match.state.legal_actions(seat)) != actions:
+                playable = [a for a in engines if a in actions or not _is_dead_end(match.state.child(a))]
+                if actions != playable:
+                    _wrong(match, seat, f"indices {short(actions)} are not the engine's, {short(playable)}")
+
+
+def _is_dead_end(state: pyspiel.State) -> bool:
+    """Return whether a seat is to move here without a legal action. A game leaves out the action that leads here."""
+    return state.is_player_node() and not state.legal_actions()
+
+
+def _wrong(match: Match, seat: int, what: str) -> NoReturn:
+    raise CheckFailed(
+        f"{what}.",
+        where=after(match, seat),
+        do="list each legal move once, by ascending index, for the seats to move; [] for those that wait, and "
+        "None and [] for free text.",
+    )
+
+
+def moves_read_back(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """The text of each legal move reads as that move with every reader, and `move_pattern` matches it."""
+    if game.spec.free_text:
+        raise NotApplicable("any text is a move")
+    known: set[str] = set()
+    for match in played(game, seed, effort.decisions):
+        for seat in match.to_move():
+            legal = match.legal_moves(seat) or []
+            new = [move for move in legal if move not in known]
+            known.update(new)
+            for move in new:
+                if not move.isprintable():
+                    _unreadable(match, seat, move, "it is not printable on one line")
+                if game.move_pattern is not None and not game.move_pattern.fullmatch(move):
+                    _unreadable(match, seat, move, f"move_pattern {game.move_pattern.pattern!r} does not match it")
+                for reader in READERS.values():
+                    reading = read(reader.answer(move), legal, reader, game.move_pattern)
+                    if reading.kind != "move" or reading.move != move:
+                        _unreadable(match, seat, move, f"as {reader.answer(move)!r} it reads as {reading}")
+
+
+def _unreadable(match: Match, seat: int, move: str, why: str) -> None:
+    raise CheckFailed(
+        f"the legal move {move!r} cannot be played by writing it: {why}.",
+        where=after(match, seat),
+        do="use short printable texts without < and without white space around them, and let move_pattern match all.",
+    )
+
+
+def text_and_index_play_alike(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """The text of a move and its index have the same effect, in an environment and in OpenSpiel's engine."""
+    if game.spec.free_text:
+        raise NotApplicable("there are no indices")
+    _engine_plays_the_index(game, seed, effort)
+    left, number = effort.decisions // 2, 0
+    others = [AnyPlayer()] * (game.seats - 1)
+    while left > 0:
+        own_seed = match_seed(seed, number)
+        by_text, by_index = (TextGameEnv(game, opponent=others) for _ in range(2))
+        for env in (by_text, by_index):
+            env.reset(seed=own_seed)
+        rng, over = random.Random(own_seed), by_text.played is not None
+        while not over:
+            actions = [int(action) for action in by_index.action_masks().nonzero()[0]]
+            chosen = int(rng.random() * len(actions))
+            over = by_text.step((by_text.match.legal_moves(0) or [])[chosen])[2]
+            by_index.step(actions[chosen])
+            if by_text.match.events != by_index.match.events:
+                raise CheckFailed(
+                    f"the move {by_text.match.events[-1].move!r} and its index {actions[chosen]} do different things.",
+                    where=after(by_index.match, 0),
+                    do=_BESIDE,
+                )
+            left -= 1
+        left -= BEGIN
+        number += 1
+
+
+def _engine_plays_the_index(game: Game, seed: int, effort: Effort) -> None:
+    rng = stream(seed, "indices")
+    for match in played(game, seed, effort.decisions // 2):
+        if not isinstance(match, OpenSpielMatch):
+            return
+        past = len(match.state.full_history())
+        for seat, move in (moves := any_moves(match, rng)).items():
+            index = match.legal_actions(seat)[match.legal_moves(seat).index(move)]
+            fork = match.fork(random.Random(0))
+            fork.apply(moves)
+            [taken] = [step.action for step in fork.state.full_history()[past:] if step.player == seat]
+            if taken != index:
+                raise CheckFailed(
+                    f"the move {move!r} has the index {index}, but the engine takes it as {taken}.",
+                    where=after(match, seat),
+                    do=_BESIDE,
+                )
+
+
+def wrong_seats_are_refused(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """`apply` raises WrongSeat if a seat to move is missing, a waiting seat moves, or the match is over."""
+    rng = random.Random(seed)
+    for match in played(game, seed, effort.decisions // 2):
+        moves = any_moves(match, rng)
+        some = next(iter(moves.values()), "x")
+        wrong = [{}, {**moves, game.seats: some}] if moves else [{0: some}]
+        wrong += [{**moves, seat: some} for seat in range(game.seats) if seat not in moves]
+        wrong += [{seat: moves[seat]} for seat in moves if len(moves) > 1]
+        before = Snapshot.of(match)
+        for joint in wrong:
+            what = f"apply() with moves of seats {sorted(joint)} if seats {match.to_move()} are to move"
+            try:
+                match.apply(joint)
+            except WrongSeat:
+                if list(match.events) != before.events:
+                    _not_refused(match, f"{what} is refused, but leaves events behind")
+            except Exception as error:  # noqa: BLE001 (a game may raise anything)
+                _not_refused(match, f"{what} raises {raised(error)}")
+            else:
+                _not_refused(match, f"{what} is accepted")
+        before.compare(match, "refused moves of wrong seats change the match", do=_REFUSE)
+
+
+def _not_refused(match: Match, what: str) -> None:
+    raise CheckFailed(f"{what}.", where=after(match), do=_REFUSE)

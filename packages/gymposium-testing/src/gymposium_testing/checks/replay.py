@@ -1,0 +1,108 @@
+"""Checks of records: any beginning of a match loads from its events, and false events do not."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from gymposium.errors import BadRecord, GymposiumError
+from gymposium.games.protocol import CHANCE, Event, Game, Match
+from gymposium.games.registry import load_game
+from gymposium.match import MatchJob, play
+from gymposium.records import RecordWriter, verify_file
+from gymposium.util.streams import stream
+from gymposium_testing.contract import NORMAL, CheckFailed, Effort, NotApplicable, after, events_in_words, raised
+from gymposium_testing.positions import Snapshot
+from gymposium_testing.walk import BEGIN, AnyPlayer, ended, match_seed, play_moves, steps
+
+_DO = "rebuild the match, with its chance, from the events alone; with the seed, repeat the draws of the original."
+
+
+def events_make_the_match(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """`load(events)`, with the seed and without it, is the match at its end."""
+    for match in ended(game, seed, effort.decisions):
+        end = Snapshot.of(match)
+        for own_seed in (None, match.seed):
+            loaded = game.load(list(end.events), own_seed)
+            end.compare(loaded, f"load(events, {own_seed}) is another match", where=after(match), do=_DO)
+
+
+def pieces_load_and_play_on(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """The events up to any decision load as that position. With the seed, the rest of the moves then makes the rest of
+    the match, chance included."""
+    left, number = effort.decisions // 2, 0
+    while left > 0:
+        match = game.new(match_seed(seed, number))
+        moves: list[dict[int, str]] = []
+        cuts = [Snapshot.of(now) for now in steps(match, stream(seed, "moves", number), moves)]
+        every = max(1, len(cuts) // 12)
+        for turn, cut in list(enumerate(cuts))[::every]:
+            piece = game.load(list(cut.events), match.seed)
+            where = f"{game.name}, after {events_in_words(cut.events)}"
+            cut.compare(piece, "a position is another one if it is loaded from its events", where=where, do=_DO)
+            play_moves(piece, moves[turn:])
+            what = f"loaded with its seed {match.seed} and played on with the same moves, the match goes another way"
+            cuts[-1].compare(piece, what, where=f"{game.name}, loaded after {len(cut.events)} events", do=_DO)
+            left -= 1
+        left -= BEGIN
+        number += 1
+
+
+def false_records_are_refused(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """Events that break the rules raise BadRecord: an illegal move, a wrong seat, one event too many, an impossible
+    outcome of chance."""
+    for match in ended(game, seed, effort.decisions // 8):
+        for what, events in _falsified(match):
+            try:
+                game.load(events)
+            except BadRecord:
+                continue
+            except Exception as error:  # noqa: BLE001 (a game may raise anything)
+                outcome = f"raises {raised(error)}"
+            else:
+                outcome = "is loaded"
+            raise CheckFailed(
+                f"a record with {what} {outcome}.",
+                where=f"{game.name}, events {events_in_words(events)}",
+                do="raise BadRecord from load() with the number of the event and what is wrong with it.",
+            )
+
+
+def _falsified(match: Match) -> Iterator[tuple[str, list[Event]]]:
+    """Yield false records of a match, each with what is wrong with it."""
+    events = list(match.events)
+    last = max(number for number, event in enumerate(events) if event.seat != CHANCE)
+    seat, move = events[last]
+    if match.game.spec.tools or not match.game.spec.free_text:
+        yield "an illegal move", [*events[:last], Event(seat, "no such move"), *events[last + 1 :]]
+    yield "an event after the end", [*events, Event(seat, move)]
+    yield "a seat that does not exist", [*events[:last], Event(match.game.seats, move), *events[last + 1 :]]
+    first = next((number for number, event in enumerate(events) if event.seat == CHANCE), None)
+    if first is not None:
+        outcome = Event(CHANCE, "no such outcome")
+        yield "an impossible outcome of chance", [*events[:first], outcome, *events[first + 1 :]]
+
+
+def records_verify(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """Records that RecordWriter writes of matches that the driver plays pass `gymposium verify`."""
+    registered = False
+    with suppress(GymposiumError):
+        registered = load_game(game.name).spec.entry_point == game.spec.entry_point
+    if not registered:
+        raise NotApplicable("the game is not registered, so no record of it can be verified")
+    count = max(1, min(20, effort.decisions // (4 * game.max_decisions)))
+    jobs = (MatchJob(f"m{n}", game, [AnyPlayer()] * game.seats, match_seed(seed, n), n) for n in range(count))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "matches.jsonl"
+        with RecordWriter(path) as writer:
+            for result in play(jobs):
+                writer.write(result)
+        verification = verify_file(path)
+    if verification.problems or verification.matches != count:
+        raise CheckFailed(
+            "records of the game do not verify: " + "; ".join(problem.what for problem in verification.problems[:3]),
+            where=game.name,
+            do=_DO,
+        )

@@ -1,0 +1,157 @@
+"""Checks of hostile replies: illegal, garbage, empty, huge, with control tokens."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from itertools import product
+from typing import NoReturn
+
+from gymposium.errors import CannotPlayOn, IllegalMove
+from gymposium.games.protocol import Game, Match
+from gymposium.replies.reading import KINDS, READERS, read
+from gymposium.util.visible import is_encodable
+from gymposium_testing.contract import NORMAL, CheckFailed, Effort, after, raised, short
+from gymposium_testing.positions import Snapshot
+from gymposium_testing.walk import alike, any_moves, played
+
+_HOSTILE: tuple[str, ...] = (
+    "",
+    " ",
+    "\n\n",
+    "no such move",
+    "I would like to play the best move, please.",
+    "<|im_end|>",
+    "<|im_start|>assistant\n",
+    "</s><s>[INST]",
+    "<think>",
+    "</think></move>",
+    "<move></move>",
+    "<move><move>x</move></move>",
+    '{"move": null}',
+    '{"move": {"move": "x"}}',
+    "[" * 2_000,
+    "\0",
+    "\x1b[2J\r\b\x7f",
+    "‮‏﻿​",
+    "\ud800",
+    "١٢٣",
+    "Ａ１",
+    "🂡" * 40,
+    "%s {0} {move} $x `id`",
+    "-1",
+    "1e999",
+    "9" * 5_000,
+    "a " * 50_000,
+)
+"""Texts that a model or an attacker may write."""
+
+
+def hostile_replies_are_read(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """Every hostile text has a reading, and none reads as a move that it is not.
+
+    `move_pattern` does not match texts that are empty, huge or of several lines."""
+    pattern = game.move_pattern
+    for text in () if game.spec.free_text else ("", "\n", "a\nb", "a " * 50_000):
+        if pattern is not None and pattern.fullmatch(text):
+            raise CheckFailed(
+                f"move_pattern {pattern.pattern!r} matches {short(text, 40)}.",
+                where=game.name,
+                do="match what can be a move in some position and no more: the pattern tells illegal from unparsable.",
+            )
+    for match in played(game, seed, effort.decisions // 8):
+        for seat in match.to_move():
+            legal = match.legal_moves(seat)
+            for text, reader in product(hostile_texts(legal), READERS.values()):
+                reading = read(text, legal, reader, pattern)
+                offered = reader.submission(text)
+                is_move = (
+                    offered is not None
+                    and offered.strip() != ""
+                    and (is_encodable(offered) if legal is None else offered.strip() in legal)
+                )
+                right = reading.kind in KINDS and (reading.kind == "move") == is_move
+                if not right or not isinstance(reading.reason(legal), str):
+                    raise CheckFailed(
+                        f"{short(text, 60)} reads as {short(reading, 80)}.",
+                        where=after(match, seat),
+                        do="give legal_moves() as a list of the exact texts.",
+                    )
+
+
+def hostile_texts(legal: Sequence[str] | None) -> list[str]:
+    """Return the hostile texts, with some that are almost a legal move."""
+    some = legal[0] if legal else "x"
+    return [*_HOSTILE, some + "<|im_end|>", some + " " + some, some.upper() + "!", f"<move>{some}", some * 3_000]
+
+
+def refused_moves_change_nothing(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """An illegal move raises IllegalMove and nothing else; the match stays as it was, and so does its later course.
+
+    A game of free text takes every text, unless it has tools."""
+    for match, untouched in alike(game, seed, effort.decisions // 8):
+        if match.events != untouched.events:
+            raise CheckFailed(
+                f"after refused moves the match goes another way: {short(match.events[-1])} instead of "
+                f"{short(untouched.events[-1])}.",
+                where=after(match),
+                do="check every move before anything is drawn or changed.",
+            )
+        takes_all = game.spec.free_text and not game.spec.tools
+        for seat in () if takes_all else match.to_move():
+            _refuses_all(match, seat)
+        if takes_all and match.to_move():
+            _takes_all(match)
+
+
+def _refuses_all(match: Match, seat: int) -> None:
+    legal = match.legal_moves(seat) or []
+    others = any_moves(match, random.Random(0))
+    before = Snapshot.of(match)
+    do = "raise IllegalMove(seat, move, legal_moves) before anything is changed."
+
+    def fail(what: str) -> NoReturn:
+        raise CheckFailed(f"{what}.", where=after(match, seat), do=do)
+
+    for text in hostile_texts(legal):
+        if text in legal:
+            continue
+        move = f"move {short(text, 60)}"
+        try:
+            match.apply({**others, seat: text})
+        except IllegalMove as error:
+            if error.legal_moves != legal or error.seat != seat:
+                fail(
+                    f"the error for the {move} names seat {error.seat} and the legal moves {short(error.legal_moves)}, "
+                    f"but those of seat {seat} are {short(legal)}"
+                )
+        except Exception as error:  # noqa: BLE001 (a game may raise anything)
+            fail(f"the {move} raises {raised(error)}")
+        else:
+            fail(f"the {move} is accepted, though it is not listed")
+        if list(match.events) != before.events:
+            fail(f"the refused {move} leaves events behind")
+    before.compare(match, "refused moves change the match", where=after(match, seat), do=do)
+
+
+def _takes_all(match: Match) -> None:
+    for text in filter(str.strip, _HOSTILE):
+        copy = match.fork(random.Random(0))
+        moves = dict.fromkeys(match.to_move(), text)
+        try:
+            copy.apply(moves)
+        except CannotPlayOn:
+            raise
+        except Exception as error:  # a game may raise anything
+            raise CheckFailed(
+                f"the text {short(text, 60)} raises {raised(error)}.",
+                where=after(match),
+                do="take every text: if there is no list of legal moves, any text is a move.",
+            ) from error
+        recorded = {event.seat: event.move for event in copy.events[len(match.events) :] if event.seat in moves}
+        if recorded != moves:
+            raise CheckFailed(
+                f"the text {short(text, 60)} stands in the events as {short(recorded)}.",
+                where=after(match),
+                do="record the text as it was given.",
+            )

@@ -1,0 +1,94 @@
+"""Checks of weight: playing a game imports no deep-learning library, and loading its plugin imports no game."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from functools import cache, partial
+from pathlib import Path
+
+from gymposium.plugins.host import host
+from gymposium.plugins.plugin import Plugin
+from gymposium.plugins.specs import GameSpec
+from gymposium.util.child_process import python_command, python_environment
+from gymposium_testing.contract import NORMAL, Effort, NotApplicable, require, short
+
+HEAVY = frozenset(
+    "accelerate datasets jax peft sentencepiece tensorflow tokenizers torch transformers trl vllm".split()
+)
+"""Libraries that no game may import."""
+
+_PROGRAM = """
+import json, random, sys
+import gymposium
+from gymposium.plugins.host import host
+from gymposium_testing.walk import play_out
+file, names, heavy = json.loads(sys.argv[1])
+if file:
+    host().load_file(file)
+modules = {name: host().game(name).entry_point.partition(":")[0] for name in names}
+early = {name for name, module in modules.items() if module in sys.modules and not file}
+reports = {}
+for name, module in modules.items():
+    before, error = set(sys.modules), None
+    try:
+        play_out(host().make_game(name, {}).new(0), random.Random(0))
+    except Exception as raised:
+        error = f"{type(raised).__name__}: {raised}"
+    new = {imported.partition(".")[0] for imported in (set(sys.modules) - before if reports else sys.modules)}
+    reports[name] = [error, name in early and not module.startswith("gymposium."), sorted(new & set(heavy))]
+print(json.dumps(reports))
+"""
+
+
+def _games(plugin: Plugin) -> list[GameSpec]:
+    return [spec for spec in plugin.specs if isinstance(spec, GameSpec)]
+
+
+def _reports(file: str | None, names: tuple[str, ...]) -> dict[str, tuple[str | None, bool, list[str]]]:
+    """Play the games one after the other in a fresh process, and return three facts of each: the error that it raised,
+    whether its module was imported before, and the heavy libraries that it was the first to import."""
+    command = python_command("-c", _PROGRAM, json.dumps([file, names, sorted(HEAVY)]))
+    done = subprocess.run(command, env=python_environment(), capture_output=True, text=True, check=False)
+    if done.returncode:
+        return dict.fromkeys(names, (" ".join(done.stderr.strip().splitlines()[-1:]), False, []))
+    reports: dict[str, tuple[str | None, bool, list[str]]] = json.loads(done.stdout.splitlines()[-1])
+    return reports
+
+
+_installed_reports = cache(partial(_reports, None))
+"""Reports of installed games. Installed code does not change while a process runs, so the games of a plugin are played
+in one process, once."""
+
+
+def nothing_heavy_is_imported(spec: GameSpec, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """In a fresh process, making the game and playing a match imports no deep-learning library such as torch.
+
+    Only making the game imports its module."""
+    same = spec.name, spec.entry_point  # specs themselves do not compare: another host of this process has its own
+    owner = next((p for p in host().plugins if same in [(s.name, s.entry_point) for s in _games(p)]), None)
+    if owner is None:
+        raise NotApplicable("no loaded plugin has the game, so a fresh process cannot make it")
+    if Path(owner.source).suffix == ".py" and Path(owner.source).is_file():
+        reports = _reports(owner.source, (spec.name,))
+    else:
+        reports = _installed_reports(tuple(game.name for game in _games(owner)))
+    error, early, heavy = reports[spec.name]
+    require(
+        error is None,
+        f"in a fresh process no match can be played: {short(error)}",
+        "run  gymposium play  with the game and read the error.",
+        spec.name,
+    )
+    require(
+        not heavy,
+        f"playing it imports {', '.join(heavy)}",
+        "import heavy libraries inside the functions that use them, or move them to another plugin.",
+        spec.name,
+    )
+    require(
+        not early,
+        f"the module of the game, {spec.entry_point.partition(':')[0]}, is imported before a match is played",
+        "do not import it in the plugin's own module, which every command imports. It is imported on use.",
+        spec.name,
+    )

@@ -1,0 +1,216 @@
+"""The command `gymposium plugins check`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
+
+import typer
+from rich.table import Column, Table
+from rich.text import Text
+
+from gymposium.cli.json_output import JsonOption, print_json
+from gymposium.cli.matches import SeedOption, match_bar
+from gymposium.cli.plugins.list import note_complaints
+from gymposium.cli.resume import refuse_beside
+from gymposium.cli.text import complain, note, out
+from gymposium.errors import BadOption, PluginError
+from gymposium.util.visible import visible
+
+
+@dataclass(slots=True)
+class _Outcome:
+    """The outcome of one check of one subject."""
+
+    subject: str
+    family: str
+    check: str
+    result: str
+    """`passed`, `failed`, or `does not apply`."""
+    message: str = ""
+
+
+_MARKS: dict[str | None, tuple[str, str]] = {
+    "passed": ("✓", "green"),
+    "failed": ("✗", "bold red"),
+    "does not apply": ("–", "dim"),
+    None: ("", ""),
+}
+"""The mark and the style of each result in a table; None for checks that were not run."""
+
+
+def check_plugins(
+    ctx: typer.Context,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="NAME",
+            help="Plugins, or games (with or without parameters), players, rewards, loggers and executors of gymposium "
+            "list. By default the files loaded with --plugin, else every installed plugin. The plugin 'builtin' has "
+            "everything that is built in.",
+        ),
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer examples, for a result in seconds.")] = False,
+    thorough: Annotated[bool, typer.Option("--thorough", help="More examples, in some minutes for each game.")] = False,
+    matches: Annotated[
+        int | None,
+        typer.Option("-n", "--matches", min=1, help="Number of random matches of each game (1000)."),
+    ] = None,
+    only: Annotated[
+        str | None, typer.Option("--only", metavar="CHECK", help="Only this check or this family of checks.")
+    ] = None,
+    seed: SeedOption = 0,
+    list_checks: Annotated[bool, typer.Option("--list", help="List the checks and exit.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Check the games, players, rewards, loggers and executors of plugins, and say how to fix what fails.
+
+    Each is checked with all examples of its spec. Games: seeds, legal moves, hostile replies, leaks of hidden
+    information, prompts, returns, replaying, forking, the checks of Gymnasium and PettingZoo, weight and length.
+    Players: readable replies that follow from the seed. Rewards: finite, and equal for equal matches. Loggers:
+    settings, and runs that start, resume and close. Executors: the records of one process. The same seed makes the
+    same checks. The exit code is 1 if a check fails.
+
+    The same checks run in pytest, one test each: derive from gymposium_testing.GameConformance, or run
+    pytest --pyargs gymposium_testing.suite. They need pytest and hypothesis, gymposium's extra "testing".
+
+    Examples:
+
+        gymposium --plugin my_game.py plugins check
+        gymposium plugins check my_plugin --thorough
+        gymposium plugins check "goofspiel(num_cards=5)" --quick
+        gymposium plugins check builtin --only length --matches 1000
+    """
+    from gymposium.envs.registration import register_envs
+    from gymposium_testing.registry import CHECKS, Check, Subject
+
+    if list_checks:
+        refuse_beside(ctx, "list_checks")
+        _list(CHECKS, as_json)
+        return
+    if quick and thorough:
+        raise BadOption("--quick and --thorough: give one of them.")
+    from gymposium_testing import NORMAL, QUICK, THOROUGH, NotApplicable
+    from gymposium_testing.contract import CheckFailed
+    from gymposium_testing.subjects import NOTHING, installed_plugins, named_subjects, plugin_subjects
+
+    selected = [check for check in CHECKS if only in (None, check.name, check.family)]
+    if not selected:
+        raise BadOption(f"--only {only}: there is no such check or family. List them:  gymposium plugins check --list")
+    note_complaints()
+    register_envs()
+    effort = QUICK if quick else THOROUGH if thorough else NORMAL
+    effort = replace(effort, matches=matches or (effort.matches if quick else 1_000))
+    outcomes: list[_Outcome] = []
+    subjects: list[Subject] = []
+    for plugin in names or installed_plugins():
+        name = plugin if isinstance(plugin, str) else plugin.name
+        try:
+            subjects += named_subjects(plugin) if isinstance(plugin, str) else plugin_subjects(plugin)
+        except PluginError as error:  # the other plugins are still checked
+            outcomes.append(_Outcome(name, "plugin", "loads", "failed", str(error)))
+    pairs: list[tuple[Subject, Check]] = []
+    for subject in subjects:
+        checks = [check for check in subject.checks() if check in selected]
+        if not checks:
+            continue
+        try:
+            subject.get()
+        except CheckFailed as error:
+            outcomes.append(_Outcome(subject.label, "plugin", "loads", "failed", str(error)))
+        else:
+            pairs += [(subject, check) for check in checks]
+    if not subjects and not outcomes:
+        raise BadOption(NOTHING)
+    with match_bar() as bar:
+        task = bar.add_task("", total=len(pairs))
+        for subject, check in pairs:
+            bar.update(task, description=visible(f"{subject.label}: {check.name}"))
+            outcome = _Outcome(subject.label, check.family, check.name, "passed")
+            try:
+                check.run(subject.get(), seed, effort)
+            except NotApplicable as reason:
+                outcome.result, outcome.message = "does not apply", str(reason)
+            except CheckFailed as error:
+                notes = getattr(error, "__notes__", ())  # hypothesis writes its examples there
+                outcome.result, outcome.message = "failed", "\n".join([str(error), *notes])
+            outcomes.append(outcome)
+            bar.advance(task)
+    _report(outcomes, effort.name, effort.matches, seed, as_json)
+    if any(outcome.result == "failed" for outcome in outcomes):
+        raise typer.Exit(1)
+
+
+def _report(outcomes: list[_Outcome], effort: str, matches: int, seed: int, as_json: bool) -> None:
+    """Prints a table of subjects and checks, then the full messages of those that failed."""
+    failed = [outcome for outcome in outcomes if outcome.result == "failed"]
+    passed = sum(outcome.result == "passed" for outcome in outcomes)
+    if as_json:
+        print_json(
+            {
+                "effort": effort,
+                "matches": matches,
+                "seed": seed,
+                "passed": passed,
+                "failed": len(failed),
+                "checks": [
+                    {
+                        "subject": outcome.subject,
+                        "family": outcome.family,
+                        "check": outcome.check,
+                        "result": outcome.result,
+                        "message": outcome.message or None,
+                    }
+                    for outcome in outcomes
+                ],
+            }
+        )
+        return
+    console = out()
+    games = list(dict.fromkeys(outcome.subject.removesuffix(" (spec)") for outcome in outcomes))
+    for number, game in enumerate(games, start=1):
+        console.print(f"{number}  {game}", soft_wrap=True)
+    words = sum(max(map(len, column)) + 3 for column in zip(("", ""), *_in_order(outcomes)))
+    fit = max(1, (console.width - words) // 4)  # the number of games side by side
+    for first in range(0, len(games), fit):
+        console.print()
+        console.print(_table(outcomes, games, range(first, min(first + fit, len(games)))))
+    for outcome in failed:
+        complain(f"{outcome.subject}, {outcome.check}: {outcome.message}")
+    note(
+        f"{passed} checks passed, {len(failed)} failed, {len(outcomes) - passed - len(failed)} did not apply (–). "
+        f"Effort {effort}, seed {seed}, {matches} random matches of each game."
+    )
+
+
+def _table(outcomes: list[_Outcome], games: list[str], shown: range) -> Table:
+    """A table of the checks with their outcomes for some of the games."""
+    table = Table("family", "check", *(Column(str(n + 1), justify="center") for n in shown), box=None)
+    results = {(outcome.check, outcome.subject.removesuffix(" (spec)")): outcome.result for outcome in outcomes}
+    family = ""
+    for its, check in _in_order(outcomes):
+        cells = [Text(*_MARKS[results.get((check, games[n]))]) for n in shown]
+        table.add_row("" if its == family else its, check, *cells)
+        family = its
+    return table
+
+
+def _in_order(outcomes: list[_Outcome]) -> list[tuple[str, str]]:
+    """The family and name of every check that was run, in the order of the kit."""
+    from gymposium_testing.registry import CHECKS
+
+    run = {(outcome.family, outcome.check) for outcome in outcomes}
+    order = [("plugin", "loads"), *((check.family, check.name) for check in CHECKS)]
+    return [pair for pair in order if pair in run]
+
+
+def _list(checks: Any, as_json: bool) -> None:
+    if as_json:
+        print_json({"checks": [{"family": c.family, "check": c.name, "of": c.of, "what": c.summary} for c in checks]})
+        return
+    table = Table("family", Column("check", no_wrap=True), "what it requires", box=None)
+    family = ""
+    for check in checks:
+        table.add_row("" if check.family == family else check.family, check.name, check.summary)
+        family = check.family
+    out().print(table)

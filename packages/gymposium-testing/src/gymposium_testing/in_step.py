@@ -1,0 +1,101 @@
+"""Two games played in step, to see whether they are one game in different words.
+
+Both play the same random walks. At each position the legal actions, the seats to move, the returns and the outcomes of
+chance must be equal, the names of moves must correspond one to one, and so must what the views tell apart. The texts of
+the second game must tell apart whatever those of the first do, and nothing that the views do not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from gymposium.games.protocol import CHANCE, Game, Match, Style
+from gymposium.util.streams import stream
+from gymposium_testing.contract import CheckFailed, after
+from gymposium_testing.positions import STYLES
+
+
+@dataclass(slots=True)
+class _Pairs:
+    """A relation that must be one to one."""
+
+    there: dict[Any, Any] = field(default_factory=dict)
+    back: dict[Any, Any] = field(default_factory=dict)
+
+    def fit(self, one: Any, other: Any) -> bool:
+        """Add a pair, and return whether the relation is still one to one."""
+        return bool(self.there.setdefault(one, other) == other and self.back.setdefault(other, one) == one)
+
+
+class InStep:
+    """Walks of two games in step, which `walk` continues."""
+
+    def __init__(self, one: Game, other: Game, seed: int = 0) -> None:
+        self.one, self.other, self.seed = one, other, seed
+        self.positions, self.matches = 0, 0
+        self.moves = _Pairs()
+        """The names of moves that were met, in both games."""
+        self.views = _Pairs()
+        """The views that were met, in both games, as hashes."""
+        self._told: dict[Any, int] = {}
+        """The text of the first game for each text of the second, as hashes."""
+        self._shown: dict[Any, int] = {}
+        """The text of the second game for each view, as hashes."""
+
+    def walk(self, positions: int) -> None:
+        """Play random matches until so many positions more are compared.
+
+        Raises `CheckFailed` at the first difference."""
+        most = self.positions + positions
+        while self.positions < most:
+            rng = stream(self.seed, "in step", self.matches)
+            one, other = self.one.new(self.matches), self.other.new(self.matches)
+            self.matches += 1
+            while self.positions < most:
+                self._compare(one, other)
+                if not (seats := one.to_move()):
+                    break
+                chosen = {seat: int(rng.random() * len(one.legal_actions(seat))) for seat in seats}
+                for match in (one, other):
+                    match.apply({seat: (match.legal_moves(seat) or [])[number] for seat, number in chosen.items()})
+
+    def _compare(self, one: Match, other: Match) -> None:
+        self.positions += 1
+        seats = one.to_move()
+        self._same("seats to move", seats, other.to_move(), other)
+        self._same("returns", tuple(one.returns()), tuple(other.returns()), other)
+        self._same("outcomes of chance", _chance(one), _chance(other), other)
+        for seat in range(self.one.seats):
+            self._same("legal actions", one.legal_actions(seat), other.legal_actions(seat), other)
+            for plain, named in zip(one.legal_moves(seat) or (), other.legal_moves(seat) or (), strict=True):
+                self._require(self.moves.fit(plain, named), f"the move {plain!r} is named {named!r}", other)
+            view = hash((seats, one.view(seat)))
+            self._require(self.views.fit((seat, view), (seat, hash((seats, other.view(seat))))), "views", other)
+            for style in STYLES:
+                text = hash((seats, _seen(other, seat, style)))
+                told = hash((seats, _seen(one, seat, style)))
+                whole = self._told.setdefault((seat, style, text), told) == told
+                self._require(whole, f"the {style} text of seat {seat} leaves something out", other)
+                fair = self._shown.setdefault((seat, style, view), text) == text
+                self._require(fair, f"the {style} text of seat {seat} tells more than its view", other)
+
+    def _same(self, what: str, one: object, other: object, match: Match) -> None:
+        self._require(one == other, f"{what}: {one!r} and {other!r}", match)
+
+    def _require(self, holds: bool, what: str, match: Match) -> None:
+        if not holds:
+            raise CheckFailed(
+                f"{self.one.name} and {self.other.name} differ: {what}",
+                where=after(match),
+                do="let the second game be the first one in other words.",
+            )
+
+
+def _chance(match: Match) -> list[str]:
+    return [event.move for event in match.events if event.seat == CHANCE]
+
+
+def _seen(match: Match, seat: int, style: Style) -> tuple[str, tuple[str, ...] | None]:
+    seen = match.observe(seat, style)
+    return seen.text, None if seen.legal_moves is None else tuple(seen.legal_moves)

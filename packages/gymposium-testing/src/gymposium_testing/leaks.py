@@ -1,0 +1,209 @@
+"""The leak check: what a seat sees must depend on everything that it may know, and on nothing else.
+
+In two worlds that a seat cannot tell apart (see `gymposium_testing.worlds`) everything that the seat sees must be
+equal: prompts in both styles, legal moves and actions, the tensor, and the error messages for bad moves. If its views
+differ, its prompts must differ too. The check also compares every position of every random match with all others.
+
+The check trusts `view`: it does not find what the view itself gives away. So a view must come from an engine or be
+written by hand; it must not be made from the text.
+
+    from gymposium import load_game
+    from gymposium_testing import assert_no_leaks
+
+    def test_my_game_hides_what_it_should():
+        assert_no_leaks(load_game("my_game"))
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Literal
+
+from gymposium.errors import IllegalMove
+from gymposium.games.protocol import Event, Game, Match
+from gymposium.replies.prompt import Prompt
+from gymposium.replies.reading import READERS, read
+from gymposium.util.streams import stream
+from gymposium_testing.contract import CheckFailed, events_in_words, unlike
+from gymposium_testing.positions import PICTURE, STYLES, sight
+from gymposium_testing.walk import any_moves, steps
+from gymposium_testing.worlds import Finder, How, WorldPosition
+
+JUNK = "no such move"
+
+LeakKind = Literal["leak", "coarse view", "blind prompt"]
+_MEANING: dict[LeakKind, str] = {
+    "leak": "what the seat sees changes with something that it may not know",
+    "coarse view": "the seat's views are equal now but what it sees is not: view() must hold all that it knows",
+    "blind prompt": "the seat's views differ but its prompts are equal: the text leaves something out",
+}
+_DO: dict[LeakKind, str] = {
+    "leak": "make it from what the seat may know alone; if the seat may know it after all, put it into view().",
+    "coarse view": "put what the seat sees into view(), or show less.",
+    "blind prompt": "say it in observe(), or remove from view() what the seat need not know.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Leak:
+    """Two positions that together show one leak."""
+
+    fault: LeakKind
+    seat: int
+    what: str
+    """What the seat sees differently: `full prompt`, `tensor`, …"""
+    events: tuple[Event, ...]
+    other_events: tuple[Event, ...]
+    shown: object
+    """What the seat saw; its view for a blind prompt."""
+    other_shown: object
+
+    def __str__(self) -> str:
+        shown, other = unlike(self.shown, self.other_shown)
+        return (
+            f"{self.fault} in the {self.what} of seat {self.seat}: {_MEANING[self.fault]}.\n"
+            f"  after {events_in_words(self.events)}\n    {shown}\n"
+            f"  after {events_in_words(self.other_events)}\n    {other}\n"
+            f"  to do: {_DO[self.fault]}"
+        )
+
+
+@dataclass(slots=True)
+class LeakReport:
+    """What the check compared and found: at most one leak of each kind for each seat and thing shown."""
+
+    game: Game
+    positions: int = 0
+    """Positions compared, counted once for each seat."""
+    found: dict[How, int] = field(default_factory=dict)
+    """Number of worlds with other hidden events than the position compared with, by the method that found them."""
+    leaks: list[Leak] = field(default_factory=list)
+
+    @property
+    def worlds(self) -> int:
+        """Number of pairs of worlds compared. 0 proves nothing about a game that hides something."""
+        return sum(self.found.values())
+
+    def __str__(self) -> str:
+        found = ", ".join(f"{count} {how}" for how, count in self.found.items() if count)
+        counts = (
+            f"{self.game.name}: {self.positions} positions, {self.worlds} worlds compared ({found or 'none'}), "
+            f"{len(self.leaks)} leaks"
+        )
+        return "\n".join([counts, *map(str, self.leaks)])
+
+
+def assert_no_leaks(
+    game: Game, seed: int = 0, *, matches: int = 20, tries: int = 12, events: int = 300_000
+) -> LeakReport:
+    """Run `check_leaks` as a test.
+
+    Raises `CheckFailed` if it finds a leak, or if the game says that it hides something and no worlds were found."""
+    report = check_leaks(game, seed, matches=matches, tries=tries, events=events)
+    if report.leaks:
+        raise CheckFailed(str(report), do="do what each leak says.")
+    if game.spec.information == "imperfect" and not report.worlds:
+        raise CheckFailed(f"{report}\nNo worlds were compared, but the spec says information='imperfect'.", do=DECLARE)
+    return report
+
+
+DECLARE = (
+    "let view(seat) hold what the seat knows and nothing else, from the engine or written by hand; if random play "
+    "seldom finds worlds, write resample(seat, rng); if nothing is hidden, say information='perfect'."
+)
+
+
+def check_leaks(game: Game, seed: int = 0, *, matches: int = 20, tries: int = 12, events: int = 300_000) -> LeakReport:
+    """Play random matches and compare the worlds of their decisions.
+
+    At each decision it tries `tries` alterations, one search from scratch of as many steps and one sample, until
+    `events` events are replayed. Equal arguments give equal reports."""
+    check = _Check(game, seed)
+    for world in Finder(game, seed, matches=matches, tries=tries, events=events):
+        check.compare(world)
+    return check.report
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """What a seat was shown at a position."""
+
+    history: bytes
+    view: str
+    events: tuple[Event, ...]
+    shown: dict[str, object]
+
+
+class _Check:
+    """The comparison of positions, and the report on it."""
+
+    def __init__(self, game: Game, seed: int) -> None:
+        self.game = game
+        self.rng = stream(seed, "leaks")
+        self.report = LeakReport(game)
+        self._first: dict[tuple[object, ...], _Shown] = {}
+        """The first position with each key: what a seat knows, sees, or reads."""
+        self._noted: set[tuple[str, int, str]] = set()
+        self._bad_moves: list[str] = [JUNK, *self._some_moves()]
+        self._prompts = {style: Prompt(game, style, READERS["move"]) for style in STYLES}
+
+    def _some_moves(self) -> list[str]:
+        """Return moves for provoking refusals; each is legal in some positions."""
+        played: list[dict[int, str]] = []
+        for _ in islice(steps(self.game.new(self.rng.getrandbits(31)), self.rng, played), 21):
+            pass
+        moves = {move for joint in played for move in joint.values()}
+        return self.rng.sample(sorted(moves), min(3, len(moves)))
+
+    def compare(self, world: WorldPosition) -> None:
+        """Compare a position with earlier ones in which the seat had the same history, view or prompt."""
+        seat, seats, events = world.seat, world.match.to_move(), world.events
+        now = _Shown(world.history.digest, world.match.view(seat), events, self._shown(world.match, seat))
+        self.report.positions += 1
+        twin = self._first.setdefault(("history", seat, seats, now.history), now)
+        if world.hides or (world.how == "played" and twin.events != events):
+            self.report.found[world.how] = self.report.found.get(world.how, 0) + 1
+        self._must_agree("leak", seat, now, twin)
+        same_view = self._first.setdefault(("view", seat, seats, now.view), now)
+        if same_view.history != now.history:
+            # a picture may show what the seat saw earlier, such as the last move
+            self._must_agree("coarse view", seat, now, same_view, but=PICTURE)
+        for style in STYLES if seat in seats else ():
+            prompt = f"{style} prompt"
+            same_prompt = self._first.setdefault((prompt, seat, now.shown[prompt]), now)
+            if same_prompt.view != now.view:
+                self._note("blind prompt", seat, prompt, now, same_prompt, now.view, same_prompt.view)
+
+    def _must_agree(self, fault: LeakKind, seat: int, one: _Shown, other: _Shown, but: str = "") -> None:
+        for what, shown in one.shown.items():
+            if what != but and shown != other.shown[what]:
+                self._note(fault, seat, what, one, other, shown, other.shown[what])
+
+    def _note(
+        self, fault: LeakKind, seat: int, what: str, one: _Shown, other: _Shown, shown: object, other_shown: object
+    ) -> None:
+        if (fault, seat, what) not in self._noted:
+            self._noted.add((fault, seat, what))
+            self.report.leaks.append(Leak(fault, seat, what, one.events, other.events, shown, other_shown))
+
+    def _shown(self, match: Match, seat: int) -> dict[str, object]:
+        """Return everything that the seat sees: what `sight` returns, with prompts, and the answers to bad moves."""
+        shown = sight(match, seat, self._prompts)
+        if seat in match.to_move():
+            shown.update({f"answer to {move!r}": self._refusal(match, seat, move) for move in self._bad_moves})
+        return shown
+
+    def _refusal(self, match: Match, seat: int, move: str) -> tuple[str, str]:
+        """Return what the reader and the match tell the seat about a move that may be illegal."""
+        legal = match.legal_moves(seat)
+        reading = read(move, legal, READERS["move"], self.game.move_pattern)
+        reason = "" if reading.kind == "move" else reading.reason(legal)
+        if legal is None or move in legal:
+            return reason, ""
+        try:
+            match.fork(random.Random(0)).apply({**any_moves(match, random.Random(0)), seat: move})
+        except IllegalMove as error:
+            return reason, str(error)
+        return reason, "accepted"

@@ -1,0 +1,94 @@
+"""State machine of hypothesis that calls the methods of matches in any order and shortens failing sequences."""
+
+from __future__ import annotations
+
+import random
+from contextlib import suppress
+
+from gymposium.errors import IllegalMove
+from gymposium.games.protocol import Game, Match
+from gymposium_testing.contract import CheckFailed, Effort, after, short
+from gymposium_testing.parameters import settings
+from gymposium_testing.positions import Snapshot
+from gymposium_testing.walk import any_moves
+
+_DO = "let matches share nothing that changes, and observe() change nothing."
+
+
+def run_machine(game: Game, seed: int, effort: Effort) -> None:
+    """Try sequences of calls. Raises `CheckFailed`, whose notes hold the shortest sequence that fails."""
+    from hypothesis import strategies as st
+    from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
+
+    numbers = st.integers(0, 2**16)
+    which = st.integers(0, 2)
+
+    class Matches(RuleBasedStateMachine):
+        """A few matches that came from one another and must not affect one another."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            new = game.new(seed)
+            loaded = game.load(list(new.events), seed)
+            matches = (new, loaded, loaded.fork(random.Random(seed)))
+            self.branches = [(match, Snapshot.of(match)) for match in matches]
+            """Matches, each with its snapshot after the last call that may change it."""
+
+        def branch(self, number: int) -> tuple[Match, Snapshot]:
+            """Return a match to use next, which must be as its last call left it."""
+            match, expected = self.branches[number]
+            expected.compare(match, "a match changes though no move is played in it", do=_DO)
+            return match, expected
+
+        def keep(self, match: Match, expected: Snapshot, what: str) -> None:
+            """Keep a new match, which must be as expected, in place of the oldest."""
+            expected.compare(match, what, do=_DO)
+            self.branch(0)
+            self.branches = [*self.branches[1:], (match, expected)]
+
+        @rule(which=which, number=numbers)
+        def move(self, which: int, number: int) -> None:
+            match, before = self.branch(which)
+            if not match.to_move():
+                return
+            moves = any_moves(match, random.Random(number))
+            del self.branches[which]  # until the call has succeeded
+            match.apply(moves)
+            new = match.events[len(before.events) :]
+            if [(e.seat, e.move) for e in new[: len(moves)]] != sorted(moves.items()) or any(
+                event.seat >= 0 for event in new[len(moves) :]
+            ):
+                _wrong(match, f"the moves {short(moves)} stand in the events as {short(list(new))}")
+            self.branches.insert(which, (match, Snapshot.of(match)))
+
+        @rule(which=which, number=numbers)
+        def fork(self, which: int, number: int) -> None:
+            match, expected = self.branch(which)
+            self.keep(match.fork(random.Random(number)), expected, "a fork differs from its match")
+
+        @rule(which=which, number=numbers)
+        def load(self, which: int, number: int) -> None:
+            _, expected = self.branch(which)
+            loaded = game.load(list(expected.events), number)
+            self.keep(loaded, expected, "a match loaded from the events of another differs from it")
+
+        @rule(which=which)
+        def refuse(self, which: int) -> None:
+            match, before = self.branch(which)
+            if game.spec.free_text or not match.to_move():
+                return
+            del self.branches[which]  # until the call has succeeded
+            with suppress(IllegalMove):
+                match.apply(dict.fromkeys(match.to_move(), "no such move"))
+                _wrong(match, "the move 'no such move' is accepted")
+            self.branches.insert(which, (match, before))
+
+        def teardown(self) -> None:
+            for number in range(len(self.branches)):
+                self.branch(number)
+
+    run_state_machine_as_test(Matches, settings=settings(effort.draws * 5, stateful_step_count=12))
+
+
+def _wrong(match: Match, what: str) -> None:
+    raise CheckFailed(f"{what}.", where=after(match), do=_DO)

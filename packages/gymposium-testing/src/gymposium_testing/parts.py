@@ -1,0 +1,123 @@
+"""Parts of plugins as the kit checks them: a spec with one example, and the games to try it on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from typing import Any, TypeVar, cast
+
+from gymposium.errors import GymposiumError
+from gymposium.games.protocol import Game
+from gymposium.games.registry import load_game
+from gymposium.players.asking import ask_player
+from gymposium.players.protocol import MatchContext, Player
+from gymposium.plugins.host import host
+from gymposium.plugins.specs import ExecutorSpec, GameSpec, LoggerSpec, OpponentSpec, RewardSpec, resolve
+from gymposium.util.streams import stream
+from gymposium_testing.contract import CheckFailed, NotApplicable
+
+GAMES = ("tic_tac_toe", "kuhn_poker", "goofspiel(num_cards=4)", "pig(winscore=20)", "blackjack")
+"""Games that players and rewards are tried on if their plugin adds no games of its own."""
+
+_MOST_GAMES = 3
+"""Number of games that a player is tried on."""
+_T = TypeVar("_T")
+
+PartSpec = OpponentSpec | RewardSpec | LoggerSpec | ExecutorSpec
+
+
+@dataclass(frozen=True, slots=True)
+class PluginPart:
+    """A player, reward, logger or executor of a plugin, with one of its examples."""
+
+    spec: PartSpec
+    example: str | Mapping[str, Any] | None
+    """The text of a player or reward, or the settings of a logger; None if the spec has no example, as that of an
+    executor."""
+
+    @property
+    def name(self) -> str:
+        """The text of the example, or how the spec writes the part: `mcts-5`, `mcts-N`, `tensorboard`."""
+        if isinstance(self.example, str):
+            return self.example
+        return self.spec.name if isinstance(self.spec, LoggerSpec | ExecutorSpec) else self.spec.form
+
+    def make(self) -> Any:
+        """Make a new player or reward function from the example.
+
+        Raises `NotApplicable` if there is no example, `CheckFailed` if it does not match the pattern."""
+        assert not isinstance(self.spec, LoggerSpec | ExecutorSpec)
+        groups = self.spec.parse(cast(str, self.given_example()))
+        if groups is None:
+            raise CheckFailed(
+                f"the example {self.name!r} does not match the pattern {self.spec.pattern!r}.",
+                do="give examples that the whole pattern matches.",
+            )
+        return resolve(self.spec.entry_point)(**groups)
+
+    def given_example(self) -> str | Mapping[str, Any]:
+        """Return the example. Raises `NotApplicable` if there is none."""
+        if self.example is None:
+            raise NotApplicable("its spec gives no examples to try")
+        return self.example
+
+
+def parts_of(spec: PartSpec) -> list[PluginPart]:
+    """Return one part for each example of the spec, and at least one.
+
+    A form without placeholders is its own example unless the player opens something, such as the terminal."""
+    if isinstance(spec, ExecutorSpec):
+        return [PluginPart(spec, None)]
+    if spec.examples:
+        return [PluginPart(spec, example) for example in spec.examples]
+    opens = isinstance(spec, OpponentSpec) and spec.opens
+    if opens or isinstance(spec, LoggerSpec) or re.search("[A-Z]", spec.form):
+        return [PluginPart(spec, None)]
+    return [PluginPart(spec, spec.form)]
+
+
+def games_to_try(part: PluginPart) -> list[Game]:
+    """Return the games of the part's own plugin, each with its last example; without such games, those in `GAMES`."""
+    plugin = host().owner(part.spec)
+    own = [] if plugin.name == "builtin" else [spec for spec in plugin.specs if isinstance(spec, GameSpec)]
+    return [load_game(spec.name, **spec.examples[-1]) for spec in own] or list(map(load_game, GAMES))
+
+
+def games_that_it_plays(part: PluginPart) -> Iterator[Game]:
+    """Yield up to three games whose first decision the player answers. Raises as `accepted`."""
+
+    def begin(game: Game) -> Game:
+        player: Player = part.make()
+        match = game.new(0)
+        for seat in match.to_move():
+            ask_player(player, [MatchContext(match, "first", 0).ask(seat)])
+        return game
+
+    return islice(accepted((game.name, partial(begin, game)) for game in games_to_try(part)), _MOST_GAMES)
+
+
+def accepted(attempts: Iterable[tuple[str, Callable[[], _T]]]) -> Iterator[_T]:
+    """Yield what each attempt on a game of this name returns, unless it raises an error of gymposium's.
+
+    Raises `NotApplicable` with the errors if all attempts raise one."""
+    refusals: dict[str, None] = {}
+    accepts = False
+    for name, attempt in attempts:
+        try:
+            result = attempt()
+        except GymposiumError as error:
+            refusals[f"{name}: {error}"] = None
+        else:
+            accepts = True
+            yield result
+    if not accepts:
+        raise NotApplicable(f"it refuses every game that was tried ({'; '.join(refusals)})")
+
+
+def seeds_for(seed: int, count: int) -> list[int]:
+    """Return `count` match seeds that follow from the seed of a check."""
+    rng = stream(seed, "parts")
+    return [rng.getrandbits(31) for _ in range(count)]

@@ -1,0 +1,115 @@
+"""Subjects of the kit: the specs of games, and each example of the games, players, rewards, loggers and
+executors of a plugin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import cast
+
+import pyspiel
+
+from gymposium.errors import BadOption, PluginError, UnknownName
+from gymposium.games.protocol import Game
+from gymposium.games.registry import load_game
+from gymposium.plugins.first_party import check_first_party, written
+from gymposium.plugins.host import host
+from gymposium.plugins.names import parse_name
+from gymposium.plugins.plugin import Plugin
+from gymposium.plugins.specs import ExecutorSpec, GameSpec, LoggerSpec, OpponentSpec, RewardSpec, Spec
+from gymposium_testing.parts import PartSpec, PluginPart, parts_of
+from gymposium_testing.registry import Kind, Subject
+
+_KINDS: Mapping[type[Spec], Kind] = {
+    OpponentSpec: "player",
+    RewardSpec: "reward",
+    LoggerSpec: "logger",
+    ExecutorSpec: "executor",
+}
+
+
+def subjects_of(spec: Spec) -> list[Subject]:
+    """Return the subjects of a spec: each of its examples and, for a game, the spec itself."""
+    if isinstance(spec, GameSpec):
+        return [
+            Subject(spec.name, "spec", lambda: spec),
+            *(
+                Subject(spec.full_name(spec.check_params(example)), "game", partial(load_game, spec.name, **example))
+                for example in spec.examples
+            ),
+        ]
+    if not isinstance(spec, PartSpec):
+        return []
+    return [_subject_of(part, _KINDS[type(spec)]) for part in parts_of(spec)]
+
+
+def _subject_of(part: PluginPart, kind: Kind) -> Subject:
+    return Subject(part.name, kind, lambda: part)
+
+
+def named_subjects(name: str) -> list[Subject]:
+    """Return the subjects that a name stands for.
+
+    The name is that of a plugin or its distribution (everything that it adds); of a game (its spec and its examples);
+    of the spec of a player, reward, logger or executor; or of one game with parameters, `nim(sticks=7)`, or of
+    OpenSpiel, `openspiel:nim` (that game alone).
+
+    Raises `UnknownName` with the nearest names, `PluginError` if the plugin is broken, `BadOption` if it adds nothing
+    that the kit checks or for `gym:ID`, which Gymnasium's own checks are for."""
+    plugins = host()
+    plugin = next((p for p in plugins.plugins if name in (p.name, p.distribution)), None)
+    game = plugins.games.get(name)
+    if plugin is not None and (game is None or game in plugin.specs):
+        return plugin_subjects(plugin)
+    if game is not None:
+        return subjects_of(game)
+    others: Mapping[str, Spec] = {**plugins.executors, **plugins.loggers, **plugins.rewards, **plugins.opponents}
+    if name in others:
+        return subjects_of(others[name])
+    base, params = parse_name(name)
+    if base.startswith("gym:"):
+        raise BadOption(f"{name}: the kit is for games; Gymnasium has its own checks, gymnasium.utils.env_checker.")
+    # loading a name of OpenSpiel's without its prefix fails with an error that says so
+    if not params and not base.startswith("openspiel:") and base not in pyspiel.registered_names():
+        for kind in ("game", "player", "reward", "logger", "executor"):
+            check_first_party(kind, base, map(written, [*plugins.games.values(), *others.values()]), plugins.plugins)
+        known = {*plugins.games, *others, *(p.name for p in plugins.plugins)}
+        raise UnknownName("game, player, reward, logger, executor or plugin", name, known)
+    return [Subject(name, "game", partial(load_game, load_game(name).name))]
+
+
+def named_games(names: Iterable[str]) -> list[Game]:
+    """Return the games among the subjects that the names stand for."""
+    subjects = [subject for name in names for subject in named_subjects(name)]
+    return [cast(Game, subject.get()) for subject in subjects if subject.of == "game"]
+
+
+def plugin_subjects(plugin: Plugin) -> list[Subject]:
+    """Return the subjects of a plugin.
+
+    Raises `PluginError` if it is broken or disabled, `BadOption` if it adds nothing that the kit checks."""
+    if plugin.status == "broken":
+        raise PluginError(f"plugin {plugin.name!r} is broken: {plugin.error}")
+    if plugin.status == "disabled":
+        raise PluginError(f"plugin {plugin.name!r} is switched off in the environment.")
+    subjects = [subject for spec in plugin.specs for subject in subjects_of(spec)]
+    if not subjects:
+        raise BadOption(
+            f"Plugin {plugin.name!r} adds no game, player, reward, logger or executor, so there is nothing to check."
+        )
+    return subjects
+
+
+def installed_plugins() -> list[Plugin]:
+    """Return the plugins to check if none is named: those loaded from files, or else all installed ones.
+
+    Broken plugins are among them. Disabled plugins, plugins that add nothing to check, and gymposium itself are not."""
+    others = [plugin for plugin in host().plugins if plugin.name != "builtin" and plugin.status != "disabled"]
+    files = [plugin for plugin in others if plugin.source.endswith(".py")]
+    return [plugin for plugin in files or others if plugin.status == "broken" or any(map(subjects_of, plugin.specs))]
+
+
+NOTHING = (
+    "There is nothing to check: no installed plugin adds a game, player, reward, logger or executor. Name a game, or "
+    "load a file:  gymposium --plugin my_game.py plugins check"
+)

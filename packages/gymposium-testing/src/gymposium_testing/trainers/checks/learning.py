@@ -1,0 +1,112 @@
+"""Level (a): whether a trainer learns, by the exact value of the policy that it returns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gymposium.analysis.exact import Policy, best_response, tabulate, value
+from gymposium.games.protocol import Game, Style
+from gymposium.games.registry import load_game
+from gymposium.players.distribution import MoveDistribution
+from gymposium.players.protocol import Ask, Reply
+from gymposium.players.random import RandomPlayer
+from gymposium.replies.reading import reader
+from gymposium_testing.contract import CheckFailed, NotApplicable, require
+from gymposium_testing.trainers.protocol import MovePolicy, Opponent, Trainer, TrainerTask, TrainingBudget
+
+MATCHES = 20_000
+"""Most matches of a training."""
+TASKS: dict[str, tuple[str, Opponent]] = {
+    "kuhn_poker against random play": ("kuhn_poker", "random"),
+    "goofspiel with 3 cards against random play": ("goofspiel(num_cards=3)", "random"),
+    "the prisoner's dilemma in self-play": ("openspiel:matrix_pd", "self"),
+}
+LEAST_SHARE = 0.9
+"""Least share of the way from uniformly random play to the optimum."""
+SUM = 1e-4
+"""Largest amount by which probabilities may add up to more than 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What a training came to."""
+
+    start: float
+    """The figure of uniformly random play."""
+    reached: float
+    optimum: float
+
+    @property
+    def share(self) -> float:
+        """The share of the way from the start to the optimum: 1 at the optimum."""
+        return (self.reached - self.start) / (self.optimum - self.start)
+
+
+def learned(trainer: Trainer, name: str, seed: int = 0) -> Learned:
+    """Train on one of `TASKS`. Raises `NotApplicable` for self-play if the trainer has none."""
+    game_name, opponent = TASKS[name]
+    if opponent == "self" and not trainer.self_play:
+        raise NotApplicable("the trainer has no self-play")
+    game = load_game(game_name)
+    policy = tabulated(game, trainer.train(TrainerTask(game, opponent), TrainingBudget(MATCHES, seed)))
+    uniform = tabulate(game, RandomPlayer())
+    if opponent == "random":
+        optimum = best_response(uniform).value.mean.mean_return
+        return Learned(value(uniform, uniform).mean.mean_return, value(policy, uniform).mean.mean_return, optimum)
+    return Learned(-_regret(uniform), -_regret(policy), 0.0)
+
+
+def learns(trainer: Trainer, name: str, seed: int = 0) -> None:
+    """A training comes at least 90 % of the way from uniformly random play to the optimum, which is known: the best
+    response to random play, and in self-play a policy that is its own best response. Values are exact."""
+    found = learned(trainer, name, seed)
+    require(
+        found.share >= LEAST_SHARE,
+        f"The policy comes {found.share:.0%} of the way to the optimum: {found.reached:.3f}, where random play has "
+        f"{found.start:.3f} and the optimum is {found.optimum:.3f}",
+        do="see which of the other checks fail. If none does, let train() play more of the budget's matches, keep the "
+        "policy exploring for longer (by entropy or KL), or set another learning rate.",
+        where=name,
+    )
+
+
+def tabulated(game: Game, policy: MovePolicy) -> Policy:
+    """Return a trainer's policy as a table. Raises `CheckFailed` for what are no probabilities."""
+    return tabulate(game, _AsPlayer(policy))
+
+
+def _regret(policy: Policy) -> float:
+    """Return what a seat could gain by another policy, on average over the seats."""
+    return best_response(policy).value.mean.mean_return - value(policy, policy).mean.mean_return
+
+
+class _AsPlayer:
+    """A policy as a player that is asked for probabilities alone."""
+
+    name, reader = "trained", reader("move")
+    style: Style = "compact"
+
+    def __init__(self, policy: MovePolicy) -> None:
+        self._policy = policy
+
+    def act(self, asks: Sequence[Ask]) -> Sequence[Reply]:
+        raise NotImplementedError("A trained policy gives probabilities and plays no match.")
+
+    def distributions(self, asks: Sequence[Ask]) -> Sequence[MoveDistribution]:
+        """Return the probabilities at each ask."""
+        return [self._distribution(ask) for ask in asks]
+
+    def _distribution(self, ask: Ask) -> MoveDistribution:
+        moves = ask.legal_moves
+        assert moves is not None
+        odds = [float(p) for p in self._policy(ask)]
+        total = sum(odds)
+        if len(odds) != len(moves) or not all(p >= 0.0 for p in odds) or not total <= 1.0 + SUM:
+            raise CheckFailed(
+                f"The policy gives {odds} for the moves {moves}.",
+                do="return one probability for each of ask.legal_moves. They add up to 1, or to less if a reply may be "
+                "no legal move.",
+            )
+        shares = tuple(p / total for p in odds) if total else (0.0,) * len(odds)
+        return MoveDistribution(tuple(moves), shares, min(1.0, total), samples=None)

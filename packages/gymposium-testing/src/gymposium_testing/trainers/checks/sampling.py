@@ -1,0 +1,164 @@
+"""Sampling: rows say truly how likely their replies were, and by which weights they were sampled."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+
+from gymposium_testing.contract import NotApplicable, require
+from gymposium_testing.trainers.evidence import TrainerEvidence
+from gymposium_testing.trainers.protocol import RolledOut, TokenIds, TrainedRow
+from gymposium_testing.trainers.row_faults import replayed
+
+NEAR = 0.005
+"""Largest difference, in nats, between two computations of the same log-probability in float32."""
+SIGMAS = 5.5
+"""Standard deviations beyond which a count is no accident: 1 in 26 million."""
+
+
+def temperature(evidence: TrainerEvidence) -> None:
+    """The sampler draws from the distribution that the learner computes, and reports its log-probabilities."""
+    model, rolled = evidence.model, evidence.rolled
+    evidence.at_start()
+    where, off = _farthest(rolled, model.log_probs([row.tokens for row in rolled.rows]))
+    require(
+        off <= NEAR,
+        f"Before the first step, a log-probability of the sampler is {off:.3f} nats away from that of the learner",
+        do="divide logits by the same temperature in sampler and loss, and read both at the same places of a row.",
+        where=where,
+    )
+    off, of_spellings = _surprise(evidence)
+    require(
+        abs(off) <= SIGMAS,
+        f"After some steps, the sampled replies are {'more' if off < 0 else 'less'} likely than the learner says, by "
+        f"{abs(off):.0f} standard deviations",
+        do="sample at the temperature at which log-probabilities are computed, with the weights that learn, and "
+        "without top-k or top-p.",
+    )
+    require(
+        of_spellings <= SIGMAS,
+        f"After some steps, the spellings of moves are not as frequent as the learner says, by {of_spellings:.0f} "
+        f"standard deviations",
+        do="keep the token ids that the sampler gave, and encode no reply a second time.",
+    )
+
+
+def versions(evidence: TrainerEvidence) -> None:
+    """The version of a row is the number of steps that made the weights which sampled it."""
+    for row, given, fits in _by_version(evidence):
+        require(
+            given in fits or not fits or _is_stale(evidence, given, fits),
+            f"After {len(evidence.moved.states) - 1} steps a row says version {given}, and its log-probabilities are "
+            f"those of version {_named(fits)}",
+            do="note the version of the weights that sample, when they sample. Version 0 is the model before its first "
+            "step.",
+            where=f"match {row.match}, seat {row.seat}",
+        )
+    first = {row.version for row in evidence.rolled.rows}
+    require(
+        first == {0},
+        f"Before the first step rows say version {_named(sorted(first))}",
+        do="count steps from 0.",
+    )
+
+
+def staleness(evidence: TrainerEvidence) -> None:
+    """The sampler holds the weights whose version it says. Rows may be old, if they say so."""
+    evidence.at_start()
+    rolled = evidence.rolled
+    if _farthest(rolled, evidence.model.log_probs([row.tokens for row in rolled.rows]))[1] > NEAR:
+        raise NotApplicable("sampler and learner differ before the first step already")
+    newest = len(evidence.moved.states) - 1
+    for row, given, fits in _by_version(evidence):
+        require(
+            not _is_stale(evidence, given, fits),
+            f"After {newest} steps a row says version {given}, and its log-probabilities are those of version "
+            f"{_named(fits)}",
+            do="publish the weights to the sampler after each step, and see that it uses them.",
+            where=f"match {row.match}, seat {row.seat}",
+        )
+        require(
+            bool(fits),
+            f"After {newest} steps the log-probabilities of a row are those of no version",
+            do="publish all weights to the sampler after each step, and none in the middle of a rollout.",
+            where=f"match {row.match}, seat {row.seat}",
+        )
+
+
+def _is_stale(evidence: TrainerEvidence, given: int, fits: Sequence[int]) -> bool:
+    """Return whether a row claims the newest version and comes from an older one."""
+    newest = len(evidence.moved.states) - 1
+    return given == newest and bool(fits) and newest not in fits
+
+
+def _by_version(evidence: TrainerEvidence) -> list[tuple[TrainedRow, int, list[int]]]:
+    """Return the rows of the moved model with what tells versions apart: the version that they say, and those whose
+    weights give their log-probabilities."""
+    moved = evidence.moved
+    rows = [row for row in moved.rolled.rows if any(row.mask)]
+    computed: list[Sequence[Sequence[float]]] = []
+    for state in moved.states:
+        evidence.model.restore(state)
+        computed.append(evidence.model.log_probs([row.tokens for row in rows]))
+    evidence.at_start()
+    found = []
+    for number, row in enumerate(rows):
+        off = [_difference(row, of_version[number]) for of_version in computed]
+        found.append((row, row.version, [version for version, one in enumerate(off) if one <= NEAR]))
+    # rows that fit all versions, as their replies hardly changed, tell nothing
+    return [one for one in found if len(one[2]) < len(moved.states)]
+
+
+def _difference(row: TrainedRow, computed: Sequence[float]) -> float:
+    return max(abs(a - b) for a, b, on in zip(row.log_probs, computed, row.mask, strict=True) if on)
+
+
+def _farthest(rolled: RolledOut, computed: Sequence[Sequence[float]]) -> tuple[str, float]:
+    """Return the largest difference between reported and computed log-probabilities, after where it is."""
+    worst: tuple[str, float] = ("", 0.0)
+    for row, found in zip(rolled.rows, computed, strict=True):
+        for place, (a, b, on) in enumerate(zip(row.log_probs, found, row.mask, strict=True)):
+            if on and not abs(a - b) <= worst[1]:
+                token = f"match {row.match}, seat {row.seat}, token {row.tokens[place]} at place {place}"
+                worst = f"{token}: {a:.3f} by the sampler, {b:.3f} by the learner", abs(a - b)
+    return worst
+
+
+def _surprise(evidence: TrainerEvidence) -> tuple[float, float]:
+    """Return by how many standard deviations the sampled replies are less likely than expected, and by how many the
+    most deviant share of a spelling is off."""
+    evidence.model.restore(evidence.moved.states[-1])
+    odds: defaultdict[TokenIds, dict[TokenIds, float]] = defaultdict(dict)
+    for (prompt, reply), p in evidence.tree.probabilities(evidence.model).items():
+        odds[prompt][reply] = p
+    seen: defaultdict[TokenIds, Counter[TokenIds]] = defaultdict(Counter)
+    for match in evidence.counted.matches:
+        for turn in replayed(evidence.task.game, evidence.model, match).turns:
+            seen[turn.prompt][turn.reply] += 1
+    evidence.at_start()
+    excess, variance = 0.0, 0.0
+    expected: defaultdict[TokenIds, float] = defaultdict(float)
+    noise: defaultdict[TokenIds, float] = defaultdict(float)
+    counted: Counter[TokenIds] = Counter()
+    for prompt, replies in seen.items():
+        if prompt not in odds:
+            continue  # behind a spelling that is not listed
+        of_prompt = odds[prompt]
+        total = replies.total()
+        rest = max(1e-9, 1.0 - math.fsum(of_prompt.values()))
+        surprise = {reply: -math.log(max(p, 1e-300)) for reply, p in of_prompt.items()}
+        mean = math.fsum(p * surprise[reply] for reply, p in of_prompt.items()) - rest * math.log(rest)
+        square = math.fsum(p * surprise[reply] ** 2 for reply, p in of_prompt.items()) + rest * math.log(rest) ** 2
+        variance += total * (square - mean**2)
+        excess += math.fsum(n * surprise.get(reply, -math.log(rest)) for reply, n in replies.items()) - total * mean
+        for reply, p in of_prompt.items():
+            expected[reply] += total * p
+            noise[reply] += total * p * (1.0 - p)
+            counted[reply] += replies[reply]
+    deviant = max(abs(counted[reply] - expected[reply]) / math.sqrt(noise[reply] + 1.0) for reply in expected)
+    return excess / math.sqrt(variance + 1.0), deviant
+
+
+def _named(versions: Sequence[int]) -> str:
+    return " or ".join(map(str, versions)) or "no step"

@@ -1,0 +1,192 @@
+"""Steps: their direction is that of the policy gradient on the rows that were given, and of the KL term."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from gymposium.util.streams import stream
+from gymposium_testing.contract import NotApplicable, require
+from gymposium_testing.trainers.evidence import TrainerEvidence, cosine, outside_of
+from gymposium_testing.trainers.protocol import TrainedRow, Vector
+
+OUTSIDE = 0.02
+"""Largest share of a step's direction that no sampled reply explains."""
+OPPOSITE = -0.5
+EXPLAINED = 0.97
+"""Least cosine of a step and what the rewards lead to."""
+FOLLOWS = 0.1
+ALONG = 4.0
+"""Least number of standard errors by which steps go along the exact gradient."""
+SIDEWAYS = 0.35
+"""Most that the mean step goes beside the exact gradient for each unit along it: about 20 degrees."""
+KL_WEIGHT = 1.0
+
+
+def sign(evidence: TrainerEvidence) -> None:
+    """Replies become more likely if their reward is above the others'."""
+    found = evidence.explanations[0]
+    require(
+        found.kind != "the rewards" or found.cosine > OPPOSITE,
+        f"A step goes opposite to where the rewards lead (cosine {found.cosine:.3f}): replies with a greater reward "
+        f"become less likely",
+        do="look at the sign of the loss: it is minus advantage times log-probability.",
+    )
+
+
+def rewards(evidence: TrainerEvidence) -> None:
+    """A step follows the rewards of its rows: each row counts by its own reward less a baseline."""
+    found = evidence.explanations[0]
+    require(
+        abs(found.cosine) >= EXPLAINED,
+        f"A step is not what rewards lead to with any usual baseline, spread or weight of long rows. Nearest is "
+        f"{found.kind!r}, with a cosine of {found.cosine:.3f}",
+        do="see that each row has its own advantage and each turn of it the same, without discount or clipping.",
+    )
+
+
+def fresh_gradient(evidence: TrainerEvidence) -> None:
+    """The same step from the same state has the same direction: nothing is left of earlier steps."""
+    rows, step = evidence.drawn
+    again = evidence.step(rows)
+    off = float(np.linalg.norm(again - step) / np.linalg.norm(step))
+    require(
+        off <= OUTSIDE,
+        f"The same step from the same state differs by {off:.0%} the second time",
+        do="clear gradients before each step, and switch off dropout. save() and restore() hold all that changes.",
+    )
+
+
+def weights_follow(evidence: TrainerEvidence) -> None:
+    """The weights go where the gradient leads: replies whose rewards are greater become more likely."""
+    given, direction = evidence.drawn
+    rows = [row.tokens for row in given]
+    evidence.at_start()
+    before = evidence.model.log_probs(rows)
+    evidence.model.step(given)
+    after = evidence.model.log_probs(rows)
+    evidence.at_start()
+    changes = [
+        math.fsum(b - a for a, b, on in zip(of_row, now, row.mask, strict=True) if on)
+        for row, of_row, now in zip(given, before, after, strict=True)
+    ]
+    expected = [float(direction @ sum(evidence.gradients(evidence.answers_of(row)))) for row in given]
+    follows = cosine(np.array(changes), np.array(expected))
+    require(
+        follows > FOLLOWS,
+        f"A step changes log-probabilities otherwise than its gradient says (correlation {follows:.2f})",
+        do="look at what the optimizer does with the gradient: its sign, and which weights it holds.",
+    )
+
+
+def loss_of_sampled_tokens(evidence: TrainerEvidence) -> None:
+    """A step is a sum of multiples of the gradients of the sampled replies, also in rows that need no padding."""
+    rows, _ = evidence.drawn
+    alike = _of_equal_length(rows)
+    outside = outside_of(evidence.step(alike), _span(evidence, alike))
+    require(
+        outside <= OUTSIDE,
+        f"{outside:.0%} of a step on {len(alike)} rows of {len(alike[0].tokens)} tokens is explained by no reply",
+        do="compare the loss with the mask: its log-probabilities may be those of other tokens (a shift by one), or at "
+        "another temperature. Switch off what is no policy gradient, such as an entropy bonus.",
+    )
+
+
+def padding(evidence: TrainerEvidence) -> None:
+    """Rows of different lengths teach the same together as alone: padding has no gradient."""
+    rows, step = evidence.drawn
+    alike = _of_equal_length(rows)
+    if outside_of(evidence.step(alike), _span(evidence, alike)) > OUTSIDE:
+        raise NotApplicable("rows of equal length, which need no padding, have the same fault")
+    outside = outside_of(step, _span(evidence, rows))
+    require(
+        outside <= OUTSIDE,
+        f"{outside:.0%} of a step on rows of different lengths is explained by no sampled reply; rows of equal length "
+        f"are learned from correctly",
+        do="multiply the loss by the mask, which is 0 on padding, and on the prompts between the turns of a row.",
+    )
+
+
+def exact_gradient(evidence: TrainerEvidence) -> None:
+    """The mean of independent steps from the same weights has the direction of the exact policy gradient."""
+    exact = evidence.exact_gradient / np.linalg.norm(evidence.exact_gradient)
+    steps = np.array(evidence.directions)
+    along = steps @ exact
+    mean, error = float(along.mean()), float(along.std(ddof=1)) / math.sqrt(len(along))
+    require(
+        mean > ALONG * error,
+        f"The mean of {len(along)} steps does not go along the exact policy gradient: {mean:.3g}, with a standard "
+        f"error of {error:.3g} (cosine {cosine(steps.mean(axis=0), exact):.3f})",
+        do="see which of the other checks fail; if none does, look at how rewards become advantages.",
+    )
+    beside = _unbiased_square(steps - np.outer(along, exact))
+    without = np.array([_unbiased_square(rest - np.outer(rest @ exact, exact)) for rest in _without_each(steps)])
+    doubt = float(np.sqrt((len(without) - 1) * without.var()))
+    sideways = math.sqrt(max(0.0, beside)) / mean
+    require(
+        beside <= (SIDEWAYS * mean) ** 2 + ALONG * doubt,
+        f"The mean of {len(along)} steps goes {sideways:.2f} beside the exact policy gradient for each unit along it, "
+        f"beyond what noise explains",
+        do="look at what weighs rows or turns differently: means over tokens, standard deviations of groups, clipping.",
+    )
+
+
+def kl(evidence: TrainerEvidence) -> None:
+    """The KL term of a step leads towards the weights with which the model began."""
+    if not evidence.trainer.kl:
+        raise NotApplicable("the trainer declares no KL term")
+    moved, model = evidence.moved, evidence.model
+    rng = stream(evidence.seed, "trainers", "kl")
+    rows = [replace(row, reward=rng.choice((-1.0, 1.0))) for row in moved.rolled.rows]
+    state = moved.states[-1]
+    term = evidence.step_from(state, rows, KL_WEIGHT) - evidence.step_from(state, rows, 0.0)
+    evidence.at_start()
+    reference = evidence.tree.probabilities(model)
+    model.restore(state)
+    odds = evidence.tree.probabilities(model)
+    reach = evidence.tree.reached(odds)
+    growth = np.zeros_like(term)
+    for (prompt, reply), p in odds.items():
+        factor = reach[prompt] * p * math.log(p / reference[prompt, reply])
+        if abs(factor) > 1e-6:
+            growth += factor * np.asarray(model.gradient(prompt, reply), dtype=np.float64)
+    evidence.at_start()
+    towards = -cosine(term, growth)
+    require(
+        towards > 0.1,
+        f"With a KL weight of {KL_WEIGHT:g}, a step changes by what "
+        + (f"increases the KL divergence (cosine {-towards:.2f})" if towards < -0.1 else "hardly changes it"),
+        do="look at the sign of the KL term, and at which of both policies is the reference: its weights are fixed.",
+    )
+
+
+def _of_equal_length(rows: Sequence[TrainedRow]) -> list[TrainedRow]:
+    """Return the rows of the seat and length that most rows have. Groups with rows of several lengths are left out."""
+    groups: defaultdict[tuple[int, int | str], list[TrainedRow]] = defaultdict(list)
+    for number, row in enumerate(rows):
+        groups[row.seat, f"row {number}" if row.group is None else row.group].append(row)
+    found: defaultdict[tuple[int, int], list[TrainedRow]] = defaultdict(list)
+    for (seat, _), group in groups.items():
+        lengths = {len(row.tokens) for row in group}
+        if len(lengths) == 1:
+            found[seat, lengths.pop()] += group
+    return max(found.values(), key=len, default=[])
+
+
+def _span(evidence: TrainerEvidence, rows: Sequence[TrainedRow]) -> list[Vector]:
+    answers = dict.fromkeys(answer for row in rows for answer in evidence.answers_of(row))
+    return evidence.gradients(answers)
+
+
+def _unbiased_square(steps: Vector) -> float:
+    """Return an unbiased estimate of the square of the length of the mean: products of different steps alone."""
+    total, count = steps.sum(axis=0), len(steps)
+    return float(total @ total - (steps * steps).sum()) / (count * (count - 1))
+
+
+def _without_each(steps: Vector) -> list[Vector]:
+    return [np.delete(steps, number, axis=0) for number in range(len(steps))]

@@ -1,0 +1,223 @@
+"""Rows of tokens compared with what their seat read and replied in the match, played again by the kit."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Literal
+
+from gymposium.games.protocol import Game
+from gymposium.match.failures import forfeit_returns
+from gymposium_testing.contract import CheckFailed, events_in_words
+from gymposium_testing.trainers.protocol import ReadingModel, RolledOut, TokenIds, TrainedMatch, TrainedRow
+
+RowFault = Literal["tokens", "mask", "cut replies", "retokenised turns", "last step"]
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayedTurn:
+    """One decision of the model in a match."""
+
+    seat: int
+    prompt: TokenIds
+    """What the model read."""
+    reply: TokenIds
+    fresh: TokenIds
+    """The end of the prompt, which the seat had not read before."""
+    begins: bool
+    """Whether the turn begins a new row."""
+    move: str | None
+    legal: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """A match as it was: what the model read and replied, and the returns."""
+
+    turns: tuple[ReplayedTurn, ...]
+    returns: tuple[float, ...]
+    forfeit: int | None
+
+
+def replayed(game: Game, model: ReadingModel, played: TrainedMatch) -> Replayed:
+    """Play a match again. Raises `CheckFailed` if its events and replies do not belong together."""
+    turns: list[ReplayedTurn] = []
+    before: dict[int, TokenIds] = {}
+    replies = iter(played.replies)
+    reply = next(replies, None)
+    trained = {one.seat for one in played.replies}
+    for number, event in enumerate(played.events):
+        if event.seat not in trained:
+            continue
+        if reply is None or (reply.seat, reply.move) != event:
+            raise _wrong_match(played, f"event {number} is {event.move!r} of seat {event.seat}, and no reply plays it")
+        turns.append(_turn(game, model, played, number, reply.seat, reply.tokens, reply.move, before))
+        reply = next(replies, None)
+    final = game.load(played.events)
+    returns, forfeit = final.returns(), None
+    if reply is not None:
+        if reply.move is not None or next(replies, None) is not None:
+            raise _wrong_match(played, f"the reply {reply.tokens} of seat {reply.seat} plays no event")
+        forfeit = reply.seat
+        turns.append(_turn(game, model, played, len(played.events), reply.seat, reply.tokens, None, before))
+        returns = forfeit_returns(game, forfeit, returns)
+    elif final.to_move():
+        raise _wrong_match(played, "the match is not over, and no reply forfeits it")
+    return Replayed(tuple(turns), tuple(returns), forfeit)
+
+
+def _turn(
+    game: Game,
+    model: ReadingModel,
+    played: TrainedMatch,
+    number: int,
+    seat: int,
+    reply: TokenIds,
+    move: str | None,
+    before: dict[int, TokenIds],
+) -> ReplayedTurn:
+    read = before.get(seat, ())
+    position = game.load(played.events[:number])
+    prompt = model.read(position, seat, read)
+    begins = not read or prompt[: len(read)] != read
+    before[seat] = prompt + reply
+    fresh = prompt if begins else prompt[len(read) :]
+    return ReplayedTurn(seat, prompt, reply, fresh, begins, move, tuple(position.legal_moves(seat) or ()))
+
+
+def _wrong_match(played: TrainedMatch, why: str) -> CheckFailed:
+    return CheckFailed(
+        f"A match of roll_out cannot be played again: {why}.",
+        where=events_in_words(played.events),
+        do="give all events of the match, and one reply of the model for each move of a seat that it plays.",
+    )
+
+
+def faults_of(rolled: RolledOut, matches: Sequence[Replayed], model: ReadingModel) -> dict[RowFault, tuple[str, str]]:
+    """Return the first fault of each kind, as what is wrong and where."""
+    rows: defaultdict[tuple[int, int], list[TrainedRow]] = defaultdict(list)
+    for row in rolled.rows:
+        rows[row.match, row.seat].append(row)
+    found: dict[RowFault, tuple[str, str]] = {}
+    for number, match in enumerate(matches):
+        for turn in match.turns:
+            if fault := _fault_of_reply(turn, model):
+                found.setdefault(fault[0], (fault[1], f"match {number}, seat {turn.seat}"))
+        for seat in sorted({turn.seat for turn in match.turns}):
+            turns = [turn for turn in match.turns if turn.seat == seat]
+            given = rows.pop((number, seat), [])
+            if not given and match.forfeit not in (None, seat):
+                continue  # a result that is not the seat's own merit may be left out
+            where = f"match {number}, seat {seat}: {events_in_words(rolled.matches[number].events)}"
+            for kind, what in _compare(turns, given, model):
+                found.setdefault(kind, (what, where))
+    for match_number, seat in rows:
+        found.setdefault("tokens", ("A row belongs to a seat that the model did not play", f"{match_number=}, {seat=}"))
+    return found
+
+
+def _fault_of_reply(turn: ReplayedTurn, model: ReadingModel) -> tuple[RowFault, str] | None:
+    """Return what is wrong with a reply itself: it plays another move than it spells, or stops in the middle."""
+    for move in turn.legal:
+        for reply in model.replies(move):
+            if reply == turn.reply and move != turn.move:
+                return "tokens", f"The reply {turn.reply} spells {move!r}, and it was taken for {turn.move!r}"
+            if turn.move is None and turn.reply == reply[: len(turn.reply)]:
+                return "cut replies", f"The sampler stops in the middle of a reply: {turn.reply} instead of {reply}"
+    return None
+
+
+def _compare(
+    turns: Sequence[ReplayedTurn], given: Sequence[TrainedRow], model: ReadingModel
+) -> Iterator[tuple[RowFault, str]]:
+    """Yield what is wrong in the rows of one seat in a match."""
+    started = 0
+    wanted = []
+    for turn in turns:
+        started += turn.begins
+        wanted.append((started, turn))
+    rows = iter(given)
+    for _, of_row in groupby(wanted, key=lambda pair: pair[0]):
+        row = next(rows, None)
+        if row is None:
+            yield "last step", "The last turn of the seat is in no row"
+            return
+        yield from _compare_row([turn for _, turn in of_row], row, model)
+    if next(rows, None) is not None:
+        yield "tokens", "The seat has more rows than its turns need"
+
+
+def _compare_row(turns: Sequence[ReplayedTurn], row: TrainedRow, model: ReadingModel) -> Iterator[tuple[RowFault, str]]:
+    lengths = len(row.tokens), len(row.mask), len(row.log_probs)
+    if len({*lengths}) > 1:
+        yield "tokens", f"A row has {lengths[0]} tokens, a mask of {lengths[1]}, and {lengths[2]} log_probs"
+        return
+    place = 0
+    for number, turn in enumerate(turns):
+        last, name = number == len(turns) - 1, f"turn {number + 1} of {len(turns)}"
+        if place == len(row.tokens):
+            yield "last step", f"The {name} is not in the row"
+            return
+        given = row.tokens[place : place + len(turn.fresh)]
+        if given != turn.fresh:
+            yield "tokens", f"The prompt of {name} is {given} in the row, and the seat read {turn.fresh}"
+            return
+        place += len(turn.fresh)
+        if any(row.mask[place - len(turn.fresh) : place]):
+            yield "mask", f"The mask of {name} begins in the prompt: {_shown(row, place, turn)}"
+        written = _written(row.tokens[place:], turn, () if last else turns[number + 1].fresh, model)
+        sampled = f"and {turn.reply} was sampled"
+        if written is None:
+            yield (
+                "tokens",
+                f"The reply of {name} is {row.tokens[place : place + len(turn.reply)]} in the row, {sampled}",
+            )
+            return
+        if not written and last:
+            yield "last step", f"The reply of {name} is not in the row, {sampled}"
+        elif written != turn.reply and written == turn.reply[: len(written)]:
+            yield "cut replies", f"The reply of {name} is cut: the row has {written}, {sampled}"
+        elif written != turn.reply:
+            yield "retokenised turns", f"The reply of {name} is {written} in the row, {sampled}"
+        yield from _compare_mask(row, place, len(written), turn, name, last=last)
+        place += len(written)
+    if place < len(row.tokens):
+        yield "tokens", f"Behind the last reply the row has {row.tokens[place:]}"
+
+
+def _compare_mask(
+    row: TrainedRow, place: int, length: int, turn: ReplayedTurn, name: str, *, last: bool
+) -> Iterator[tuple[RowFault, str]]:
+    """Yield what is wrong with the mask of a reply, which begins at `place` of its row."""
+    mask = row.mask[place : place + length]
+    ones = sum(mask)
+    if ones == length:
+        return
+    if not ones and last:
+        yield "last step", f"No token of {name} is learned from"
+    elif not ones or mask != (1,) * ones + (0,) * (length - ones):
+        yield "mask", f"The mask does not cover the reply of {name}: {_shown(row, place, turn)}"
+    elif not row.mask[place - 1]:  # a mask that begins too early ends too early as well
+        yield "cut replies", f"The end of the reply of {name} is not learned from: {_shown(row, place, turn)}"
+
+
+def _written(tokens: TokenIds, turn: ReplayedTurn, after: TokenIds, model: ReadingModel) -> TokenIds | None:
+    """Return the tokens that stand in a row for the reply of a turn, which `tokens` begin with; None if they are no
+    form of the reply. `after` is what the seat read next."""
+    if tokens[: len(turn.reply)] == turn.reply:
+        return turn.reply
+    for spelling in model.replies(turn.move) if turn.move is not None else ():
+        if tokens[: len(spelling)] == spelling:
+            return spelling
+    for length in reversed(range(len(turn.reply))):
+        begun, rest = tokens[:length], tokens[length:]
+        if begun == turn.reply[:length] and (rest[: len(after)] == after if after else not rest):
+            return begun
+    return None
+
+
+def _shown(row: TrainedRow, place: int, turn: ReplayedTurn) -> str:
+    begin, stop = max(0, place - 2), place + len(turn.reply) + 2
+    return f"tokens {row.tokens[begin:stop]} have the mask {row.mask[begin:stop]}, and {turn.reply} was sampled"

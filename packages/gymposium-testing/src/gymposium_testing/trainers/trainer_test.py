@@ -1,0 +1,43 @@
+"""The checks of the trainer that `--trainer` names, as tests. This module needs no code around it."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gymposium_testing.contract import NotApplicable
+from gymposium_testing.trainers.protocol import RowTrainer, Trainer
+from gymposium_testing.trainers.registry import TrainerCheck, trainer_checks
+
+
+def pytest_generate_tests(metafunc: Any) -> None:
+    """Parametrize the test: one test for each check."""
+    option = metafunc.config.getoption("trainer", default=None)
+    checks = trainer_checks(named_trainer(option), metafunc.config.getoption("trainer_seed", default=0))
+    metafunc.parametrize("check", checks, ids=[check.name for check in checks])
+
+
+def named_trainer(option: str | None) -> Trainer | RowTrainer:
+    """Return the trainer that the option names. Raises `pytest.UsageError` if there is none."""
+    module, colon, name = (option or "").partition(":")
+    if not (module and colon and name):
+        raise pytest.UsageError(f"--trainer {option or ''}: write --trainer MODULE:NAME, the class of your adapter.")
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.append(here)
+    try:
+        found: Trainer | RowTrainer = getattr(import_module(module), name)()
+    except (ImportError, AttributeError) as error:
+        raise pytest.UsageError(f"--trainer {option}: {error}. Modules are looked for in this folder, too.") from error
+    return found
+
+
+def test_trainer(check: TrainerCheck) -> None:
+    """The trainer passes the check."""
+    try:
+        check.run()
+    except NotApplicable as reason:
+        pytest.skip(str(reason))

@@ -1,0 +1,270 @@
+"""Find worlds: positions that one seat cannot tell apart. The search may use the true history.
+
+`Match.view(seat)` says what a seat may know. Two positions are *worlds* of one another for a seat if its views and its
+own moves were the same at every step and the same seats are to move. Three methods find them, because each finds worlds
+that the others miss:
+
+- *altered*: draws one event of chance or of another seat again, or swaps it with another, and replays the rest;
+- *from scratch*: starts a new match and searches, depth first, for moves that give the seat the same views; only this
+  method finds worlds with a different number of hidden events;
+- *sampled*: calls the match's own `resample`, if it has one.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Literal
+
+from gymposium.errors import BadRecord, IllegalMove, NoSampler
+from gymposium.games.protocol import CHANCE, Event, Game, Match
+from gymposium.util.streams import stream
+from gymposium_testing.walk import any_move, positions, steps
+
+How = Literal["played", "altered", "from scratch", "sampled"]
+_LOOK = 3
+"""Cost of comparing a position, in events."""
+_BEGIN = 15
+"""Cost of making a match, in events. In some games this is most of the work."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeatHistory:
+    """History of a match as one seat observed it: every change of its view and its own moves, in order."""
+
+    items: tuple[str, ...] = ()
+    digest: bytes = b""
+    """Digest of all items."""
+    view: str | None = None
+    """The last view."""
+
+    def then(self, events: Sequence[Event], match: Match, seat: int) -> SeatHistory:
+        """Return the history after these events, which led to the position of `match`."""
+        history = self
+        for event in events:
+            if event.seat == seat:
+                history = history.did(event.move)
+        return history.saw(match.view(seat))
+
+    def saw(self, view: str) -> SeatHistory:
+        return self if view == self.view else self._with("saw " + view, view)
+
+    def did(self, move: str) -> SeatHistory:
+        return self._with("did " + move, self.view)
+
+    def begins(self, other: SeatHistory) -> bool:
+        """Return whether the other history continues this one."""
+        return self.items == other.items[: len(self.items)]
+
+    def _with(self, item: str, view: str | None) -> SeatHistory:
+        digest = blake2b(self.digest + b"\0" + item.encode(errors="replace"), digest_size=16).digest()
+        return SeatHistory((*self.items, item), digest, view)
+
+
+@dataclass(slots=True)
+class WorldPosition:
+    """A position with the history of one seat. Use `match` before the iterator advances, which may play it on."""
+
+    match: Match
+    seat: int
+    history: SeatHistory
+    how: How
+    base: tuple[Event, ...]
+    """Events of the position that this is a world of; its own events if it was simply played."""
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        return tuple(self.match.events)
+
+    @property
+    def hides(self) -> bool:
+        """True if it is a world with other events than the position that it is a world of."""
+        return self.how != "played" and self.events != self.base
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A decision of a random match for which worlds are sought."""
+
+    events: tuple[Event, ...]
+    seats: tuple[int, ...]
+    histories: tuple[SeatHistory, ...]
+
+
+class Finder:
+    """Iterator over positions: random matches, then worlds of their decisions, until the budget of events is spent."""
+
+    def __init__(self, game: Game, seed: int, *, matches: int, tries: int, events: int) -> None:
+        self.game, self.rng = game, stream(seed, "worlds")
+        self.matches, self.tries, self.left = matches, tries, events
+        self.places: list[_Place] = []
+
+    def __iter__(self) -> Iterator[WorldPosition]:
+        """Yield every position of the random matches for every seat, and then the worlds of their decisions."""
+        yield from self._play()
+        self.rng.shuffle(self.places)
+        for place in self.places:
+            for seat in place.seats:
+                if self.left <= 0:
+                    return
+                yield from self._alter(place, seat)
+                yield from self._search(place, seat)
+                yield from self._sample(place, seat)
+
+    def _play(self) -> Iterator[WorldPosition]:
+        most = self.left // 2
+        for _ in range(self.matches):
+            if self.places and self.left < most:
+                return
+            self.left -= _BEGIN
+            histories = [SeatHistory()] * self.game.seats
+            before = 0
+            for match in steps(self.game.new(self.rng.getrandbits(31)), self.rng):
+                new, before = match.events[before:], len(match.events)
+                for seat in range(self.game.seats):
+                    self.left -= _LOOK
+                    histories[seat] = histories[seat].then(new, match, seat)
+                    yield WorldPosition(match, seat, histories[seat], "played", tuple(match.events))
+                if match.to_move():
+                    self.places.append(_Place(tuple(match.events), match.to_move(), tuple(histories)))
+
+    def _load(self, events: Sequence[Event], seed: int | None = None) -> Match:
+        self.left -= _BEGIN + len(events)
+        return self.game.load(events, seed)
+
+    # -- altered
+
+    def _alter(self, place: _Place, seat: int) -> Iterator[WorldPosition]:
+        """Yield worlds made by altering events, each starting from the last world found."""
+        events, history = place.events, place.histories[seat]
+        if self.game.max_decisions == 1 and len(events) == 1:  # one draw, then the decision: `_search` draws it again
+            return
+        others = [number for number, event in enumerate(events) if event.seat != seat]
+        for _ in range(self.tries if others else 0):
+            try:
+                altered = self._altered(events, self.rng.choice(others))
+                if altered == events:
+                    continue
+                world = self._load(altered)
+                alike = world.to_move() == place.seats and world.view(seat) == history.view
+                if not alike or not has_history(self._load, altered, seat, history):
+                    continue
+            except BadRecord:  # the rules do not allow it
+                continue
+            events = altered
+            yield WorldPosition(world, seat, history, "altered", place.events)
+
+    def _altered(self, events: tuple[Event, ...], number: int) -> tuple[Event, ...]:
+        """Return the events with one drawn again, or swapped with another event of the same seat."""
+        changed = list(events)
+        seat, move = events[number]
+        same = [i for i, event in enumerate(events) if event.seat == seat and event.move != move]
+        if same and self.rng.random() < 0.5:
+            other = self.rng.choice(same)
+            changed[number], changed[other] = changed[other], changed[number]
+        elif seat == CHANCE:
+            changed[number] = self._load(events[:number], self.rng.getrandbits(31)).events[number]
+        else:
+            changed[number] = Event(seat, any_move(self._decision(events, number), seat, self.rng))
+        return tuple(changed)
+
+    def _decision(self, events: tuple[Event, ...], number: int) -> Match:
+        """Return the match at the decision that an event belongs to, as events cannot end within a joint move."""
+        for begin in range(number, -1, -1):
+            if begin < number and events[begin].seat in (CHANCE, events[number].seat):
+                break
+            with suppress(BadRecord):
+                return self._load(events[:begin])
+        raise BadRecord(f"Event {number} belongs to no decision.")
+
+    # -- from scratch
+
+    def _search(self, place: _Place, seat: int) -> Iterator[WorldPosition]:
+        """Yield a world found depth first along the history; `tries` times its length bounds the steps."""
+        history = place.histories[seat]
+        bound = iter(range(self.tries * (len(history.items) + 1)))
+        for _ in range(self.tries):
+            self.left -= _BEGIN
+            world = self._steer(self.game.new(self.rng.getrandbits(31)), place, seat, SeatHistory(), bound)
+            if world is not None:
+                yield WorldPosition(world, seat, history, "from scratch", place.events)
+                return
+
+    def _steer(
+        self, match: Match, place: _Place, seat: int, observed: SeatHistory, bound: Iterator[int]
+    ) -> Match | None:
+        """Return a world that continues `match`, in which the seat has this history so far; None if none is found."""
+        history, seats = place.histories[seat], match.to_move()
+        observed = observed.saw(match.view(seat))
+        if not seats or not observed.begins(history):
+            return None
+        if observed.digest == history.digest and seats == place.seats:
+            return match
+        for _ in range(3):
+            self.left -= _LOOK
+            if next(bound, None) is None:
+                return None
+            moves = {other: any_move(match, other, self.rng) for other in seats if other != seat}
+            after = observed
+            if seat in seats:
+                kind, _, move = (*history.items, "")[len(observed.items)].partition(" ")  # what the seat did next
+                legal = match.legal_moves(seat)
+                if kind != "did" or (legal is not None and move not in legal):
+                    return None  # an illegal move shows a coarse view, which is found by comparing elsewhere
+                moves[seat], after = move, observed.did(move)
+            child = match.fork(random.Random(self.rng.getrandbits(31)))
+            child.apply(moves)
+            world = self._steer(child, place, seat, after, bound)
+            if world is not None:
+                return world
+        return None
+
+    # -- sampled
+
+    def _sample(self, place: _Place, seat: int) -> Iterator[WorldPosition]:
+        history = place.histories[seat]
+        try:
+            world = self._load(place.events).resample(seat, random.Random(self.rng.getrandbits(31)))
+            self.left -= len(world.events)
+            if world.to_move() != place.seats or not has_history(self._load, tuple(world.events), seat, history):
+                return
+        except (NoSampler, BadRecord):
+            return
+        yield WorldPosition(world, seat, history, "sampled", place.events)
+
+
+def has_history(
+    load: Callable[[Sequence[Event]], Match], events: Sequence[Event], seat: int, history: SeatHistory
+) -> bool:
+    """Return whether a seat has this history in these events. Raises `BadRecord`."""
+    observed, before = SeatHistory(), 0
+    for match in positions(load, events):
+        observed, before = observed.then(match.events[before:], match, seat), len(match.events)
+        if not observed.begins(history):
+            return False
+    return observed.digest == history.digest
+
+
+def go_the_same_way(one: Match, other: Match, rng: random.Random) -> bool:
+    """Return whether two positions never show a difference.
+
+    Both are forked with equal generators and played on with equal moves. Views, seats to move, legal moves and returns
+    must stay equal to the end."""
+    seed = rng.getrandbits(31)
+    one, other = one.fork(random.Random(seed)), other.fork(random.Random(seed))
+    moves: list[dict[int, str]] = []
+    for match in steps(one, rng, moves):
+        if moves:
+            try:
+                other.apply(moves[-1])
+            except IllegalMove:
+                return False
+        if match.to_move() != other.to_move() or tuple(match.returns()) != tuple(other.returns()):
+            return False
+        for seat in range(match.game.seats):
+            if match.view(seat) != other.view(seat) or match.legal_moves(seat) != other.legal_moves(seat):
+                return False
+    return True

@@ -1,0 +1,63 @@
+"""The prompts by which a run checks, after each update, that the engine plays the policy that was learned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gymposium.errors import GymposiumError
+from gymposium.games.protocol import Game, Style
+from gymposium.replies.prompt import prompt_for
+from gymposium.replies.reading import Reader
+from gymposium.util.streams import stream
+from gymposium_agents.chat.chat import Chat
+from gymposium_agents.chat.context import listed
+from gymposium_agents.modeling.forward import Tokens
+
+PROMPTS = 8
+"""Number of prompts of a run, divided among its games; each game has at least 2."""
+DECISIONS = 2
+"""Number of first decisions of a random match whose prompts are used."""
+TEXTS = ("Hello!", "What is 17 + 25?", "Name three cities.", "List the numbers from 1 to 5.")
+"""The prompts of a run without games."""
+MATCHES = 16
+"""Maximum number of random matches that are played to find prompts."""
+
+
+def opening_prompts(
+    game: Game, style: Style, reader: Reader, chat: Chat, *, context: int, seed: int, number: int = PROMPTS
+) -> tuple[Tokens, ...]:
+    """Different prompts of the first decisions of random matches: `number`, or fewer if random matches begin alike.
+    They have the prefixes of rollout prompts, so an engine uses the same caches for them. Each leaves room for a reply
+    in `context` tokens. Random numbers come from separate streams.
+
+    Raises `GymposiumError` if no prompt leaves room; then training is impossible too."""
+    prompts: dict[Tokens, None] = {}
+    shortest: int | None = None
+    for n in range(MATCHES):
+        for text in _texts(game, style, reader, seed, n):
+            prompt = chat.prompt(text, listed(reader, game))
+            shortest = min(len(prompt), shortest or len(prompt))
+            if len(prompt) < context:
+                prompts[prompt] = None
+            if len(prompts) == number:
+                return tuple(prompts)
+    if not prompts:
+        raise GymposiumError(
+            f"The model's context of {context} tokens has no room for a prompt of {game.name}: the shortest of "
+            f'{MATCHES} random matches has {shortest}. Write prompting.prompt = "compact", or take a model with a '
+            f"longer context."
+        )
+    return tuple(prompts)
+
+
+def _texts(game: Game, style: Style, reader: Reader, seed: int, n: int) -> Iterator[str]:
+    """The prompts of the first decisions of a random match; of the first decision only if replies are free text."""
+    rng = stream(seed, "canary", n)
+    match, prompt = game.new(rng.getrandbits(48)), prompt_for(game, style, reader)
+    for _ in range(DECISIONS):
+        seats = match.to_move()
+        yield from (prompt(match.observe(seat, style)) for seat in seats)
+        legal = {seat: match.legal_moves(seat) for seat in seats}
+        if not seats or None in legal.values():
+            return
+        match.apply({seat: rng.choice(moves) for seat, moves in legal.items() if moves})

@@ -1,0 +1,60 @@
+"""Past adapter versions: marks of kept versions on disk, and the versions that an engine plays as opponents."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection
+
+from gymposium.util.durable import sync
+from gymposium_agents.chat.tokens import Policy
+from gymposium_agents.engines.protocol import HostingEngine
+from gymposium_agents.lora.store import AdapterStore
+
+KEPT = "KEPT"
+"""Name of the file that marks a kept version."""
+
+
+class AdapterVersions:
+    """Base class of the publishers of LoRA adapters, with the versions in the store and in the engine."""
+
+    def __init__(self, engine: HostingEngine, store: AdapterStore, *, staleness: int) -> None:
+        """`staleness` is the number of publishes that rollouts may be behind."""
+        self._engine, self._store = engine, store
+        self._newest: deque[Policy] = deque(maxlen=staleness + 1)
+        """The versions that rollouts may still play."""
+        self._past: set[Policy] = set()
+        """The versions that play as past opponents."""
+
+    @property
+    def context(self) -> int:
+        return self._engine.context
+
+    def past(self, policy: Policy) -> HostingEngine:
+        self._load(policy)
+        self._past.add(policy)
+        return self._engine
+
+    def let_go(self, policy: Policy) -> None:
+        self._past.discard(policy)
+        if policy in self._engine.adapters and policy not in self._newest:
+            self._engine.retire(policy)
+
+    def _load(self, policy: Policy) -> None:
+        """Load a version into the engine, unless it is there: the version that is published needs no second copy."""
+        directory = self._store.path(policy)
+        if policy not in self._engine.adapters:
+            self._engine.load(directory, policy)
+
+    def _mark_kept(self, policy: Policy) -> None:
+        """Mark this version as kept on disk."""
+        directory = self._store.path(policy)
+        (directory / KEPT).touch()
+        sync(directory)
+
+    def _remove_others(self, present: Policy, needed: Collection[Policy]) -> None:
+        """Remove the files of versions that are neither kept nor needed, and of all versions above the present one,
+        which an interrupted run had learned and a resumed run learns again."""
+        for policy in self._store.list():
+            kept = (self._store.path(policy) / KEPT).is_file()
+            if policy.version > present.version or not (kept or policy in needed):
+                self._store.remove(policy)

@@ -1,0 +1,78 @@
+"""Construction of the publisher of a run, with its engines."""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import ExitStack
+from pathlib import Path
+
+from gymposium.errors import PluginError
+from gymposium.plugins.specs import EngineSpec
+from gymposium_agents.engines.protocol import EngineStart, HostingEngine
+from gymposium_agents.engines.registry import engine_spec, make_engine
+from gymposium_agents.engines.transformers import TransformersEngine
+from gymposium_agents.lora.store import AdapterStore
+from gymposium_agents.models.loading import LoadedModel
+from gymposium_train.backends.publishing.hosted import HostedAdapters
+from gymposium_train.backends.publishing.protocol import Publisher
+from gymposium_train.backends.publishing.shared import SharedAdapter
+from gymposium_train.backends.publishing.whole import WholeModels
+from gymposium_train.config import TrainConfig
+from gymposium_train.learner.precision import compute_type
+
+
+def policy_name(config: TrainConfig, directory: Path) -> str:
+    """The name of a run's policies. It is unique if the run uses a server that may hold policies of other runs."""
+    if getattr(config.engine, "url", None) is None:
+        return "learner"
+    return f"learner.{hashlib.sha256(str(directory.absolute()).encode()).hexdigest()[:8]}"
+
+
+def make_publisher(
+    config: TrainConfig, name: str, directory: Path, loaded: LoadedModel, resources: ExitStack
+) -> Publisher:
+    """Make the publisher for `config`, which must have been checked. `loaded` is the learner's model, `name` the name
+    of its policies, and `directory` the place where versions are saved. The engines are closed with `resources`.
+
+    Raises `GymposiumError` if an engine cannot be made: a server does not start, or serves another model."""
+    spec, model, staleness = engine_spec(config.engine.kind), config.model, config.engine.staleness
+    start = engine_start(config, loaded)
+
+    def engine() -> HostingEngine:
+        made = make_engine(spec, start, config.engine.own)
+        resources.callback(made.close)
+        return made
+
+    if model.tune == "full":
+        count = 1 if spec.shares_learner else staleness + 1
+        engines = [_of_transformers(spec, engine()) for _ in range(count)]
+        return WholeModels(loaded, engines, directory, name, compute_type(config.optimizer.precision), model.trust)
+    store = AdapterStore(directory, name)
+    if spec.shares_learner:
+        return SharedAdapter(_of_transformers(spec, engine()), store)
+    return HostedAdapters(engine(), loaded.model, store, staleness)
+
+
+def engine_start(config: TrainConfig, loaded: LoadedModel) -> EngineStart:
+    """The model that the engine of a run is made for, and how it must be loaded."""
+    past = any("past" in stage.opponents for stage in config.stages)
+    return EngineStart(
+        model=str(loaded.model.name_or_path),
+        stops=loaded.stops,
+        trust=config.model.trust,
+        load=config.model.load,
+        dtype=str(compute_type(config.optimizer.precision)).removeprefix("torch."),
+        lora_rank=config.model.lora.rank,
+        # those that rollouts may still play, a new one while it is published, and past opponents
+        versions=config.engine.staleness + 2 + (config.pool.size if past else 0),
+        learner=loaded,
+    )
+
+
+def _of_transformers(spec: EngineSpec, engine: HostingEngine) -> TransformersEngine:
+    if not isinstance(engine, TransformersEngine):
+        raise PluginError(
+            f"The engine {spec.name!r} says that it shares the learner's model or plays all weights, but it is not a "
+            f"TransformersEngine: {type(engine).__name__}."
+        )
+    return engine

@@ -1,0 +1,78 @@
+"""Publisher of models of which all weights are trained."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+
+from gymposium.errors import GymposiumError
+from gymposium.util.durable import MARK, remove_directory, sweep, whole_directory
+from gymposium_agents.chat.tokens import Policy
+from gymposium_agents.engines.transformers import TransformersEngine
+from gymposium_agents.modeling.sources import NO_TRUST, Trust
+from gymposium_agents.models.loading import LoadedModel, load_model
+
+
+class WholeModels:
+    """Publishes all weights of a model.
+
+    Either one engine plays the learner's own model, or the weights are copied to the models of several engines in turn:
+    one for each publish that rollouts may be behind, and one more, so that no model changes while it is played. Each
+    kept version is a directory, and one that plays as a past opponent is in memory until it is let go."""
+
+    def __init__(
+        self,
+        learning: LoadedModel,
+        engines: Sequence[TransformersEngine],
+        directory: Path,
+        name: str,
+        dtype: torch.dtype,
+        trust: Trust = NO_TRUST,
+    ) -> None:
+        """`directory` holds the kept versions of the policy `name`; past versions compute in `dtype`."""
+        self._learning = learning
+        self._directory, self._name, self._dtype, self._trust = directory, name, dtype, trust
+        self._playing = deque(engines)
+        """The engines; the one with the newest version is the last."""
+        self._past: dict[Policy, TransformersEngine] = {}
+
+    @property
+    def context(self) -> int:
+        return self._playing[-1].context
+
+    def publish(self, policy: Policy) -> TransformersEngine:
+        if policy != self._playing[-1].policy:
+            self._playing.rotate(-1)
+            engine = self._playing[-1]
+            if engine.model is not self._learning.model:
+                engine.model.load_state_dict(self._learning.model.state_dict())
+            engine.weights_changed(policy)
+        return self._playing[-1]
+
+    def keep(self, policy: Policy) -> None:
+        (model,) = (engine.model for engine in self._playing if engine.policy == policy)
+        target = self._place(policy)
+        sweep(self._directory, f"{self._name}-v")
+        for place in self._directory.glob(f"{self._name}-v*"):
+            if place.name > target.name:  # an interrupted run had learned it, and a resumed run learns it again
+                remove_directory(place)
+        if not target.exists():  # a version never changes
+            with whole_directory(target) as staging:
+                LoadedModel(model, self._learning.chat).save(staging)
+
+    def past(self, policy: Policy) -> TransformersEngine:
+        if policy not in self._past:
+            place = self._place(policy)
+            if not (place / MARK).is_file():
+                raise GymposiumError(f"{self._directory} holds no {policy}: only versions that were kept play again.")
+            self._past[policy] = load_model(place, trust=self._trust, dtype=self._dtype).engine(policy)
+        return self._past[policy]
+
+    def let_go(self, policy: Policy) -> None:
+        self._past.pop(policy, None)
+
+    def _place(self, policy: Policy) -> Path:
+        return self._directory / f"{self._name}-v{policy.version:09d}"

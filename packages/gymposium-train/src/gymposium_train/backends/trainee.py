@@ -1,0 +1,195 @@
+"""The trainee: the model that learns, with its learner, its players and its past versions."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from threading import Lock
+
+from gymposium.errors import GymposiumError
+from gymposium.games.protocol import Game
+from gymposium_agents.chat.chat import Chat
+from gymposium_agents.chat.tokens import Policy
+from gymposium_agents.engines.canary import Agreement, Canary
+from gymposium_agents.engines.protocol import TokenEngine
+from gymposium_agents.players.player import LanguageModelPlayer, over, reader_of
+from gymposium_train.backends.canary import PROMPTS, TEXTS, opening_prompts
+from gymposium_train.backends.protocol import LearningModel
+from gymposium_train.backends.publishing import Publisher, policy_name
+from gymposium_train.config import Prompting, TrainConfig
+from gymposium_train.learner import Learner
+
+
+class PolicyPlayers:
+    """The players of the policy (a `PlayerSource`): of its newest published version, and of past ones.
+
+    A player keeps the version that was the newest when the player was made, so matches end under the policy with which
+    they began. One thread may publish while another plays (`gymposium_train.rollout.ahead`)."""
+
+    def __init__(
+        self,
+        publisher: Publisher,
+        chat: Chat,
+        prompting: Prompting,
+        place: Path,
+        *,
+        staleness: int = 0,
+        note_legal: bool = False,
+    ) -> None:
+        """`place` is a directory for the players' names. The publisher keeps the versions that are at most `staleness`
+        publishes old. With `note_legal` the traces of the learner's turns say which tokens would have continued a legal
+        reply."""
+        self._publisher, self._chat, self._prompting, self._place = publisher, chat, prompting, place
+        self._note_legal = note_legal
+        self._recent: deque[tuple[TokenEngine, Policy]] = deque(maxlen=staleness + 1)
+        """The newest published policies, each after the engine that plays it."""
+        self._one_at_a_time = Lock()
+
+    @property
+    def published(self) -> tuple[TokenEngine, Policy]:
+        """The newest published policy, after the engine that plays it."""
+        if not self._recent:
+            raise GymposiumError("Nothing was published yet, so there is no player: call publish() first.")
+        return self._recent[-1]
+
+    def publish(self, policy: Policy, check: Callable[[TokenEngine], Agreement]) -> Agreement:
+        """Publish the learner's weights as `policy`. No player uses it before its engine has passed `check`."""
+        with self._one_at_a_time:
+            engine = self._publisher.publish(policy)
+        agreement = check(engine)
+        if not self._recent or policy != self._recent[-1][1]:
+            self._recent.append((engine, policy))
+        return agreement
+
+    def learner(self) -> LanguageModelPlayer:
+        """A player of the newest published version, which samples its replies."""
+        return self._player("learner", *self.published, self._prompting.temperature, note_legal=self._note_legal)
+
+    def recent(self, policy: Policy) -> LanguageModelPlayer:
+        """A player of a version that is at most `staleness` publishes old, which samples its replies. Raises
+        `GymposiumError` for another one."""
+        engine = next((engine for engine, other in [*self._recent] if other == policy), None)
+        if engine is None:
+            raise GymposiumError(f"{policy} is not played any more: newer versions have taken its place.")
+        return self._player("learner", engine, policy, self._prompting.temperature, note_legal=self._note_legal)
+
+    def greedy(self) -> LanguageModelPlayer:
+        """A player of the newest published version, which always gives its most likely reply."""
+        return self._player("learner", *self.published, 0.0)
+
+    def keep(self) -> Policy:
+        """Keep the newest published version, so that `past` can make players of it, also in a resumed run. Its files
+        stay in the run directory. Keeping it again changes nothing."""
+        with self._one_at_a_time:
+            _, policy = self.published
+            self._publisher.keep(policy)
+            return policy
+
+    def past(self, policy: Policy) -> LanguageModelPlayer:
+        """A player of a kept version, which samples its replies like the learner. Raises `GymposiumError` if the
+        version was not kept."""
+        with self._one_at_a_time:
+            engine = self._publisher.past(policy)
+        return self._player(str(policy), engine, policy, self._prompting.temperature)
+
+    def let_go(self, policy: Policy) -> None:
+        """Release a kept version. Call it only if no running rollout uses the version. Its files stay."""
+        with self._one_at_a_time:
+            self._publisher.let_go(policy)
+
+    def _player(
+        self, name: str, engine: TokenEngine, policy: Policy, temperature: float, *, note_legal: bool = False
+    ) -> LanguageModelPlayer:
+        settings = self._prompting.player_settings(temperature)
+        return over(f"lm:{self._place / name}", engine, self._chat, settings, policy, note_legal=note_legal)
+
+
+class Trainee:
+    """The model that learns, with its players. `make_trainee` makes one.
+
+    Call `publish` as soon as the learner has its weights (in a resumed run those of the checkpoint), and after each
+    update."""
+
+    def __init__(
+        self,
+        name: str,
+        learner: Learner,
+        players: PolicyPlayers,
+        canary: Canary,
+        digest: Callable[[], str] | None = None,
+    ) -> None:
+        """`name` is the name of its policies, `digest` as in `LearningModel.digest`."""
+        self.learner = learner
+        self.digest = digest
+        self.players = players
+        """The players of its newest and past versions."""
+        self.canary = canary
+        """The check after each publish that the engine plays the policy that learns."""
+        self._name = name
+
+    @property
+    def engine(self) -> TokenEngine:
+        """The engine that plays the newest published version."""
+        return self.players.published[0]
+
+    @property
+    def policy(self) -> Policy:
+        """The newest published version."""
+        return self.players.published[1]
+
+    @property
+    def player(self) -> LanguageModelPlayer:
+        """A player of the newest published version for rollouts, which samples its replies."""
+        return self.players.learner()
+
+    @property
+    def greedy(self) -> LanguageModelPlayer:
+        """A player of the newest published version for evaluation, which always gives its most likely reply."""
+        return self.players.greedy()
+
+    def publish(self) -> dict[str, float]:
+        """Publish the learner's weights to the engine, and check that the engine plays them. Returns metrics:
+        `sync/canary`, the largest difference between the log-probabilities of both, in nats; `sync/correlation`, the
+        correlation between the changes of both since the last publish, if they are larger than rounding;
+        `perf/seconds_publish`.
+
+        Raises `EngineDisagrees` if the engine plays another policy."""
+        started = time.perf_counter()
+        policy = Policy(self._name, self.learner.policy_version)
+        agreement = self.players.publish(policy, lambda engine: self._checked(engine, policy))
+        metrics = {"sync/canary": agreement.largest, "perf/seconds_publish": time.perf_counter() - started}
+        if agreement.correlation is not None:
+            metrics["sync/correlation"] = agreement.correlation
+        return metrics
+
+    def _checked(self, engine: TokenEngine, policy: Policy) -> Agreement:
+        return self.canary.check(engine, policy, self.learner.score, self.digest)
+
+
+@contextmanager
+def make_trainee(
+    config: TrainConfig, directory: Path, model: LearningModel, games: Sequence[Game]
+) -> Iterator[Trainee]:
+    """The trainee of the run in `directory`, for the duration of the block. Its versions are saved in `versions/` in
+    the directory. With `engine.kind = "vllm"` the run's server is started, and stopped at the end.
+
+    Raises `GymposiumError` if a server does not start or serves another model, if no prompt of a game fits the context,
+    and if the model's chat template has no tools and calls of them are wanted."""
+    prompting, chat, learner = config.prompting, model.chat, model.learner
+    if (chat.thinking, chat.history) != (prompting.thinking, prompting.history):
+        chat = Chat(chat.tokenizer, thinking=prompting.thinking, history=prompting.history)
+    with ExitStack() as resources:
+        name = policy_name(config, directory)
+        publisher = model.publisher(name, directory / "versions", resources)
+        how = {"context": publisher.context, "seed": config.seed, "number": max(2, PROMPTS // max(1, len(games)))}
+        form = reader_of(prompting.reply, chat)
+        prompts = [prompt for game in games for prompt in opening_prompts(game, prompting.prompt, form, chat, **how)]
+        prompts = prompts or [chat.prompt(text) for text in TEXTS]
+        canary = Canary(prompts, tolerance=learner.tolerance)
+        note_legal = config.entropy.weight > 0 or config.legality_weight > 0
+        staleness = config.engine.staleness
+        players = PolicyPlayers(publisher, chat, prompting, directory, staleness=staleness, note_legal=note_legal)
+        yield Trainee(name, learner, players, canary, model.digest)

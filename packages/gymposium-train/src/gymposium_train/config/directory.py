@@ -1,0 +1,218 @@
+"""The run directory, which holds all files of a run."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from gymposium.cli.text import finite
+from gymposium.errors import BadOption, BadRecord, GymposiumError, describe, reason
+from gymposium.records import Problem, read_records
+from gymposium.runs.folder import check_new, new_folder
+from gymposium.runs.links import check_contained
+from gymposium.util.durable import MARK, remove_directory, replace_text, replaced, sweep, whole_directory
+from gymposium.util.lines import LineWriter
+from gymposium.util.plain_file import plain_lines, read_plain_text
+from gymposium.util.strict_json import strict_json
+from gymposium_train.config import TrainConfig
+from gymposium_train.config.reading import read_config
+from gymposium_train.config.writing import as_json
+from gymposium_train.util.progress import say
+
+_VERSIONS = (
+    "gymposium",
+    "gymposium-agents",
+    "gymposium-train",
+    "open_spiel",
+    "torch",
+    "transformers",
+    "peft",
+    "tokenizers",
+    "numpy",
+)
+
+
+class RunDirectory:
+    """The files of a run. Its attributes are their paths.
+
+    `config.json` and `versions.json` hold the config and the versions of software; `matches/*.jsonl` every match;
+    `metrics.jsonl` the metrics of each step; `samples.jsonl` rollouts for inspection; `results.json` all evaluations.
+    `base/` is the small model, if one was made; `cold_start/` the model after its cold start; `adapter/`, or `model/`
+    if all weights were trained, the result; `control/` the model of the control. `checkpoints/`, `best/` (that of the
+    best point of the learning curve), `versions/` (past versions of the policy), `promoted/` (checkpoints of a served
+    run, as models to use), `dumps/` (batches whose gradient was not finite) and `report.html` complete it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.config_file = path / "config.json"
+        self.versions_file = path / "versions.json"
+        self.metrics_file = path / "metrics.jsonl"
+        self.samples_file = path / "samples.jsonl"
+        self.results_file = path / "results.json"
+        self.base = path / "base"
+        self.cold_start = path / "cold_start"
+        self.checkpoints = path / "checkpoints"
+        self.best = path / "best"
+        self.adapter = path / "adapter"
+        self.model = path / "model"
+        self.control = path / "control"
+        self.promoted = path / "promoted"
+        self.dumps = path / "dumps"
+        self.report = path / "report.html"
+
+    @classmethod
+    def create(cls, path: Path | None, config: TrainConfig) -> RunDirectory:
+        """Create the directory of a new run, by default in `gymposium-runs`. Raises `BadOption` for a directory that is
+        not empty."""
+        check_new(path)
+        path = path or new_folder("train")
+        path.mkdir(parents=True, exist_ok=True)
+        run = cls(path)
+        replace_text(run.config_file, as_json(config))  # from now on the run can be resumed
+        run.note_versions()
+        return run
+
+    @classmethod
+    def open(cls, path: Path) -> tuple[RunDirectory, TrainConfig]:
+        """Open an existing run; returns it and its config. Nothing is written.
+
+        Raises `BadOption` for a directory without a run, or with a link that leads out of it."""
+        run = cls(path)
+        if not run.config_file.is_file():
+            raise BadOption(f"{path} is not a run directory (it has no config.json).")
+        check_contained(path)
+        return run, read_config(run.config_file)
+
+    def note_versions(self) -> None:
+        """Write the versions of software, unless the run has them."""
+        if self.versions_file.exists():
+            return
+        packages = {name: version(name) for name in _VERSIONS}
+        write_json(self.versions_file, {"python": platform.python_version(), **packages})
+
+    def matches(self, stage: str) -> Path:
+        """The file of a stage's matches."""
+        return self.path / "matches" / f"{stage}.jsonl"
+
+    def recorded(self, stage: str) -> set[str]:
+        """Ids of the matches that are recorded already, by an interrupted run. Broken lines are reported."""
+        ids: set[str] = set()
+        if self.matches(stage).is_file():
+            for _, record in read_records(self.matches(stage)):
+                if isinstance(record, Problem):
+                    say(f"Skipped: {record}", style="yellow")
+                else:
+                    ids.add(record.id)
+        return ids
+
+    def results(self) -> dict[str, Any]:
+        """The results so far: evaluations, optima, CPU seconds; empty at first."""
+        results: dict[str, Any] = {}
+        if self.results_file.is_file():
+            results = strict_json(read_plain_text(self.results_file))
+        return results
+
+    def add_results(self, **more: Any) -> None:
+        """Add results; those of the same name are replaced."""
+        write_json(self.results_file, {**self.results(), **more})
+
+    def log(self, metrics: Mapping[str, Any]) -> None:
+        """Append a line to the metrics file: `stage`, `step`, and the metrics of that step."""
+        with LineWriter(self.metrics_file, sync=False) as file:
+            file.append_lines(json.dumps(finite(metrics), allow_nan=False))
+
+    def forget(self, stage: str, step: int) -> None:
+        """Remove the lines that an interrupted run wrote for later steps of this stage, which are done again."""
+        _keep_lines(self.metrics_file, lambda line: line["stage"] != stage or line["step"] <= step)
+        if stage == "train":
+            _keep_lines(self.samples_file, lambda line: line["step"] <= step)
+
+    def metrics(self) -> list[dict[str, Any]]:
+        """All lines of the metrics file; for a step that was done again, the last one. A line without metrics, such as
+        a half-written one, is reported and skipped. Raises `BadRecord` for a file that cannot be read."""
+        if not self.metrics_file.exists():
+            return []
+        by_step: dict[tuple[str, int], dict[str, Any]] = {}
+        try:
+            for number, line in enumerate(plain_lines(self.metrics_file), start=1):
+                match _parse_line(line):
+                    case {"stage": str(stage), "step": int(step)} as entry:
+                        by_step[stage, step] = entry
+                    case _:
+                        say(f"Skipped: {self.metrics_file}:{number} holds no metrics of a step", style="yellow")
+        except OSError as error:
+            raise BadRecord(f"{self.metrics_file} cannot be read ({reason(error)}). Remove it.") from error
+        return list(by_step.values())
+
+
+def is_whole(directory: Path) -> bool:
+    """True if a directory was written completely."""
+    return (directory / MARK).is_file()
+
+
+@contextmanager
+def written_whole(directory: Path) -> Iterator[Path]:
+    """A staging directory, which is renamed to `directory` after the block. Remains of an interrupted run are removed
+    first."""
+    sweep(directory.parent, f"{directory.name}.")
+    if directory.exists() and not is_whole(directory):
+        remove_directory(directory)
+    with whole_directory(directory) as staging:
+        yield staging
+
+
+def write_json(path: Path, data: Any) -> None:
+    """Write a JSON file by renaming, so that a reader never sees a half-written file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    replace_text(path, json.dumps(finite(data), indent=2, allow_nan=False) + "\n")
+
+
+def read_state(file: Path) -> dict[str, Any]:
+    """Return the state that a run left in a file. Raises `GymposiumError` if the file holds none."""
+    try:
+        state = strict_json(read_plain_text(file))
+    except (OSError, ValueError) as error:
+        raise GymposiumError(f"{file} cannot be read ({reason(error)}). Remove {file.parent}.") from error
+    if not isinstance(state, dict):
+        raise GymposiumError(f"{file} holds no state of a run. Remove {file.parent}.")
+    return state
+
+
+@contextmanager
+def state_checked(file: Path) -> Iterator[None]:
+    """Raise `GymposiumError` if the block finds a field of the state in `file` missing or of another type."""
+    try:
+        yield
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise GymposiumError(
+            f"{file} holds another state than this run's ({describe(error)}). Remove {file.parent}."
+        ) from error
+
+
+def _keep_lines(file: Path, wanted: Callable[[dict[str, Any]], bool]) -> None:
+    """Rewrite a file of JSON lines with those that are wanted, and those that cannot be told. A half-written last line
+    is removed."""
+    if not file.exists():
+        return
+    with replaced(file) as new:
+        for line in plain_lines(file, follow=False):
+            try:
+                keep = wanted(_parse_line(line))
+            except (LookupError, TypeError):
+                keep = line.endswith(b"\n")
+            if keep:
+                new.write(line)
+
+
+def _parse_line(line: bytes) -> dict[str, Any]:
+    """Return the object in a line of JSON; an empty one if the line holds none."""
+    try:
+        data = strict_json(line.decode())
+    except ValueError:
+        return {}
+    return data if isinstance(data, dict) else {}

@@ -1,0 +1,78 @@
+"""Sharding of a model, one shard for each process (FSDP2, which shards each parameter: Zhao et al., 2023, arXiv
+2304.11277).
+
+A layer's weights are whole only while it runs, and so is each gradient, which is then summed over the processes.
+Between steps every parameter is a `DTensor`, of which this process holds its part.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
+from torch.distributed.tensor import DTensor
+
+from gymposium.errors import GymposiumError
+from gymposium_train.learner.parallel.parts import broadcast_tensor
+from gymposium_train.learner.parallel.world import Processes
+
+
+def shard(whole: nn.Module, model: Any, world: Processes, dtype: torch.dtype) -> None:
+    """Keep only this process's part of a model.
+
+    `whole` is called once for each micro-batch and holds all of `model` that runs in it. Modules outside the layers
+    (embeddings, output, the last norm) are gathered once for the call. Gradients are sums over the processes, not
+    means, because each loss is weighted already. They are summed in float32, the type in which trained parameters are
+    kept. A model without a LoRA computes in `dtype`, one with a LoRA in the types of its parameters.
+
+    Raises `GymposiumError` if a trained parameter is not part of what runs."""
+    mesh = init_device_mesh(_device().type, (world.size,))
+    kinds = set(model._no_split_modules or ())
+    groups: list[Any] = [module for module in whole.modules() if type(module).__name__ in kinds]
+    precision = MixedPrecisionPolicy(
+        param_dtype=None if hasattr(model, "peft_config") else dtype, reduce_dtype=torch.float32
+    )
+    for module in [*groups, whole]:
+        module.register_forward_hook(_without_views)
+        fully_shard(module, mesh=mesh, reshard_after_forward=True, mp_policy=precision)
+        module.set_gradient_divide_factor(1.0)
+        module.set_force_sum_reduction_for_comms(True)  # gloo supports sums only
+    unsharded = [name for name, p in model.named_parameters() if p.requires_grad and not isinstance(p, DTensor)]
+    if unsharded:
+        raise GymposiumError(
+            f"{', '.join(unsharded[:3])} would be trained but is no part of the text model, so it cannot be shared out "
+            f"over processes. Train in one process, or set model.tune=lora with model.lora.targets."
+        )
+
+
+def _without_views(module: nn.Module, inputs: Any, output: Any) -> Any:
+    """The output of a layer with copies in place of views, such as OPT's layers return. FSDP2 gathers a layer's weights
+    when the gradient of its output arrives, which an in-place operation on a view would prevent."""
+    if isinstance(output, Tensor):
+        return output.clone() if output.requires_grad and output._base is not None else output
+    if type(output) in (tuple, list):
+        return type(output)(_without_views(module, inputs, one) for one in output)
+    return output
+
+
+@torch.no_grad()
+def fill(model: Any, whole: Any | None, world: Processes) -> None:
+    """Give a sharded model on the `meta` device memory, and its parameters and buffers the values of `whole`, the
+    complete model of the first process; the other processes pass None. Each process receives its part of one tensor
+    after the other. A collective: all processes call it."""
+    model.to_empty(device=_device())
+    values = {} if whole is None else {**dict(whole.named_parameters()), **dict(whole.named_buffers())}
+    for name, tensor in [*model.named_parameters(), *model.named_buffers()]:
+        value = broadcast_tensor(values[name].detach() if world.leads else None, tensor, world)
+        if isinstance(tensor, DTensor) and isinstance(value, DTensor):
+            tensor.to_local().copy_(value.to_local())
+        else:
+            tensor.copy_(value)
+
+
+def _device() -> torch.device:
+    """The device on which this process learns."""
+    return torch.device("cuda", torch.cuda.current_device()) if torch.cuda.is_available() else torch.device("cpu")

@@ -1,0 +1,112 @@
+"""Communication between the processes that learn together."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from itertools import count
+from typing import Any, TypeVar
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+from torch.distributed.distributed_c10d import PrefixStore, Store
+from torch.distributed.rendezvous import rendezvous
+
+from gymposium_train.util.processes import processes
+
+T = TypeVar("T")
+
+COMMAND_TIMEOUT = timedelta(days=7)
+"""Timeout of the other processes while they wait for the next command of the first process, which plays and measures
+in between."""
+COLLECTIVE_TIMEOUT = timedelta(minutes=30)
+"""Timeout of collectives, of the meeting at the start, and of the confirmations of a command. If one process hangs, the
+run ends with an error."""
+
+
+@dataclass(frozen=True, slots=True)
+class Processes:
+    """The processes that learn together, and the rank of this one. All call the same collectives in the same order."""
+
+    rank: int = 0
+    size: int = 1
+    store: Store | None = None
+    """The key-value store through which the processes met; commands go through it."""
+    _calls: Iterator[int] = field(default_factory=count, repr=False, compare=False)
+
+    @property
+    def leads(self) -> bool:
+        """True in the first process, which plays, measures and writes files."""
+        return self.rank == 0
+
+    def all_gather(self, value: T) -> list[T]:
+        """Return the values of all processes, by rank."""
+        if self.size == 1:
+            return [value]
+        values: list[Any] = [None] * self.size
+        dist.all_gather_object(values, value)
+        return values
+
+    def broadcast(self, value: T) -> T:
+        """Return the value of the first process in every process. The values of the other processes are ignored."""
+        values: list[Any] = [value]
+        if self.size > 1:
+            dist.broadcast_object_list(values, src=0)
+        received: T = values[0]
+        return received
+
+    def command(self, value: T | None = None) -> T:
+        """Send a command to the other processes, or receive it there; returns when all processes have received it.
+
+        This is a broadcast through the store, which may wait for days. A command that ends the processes must be sent
+        in this way: a thread of gloo that still holds an object when Python ends aborts its process
+        (pytorch/pytorch#179291)."""
+        if self.store is None:
+            return self.broadcast(value)  # type: ignore[return-value] # T is the type in the first process
+        key = f"command {next(self._calls)}"
+        if self.leads:
+            self.store.set(key, pickle.dumps(value))  # type: ignore[arg-type] # bytes as well, where its stub says str
+            received = [f"{key}, received by {rank}" for rank in range(1, self.size)]
+            self.store.wait(received, COLLECTIVE_TIMEOUT)
+            for used in (key, *received):
+                self.store.delete_key(used)
+            return value  # type: ignore[return-value] # T is the type in the first process
+        self.store.wait([key], COMMAND_TIMEOUT)
+        command: T = pickle.loads(self.store.get(key))  # noqa: S301 (from a process of this run, as gloo's objects are)
+        self.store.set(f"{key}, received by {self.rank}", "")
+        return command
+
+    def all_reduce(self, tensors: Iterable[Tensor]) -> None:
+        """Replace each tensor by its sum over all processes."""
+        if self.size > 1:
+            for tensor in tensors:
+                dist.all_reduce(tensor)
+
+
+ALONE = Processes()
+"""The single process of a run without torchrun."""
+
+
+@contextmanager
+def joined() -> Iterator[Processes]:
+    """Connect the processes that torchrun started, for as long as the block lasts; yields `ALONE` if torchrun did not
+    start this process. Each process uses another GPU, if there are any."""
+    if processes() == 1:
+        yield ALONE
+        return
+    backend = "gloo"
+    if torch.cuda.is_available():
+        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+        backend = "cpu:gloo,cuda:nccl"
+    store, rank, size = next(rendezvous("env://", timeout=COLLECTIVE_TIMEOUT))
+    groups, commands = PrefixStore("groups", store), PrefixStore("commands", store)
+    dist.init_process_group(backend, store=groups, rank=rank, world_size=size, timeout=COLLECTIVE_TIMEOUT)
+    try:
+        yield Processes(rank, size, commands)
+    finally:
+        dist.destroy_process_group()

@@ -1,6 +1,0 @@
-"""Publishing: transfer of the learner's weights to the engines that sample, and storage of past versions."""
-
-from gymposium_train.publishing.make import make_publisher, policy_name
-from gymposium_train.publishing.protocol import Publisher
-
-__all__ = ["Publisher", "make_publisher", "policy_name"]

@@ -1,0 +1,57 @@
+"""Training from Python: `train`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from gymposium.errors import BadOption, WrongType
+from gymposium_train.config import TrainConfig
+from gymposium_train.config.checks import check
+from gymposium_train.config.directory import RunDirectory
+from gymposium_train.config.permitted import check_permitted
+from gymposium_train.run.callbacks import Callback
+from gymposium_train.util.processes import helps
+
+
+def train(
+    config: TrainConfig | None = None,
+    *,
+    out: str | Path | None = None,
+    resume: str | Path | None = None,
+    callbacks: Sequence[Callback] = (),
+    metrics: Sequence[str] = (),
+) -> RunDirectory:
+    """Do a run of this config in the directory `out`, by default a new one such as `gymposium-runs/2026-11-23-train-1`,
+    or resume the run in `resume` with its own config. `metrics` are names of further metrics to show in a terminal, or
+    patterns such as `train/*`; all metrics are written in any case. Returns the run directory; its `results()` are the
+    evaluations.
+
+    If torchrun started several processes, the first one does the run. In the others this function ignores its
+    arguments, helps the first one to learn, and returns when the run is done.
+
+    Raises `BadConfig` for a config that makes no sense, `BadOption` for a directory that is in use or is not a run,
+    `NotAllowed` for a run whose config opens something without the user's permission (`gymposium.plugins.allowed`), and
+    `KeyboardInterrupt` if the run was interrupted; `resume` continues it then."""
+    if helps():
+        from gymposium_train.run.together import help_to_learn  # imports torch
+
+        return help_to_learn()
+    # check all arguments before importing torch, which takes seconds
+    if resume is not None:
+        if config is not None or out is not None:
+            raise BadOption(
+                "train: resume continues a run in its directory with its own config. Leave out config and out."
+            )
+        check_permitted(RunDirectory.open(Path(resume))[1])
+        from gymposium_train.run.start import resume_run  # imports torch
+
+        return resume_run(Path(resume), callbacks, metrics)
+    if config is None:
+        raise BadOption("train: give a config, or with resume the directory of a run to continue.")
+    if not isinstance(config, TrainConfig):
+        raise WrongType("train: config", "a TrainConfig, such as TrainConfig(games=('tic_tac_toe',))", config)
+    check(config, at_hand=False)
+    from gymposium_train.run.start import start_run  # imports torch
+
+    return start_run(None if out is None else Path(out), config, callbacks, metrics)

@@ -1,0 +1,73 @@
+"""Checkpoints: directories from which a run resumes with the same numbers.
+
+A checkpoint is a directory such as `step-00040`. The learner writes its own state there (`Learner.save_state`): a
+learner on this machine its weights, optimizer, critic and reference, as safetensors. Everything else is in
+`state.json`: steps done, state of the rollouts, moving means of the credit, CPU seconds. A checkpoint is written to a
+staging directory, synced and renamed; without its mark `COMPLETE` it is reported and removed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from gymposium.util.durable import remove_directory, sweep, whole_directory
+from gymposium_train.config.directory import is_whole, read_state
+from gymposium_train.learner import Learner
+
+STATE = "state.json"
+
+_NAME = re.compile(r"step-[0-9]{1,18}")
+
+
+def save_checkpoint(
+    directory: Path, learner: Learner, state: Mapping[str, Any], *, keep: int, besides: Path | None = None
+) -> Path:
+    """Write the checkpoint of `state["step"]`, completely or not at all, and remove all but the newest `keep`
+    checkpoints and `besides`."""
+    target = directory / f"step-{state['step']:05d}"
+    sweep(directory, "step-")
+    if target.exists():
+        remove_directory(target)
+    with whole_directory(target) as staging:
+        learner.save_state(staging)
+        (staging / STATE).write_text(json.dumps(state, indent=2) + "\n", encoding="utf-8")
+    for old in complete_checkpoints(directory)[:-keep]:
+        if old != besides:
+            remove_directory(old)
+    return target
+
+
+def complete_checkpoints(directory: Path) -> list[Path]:
+    """The complete checkpoints, oldest first."""
+    return sorted((path for path in _named(directory) if is_whole(path)), key=step_of)
+
+
+def remove_broken(directory: Path) -> list[Path]:
+    """Remove incomplete checkpoints, which an interrupted run left. Returns their paths."""
+    broken = sorted([*(p for p in _named(directory) if not is_whole(p)), *directory.glob(".step-*.partial")])
+    for path in broken:
+        remove_directory(path)
+    return broken
+
+
+def _named(directory: Path) -> list[Path]:
+    """The paths with the name of a checkpoint. Others are left alone."""
+    return [path for path in directory.glob("step-*") if _NAME.fullmatch(path.name)]
+
+
+def step_of(checkpoint: Path) -> int:
+    """Number of steps that were done when the checkpoint was written."""
+    return int(checkpoint.name.removeprefix("step-"))
+
+
+def load_checkpoint(checkpoint: Path, learner: Learner) -> dict[str, Any]:
+    """Restore the state of `learner` from a checkpoint. Returns the state that `save_checkpoint` got.
+
+    Raises `GymposiumError` if the checkpoint is of a learner with other settings, or its state cannot be read."""
+    state = read_state(checkpoint / STATE)
+    learner.load_state(checkpoint)
+    return state

@@ -1,0 +1,79 @@
+"""Supervised fine-tuning (SFT): batches of lessons, the schedule of the learning rate, and when it ends."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+
+from gymposium.util.streams import stream
+from gymposium_train.config import ColdStart
+from gymposium_train.learner import Learner
+from gymposium_train.learner.protocol import Demonstration, conversations
+
+LEAST_END = 16
+"""Least number of steps between the step at which the end of a cold start becomes known and its end."""
+
+
+def cosine(progress: float, settings: ColdStart) -> float:
+    """The learning rate at `progress` from 0 to 1: a linear warmup, then a cosine decay to zero."""
+    if progress < settings.warmup:
+        return settings.learning_rate * progress / settings.warmup
+    rest = (progress - settings.warmup) / (1.0 - settings.warmup)
+    return settings.learning_rate * 0.5 * (1.0 + math.cos(math.pi * min(rest, 1.0)))
+
+
+class Ending:
+    """The progress of a cold start, from 0 to 1. It reaches 1 after the maximum number of steps, and sooner once the
+    end is known: a quarter as many steps later as were taken until then, in which the learning rate decreases to
+    zero."""
+
+    def __init__(self, steps: int) -> None:
+        self._steps = steps
+        self._known: tuple[int, float] | None = None
+        """The step at which the end became known, and the progress there."""
+
+    @property
+    def known(self) -> bool:
+        """True if the end is known."""
+        return self._known is not None
+
+    def soon(self, step: int) -> None:
+        """End soon after this step, of which the progress is known."""
+        self._known = self._known or (step, self(step))
+
+    def __call__(self, step: int) -> float:
+        if self._known is None:
+            return step / self._steps
+        since, progress = self._known
+        return progress + (1.0 - progress) * (step - since) / max(LEAST_END, since // 4)
+
+
+def batches(
+    lots: Sequence[Sequence[Demonstration]], size: int, seed: int, *key: str | int, first: int = 0
+) -> Iterator[list[Demonstration]]:
+    """Yield endless batches of `size` demonstrations, drawn in equal shares from each lot. There is one lot for each
+    game, so that games with long matches, which have more replies, do not dominate. Replies of one conversation are
+    drawn together, so that it is computed once; a batch is then longer by less than one conversation for each lot.
+    `key` names the random stream, to which the step is appended, counted from `first`."""
+    in_lots = [conversations(lot) for lot in lots]
+    for step in itertools.count(first):
+        rng = stream(seed, *(key or ("sft",)), step)
+        batch: list[Demonstration] = []
+        for number, lot in enumerate(in_lots):
+            wanted = len(batch) + size // len(lots) + ((number - step) % len(lots) < size % len(lots))
+            for conversation in rng.choices(lot, k=wanted - len(batch)):
+                if len(batch) < wanted:
+                    batch += conversation
+        yield batch
+
+
+def imitate(
+    learner: Learner, batches: Iterator[list[Demonstration]], settings: ColdStart, *, progress: Callable[[int], float]
+) -> Iterator[dict[str, float]]:
+    """Take SFT steps until `progress(step)` reaches 1. Yields the metrics of each step."""
+    step = 0
+    while (done := progress(step)) < 1.0:
+        rate = cosine(done, settings)
+        step += 1
+        yield {"step": step, **learner.imitate(next(batches), rate), "train/learning_rate": rate}

@@ -1,0 +1,178 @@
+"""Matches of uniform random players, and the selection of their moves as lessons.
+
+Matches are played in lots, each as large as the lessons that it must give, so that a long game is not played for longer
+than a short one, and no more than one lot is in memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+from gymposium.errors import GymposiumError
+from gymposium.games.protocol import Game, Style
+from gymposium.match import MatchJob, MatchResult, play
+from gymposium.players.protocol import Ask, Reply
+from gymposium.players.random import RandomPlayer
+from gymposium.records import recorded
+from gymposium.records.trajectories import Trajectory
+from gymposium.replies.prompt import prompt_for
+from gymposium.replies.reading import Reader
+from gymposium.rewards.match import returns_by_turn
+from gymposium.util.streams import stream
+from gymposium_agents.chat.context import Exchange, context as context_called, listed
+from gymposium_train.config import Keep
+from gymposium_train.run.lessons.lessons import Lesson
+
+BEST_SHARE = 0.25
+"""Share of the matches, those with the best returns, of which moves are kept in a game with one seat."""
+UNPAID = 4
+"""One in this many of the unpaid moves is kept beside the paid ones."""
+
+LEAST = 16
+"""Number of matches of a lot after which its size is estimated for the first time."""
+MOST = 64
+"""Maximum number of moves that are played for each lesson that is wanted: a lot then ends with fewer lessons."""
+
+_PAST = "random author"
+
+
+class RandomAuthor:
+    """A uniform random player that records, as the trace of each reply, the lesson for a language model: the messages
+    that it would have read, and its answer."""
+
+    name = RandomPlayer.name
+
+    def __init__(self, style: Style, reader: Reader, context: str) -> None:
+        self._random = RandomPlayer()
+        self.reader = self._random.reader
+        self.style: Style = style
+        self._model_reader = reader
+        self._context = context_called(context)
+
+    def act(self, asks: Sequence[Ask]) -> list[Reply]:
+        replies = self._random.act(asks)
+        for ask, reply in zip(asks, replies, strict=True):
+            now = Exchange.of(ask, prompt_for(ask.game, self.style, self._model_reader))
+            past: list[Exchange] = ask.memory.setdefault(_PAST, [])
+            answered = now.answered(reply.text, self._model_reader)
+            reply.trace = Lesson(
+                tuple(self._context.messages(past, now)),
+                answered.said["content"],
+                legal=None if ask.legal_moves is None else tuple(ask.legal_moves),
+                calls=answered.calls,
+                tools=listed(self._model_reader, ask.game),
+            )
+            past.append(answered)
+        return replies
+
+
+class RandomPlay:
+    """Random matches of one game, of which moves are kept as lessons, lot by lot. All random numbers follow from the
+    seed, the tag, and the match's number."""
+
+    def __init__(
+        self,
+        game: Game,
+        style: Style,
+        reader: Reader,
+        *,
+        seed: int,
+        tag: str,
+        each: Callable[[MatchResult], object] = lambda played: None,
+        context: str = "state",
+        keep: Keep = "winners",
+        matches: int | None = None,
+    ) -> None:
+        """`each` is called with every finished match. `matches` is the maximum number of matches; by default there is
+        none."""
+        self._game, self._author = game, RandomAuthor(style, reader, context)
+        self._seed, self._tag, self._each, self._keep, self._matches = seed, tag, each, keep, matches
+        self._played = 0
+        self._newest: list[Lesson] = []
+
+    def lot(self, lessons: int) -> list[Lesson]:
+        """Play matches until their kept moves are at least this many lessons, and return those. There are fewer if the
+        game gives a lesson in fewer than one of `MOST` moves. Once `matches` are played, the newest lot is
+        returned again.
+
+        Raises `GymposiumError` if no move of a lot is worth imitating."""
+        finished: list[MatchResult] = []
+        kept: list[Lesson] = []
+        missing = LEAST
+        while missing and len(kept) < lessons and sum(len(played.turns) for played in finished) < MOST * lessons:
+            finished += self.play(missing)
+            kept = KEPT[self._keep](finished)
+            wanted = math.ceil((lessons - len(kept)) * len(finished) / max(1, len(kept)))
+            missing = self._allowed(min(max(1, wanted), len(finished)))
+        if finished and not kept:
+            raise GymposiumError(
+                f"No move of {len(finished)} random matches of {self._game.name} is worth imitating with "
+                f"cold_start.keep={self._keep}. Keep other moves (cold_start.keep=all imitates every one), or begin "
+                f"with a model that can answer already (model.name, cold_start.steps=0)."
+            )
+        self._newest = kept or self._newest
+        return self._newest
+
+    def play(self, matches: int) -> list[MatchResult]:
+        """Play this number of further matches, or as many as are left, and return those that ended. Raises
+        `GymposiumError` if all broke off."""
+        numbers = range(self._played, self._played + self._allowed(matches))
+        self._played = numbers.stop
+        results = list(recorded(play(map(self._job, numbers)), self._each))
+        ended = [played for played in results if not played.ending.broke_off]
+        if results and not ended:
+            raise GymposiumError(
+                f"All {len(results)} random matches of {self._game.name} broke off: {results[0].ending.detail}"
+            )
+        return ended
+
+    def _job(self, number: int) -> MatchJob:
+        # one seed for the deal and the authors, whose random streams differ
+        seed = stream(self._seed, self._tag, number).getrandbits(48)
+        authors = [self._author] * self._game.seats
+        return MatchJob(
+            f"{self._tag}-{number}", self._game, authors, seed, player_seed=seed, note_pay=self._keep == "paid"
+        )
+
+    def _allowed(self, matches: int) -> int:
+        return matches if self._matches is None else min(matches, self._matches - self._played)
+
+
+def all_moves(finished: Sequence[MatchResult]) -> list[Lesson]:
+    """The lessons of every move of every seat."""
+    return [turn.trace for played in finished for turn in played.turns]
+
+
+def paid_moves(finished: Sequence[MatchResult]) -> list[Lesson]:
+    """The lessons of every move after which its seat was paid before its next turn, and of one in `UNPAID` of the other
+    moves: without them a model does not learn to answer when no move pays. None if no move was paid for.
+
+    Raises `ValueError` if the matches did not record payments."""
+    paid: list[Lesson] = []
+    others: list[Lesson] = []
+    for played in finished:
+        for seat in sorted({turn.seat for turn in played.turns}):
+            trajectory = Trajectory.of(played, seat)
+            pays = returns_by_turn(trajectory)
+            if pays is None:
+                raise ValueError("payments of moves are recorded only in matches that are played with note_pay=True")
+            for turn, pay in zip(trajectory.turns, pays, strict=True):
+                (paid if pay > 0 else others).append(turn.trace)
+    return paid + others[::UNPAID] if paid else []
+
+
+def winners_moves(finished: Sequence[MatchResult]) -> list[Lesson]:
+    """The lessons of every move by a seat that won; in a game with one seat, those of the best matches
+    (`BEST_SHARE`)."""
+    if finished and finished[0].job.game.seats == 1:
+        best = sorted(finished, key=lambda played: -played.returns[0])
+        return all_moves(best[: math.ceil(len(finished) * BEST_SHARE)])
+    return [turn.trace for played in finished for turn in played.turns if played.result(turn.seat) == "win"]
+
+
+KEPT: Mapping[Keep, Callable[[Sequence[MatchResult]], list[Lesson]]] = {
+    "winners": winners_moves,
+    "all": all_moves,
+    "paid": paid_moves,
+}
+"""The function that selects moves of finished matches, for each value of `cold_start.keep`."""

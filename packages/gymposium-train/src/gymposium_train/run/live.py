@@ -1,0 +1,267 @@
+"""The display of a run in progress. In a terminal each phase has a bar, a sparkline and a handful of metrics; elsewhere
+there are plain lines. Nothing of it is stored."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from fnmatch import fnmatchcase
+from typing import Any, Protocol
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress import BarColumn, Progress, Task, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from gymposium.cli.text import displaying, err
+from gymposium.util.visible import visible
+from gymposium_train.rollout.results import failed_share
+from gymposium_train.util.progress import say
+
+WIDTH = 32
+"""Number of newest values in a sparkline."""
+QUIET = 10.0
+"""Maximum number of seconds without a line in a log, while steps are done."""
+EVALUATION = "eval/"
+"""Beginning of the names of metrics that are results of evaluations."""
+_BLOCKS = "▁▂▃▄▅▆▇█"
+_SUMMARY = (
+    ("train/sft_loss", "loss {:.3f}"),
+    ("train/sft_failed", "failed {:.1%}"),
+    ("rollout/reward", "reward {:+.2f}"),
+    ("rollout/win", "win {:.0%}"),
+    ("train/entropy", "entropy {:.2f}"),
+)
+"""The metrics that a phase shows, and how. The first one that a phase has is drawn as its sparkline."""
+_KL = ("train/kl", "train/approx_kl")
+"""The KL to the reference or, without one, that of the step."""
+
+
+def summary(metrics: Mapping[str, Any]) -> str:
+    """The most important metrics of a step on one line: reward, win rate, entropy, KL and failed replies, or the loss
+    of imitation."""
+    parts = [text.format(metrics[name]) for name, text in _SUMMARY if name in metrics]
+    parts += [f"KL {metrics[name]:.2g}" for name in _KL if name in metrics][:1]
+    if "rollout/illegal" in metrics:
+        parts.append(f"failed {failed_share(metrics):.1%}")
+    return "  ".join(parts)
+
+
+def result_of(metrics: Mapping[str, float]) -> str:
+    """The result of one evaluation on one line, by the last part of the metrics' names."""
+    by_name = {name.rpartition("/")[2]: value for name, value in metrics.items()}
+    parts = [f"{name} {by_name[name]:.1%}" for name in ("win", "draw", "loss") if name in by_name]
+    parts += [f"return {by_name['return']:+.3g}"] if not parts and "return" in by_name else []
+    return "  ".join(parts)
+
+
+class StageBar(Protocol):
+    """The progress of one stage."""
+
+    def advance(self, note: str = "", steps: int = 1) -> None:
+        """Advance by `steps`. `note` is a short text on the current state; after the last step, with 0 steps,
+        the result of the stage."""
+
+
+class View(Protocol):
+    """Displays the progress of a run."""
+
+    def stage(
+        self, name: str, total: int, lines: int = 1, *, done: int = 0, work: Sequence[float] = ()
+    ) -> AbstractContextManager[StageBar]:
+        """Begin a stage of `total` steps, of which `done` are done: a bar in a terminal, elsewhere `lines` lines and
+        one every `QUIET` seconds. `work` is the relative cost of each step, from which the time left is estimated; by
+        default all steps cost the same."""
+
+    def show(self, metrics: Mapping[str, Any], stage: str = "") -> None:
+        """Show the newest metrics, by their flat names. Values that are not numbers are ignored. With the first metrics
+        of a stage, those of the stage before it disappear; evaluations, which name no stage, stay."""
+
+
+class Lines:
+    """A view for logs and pipes, which prints lines for each stage. `clock` returns the time in seconds."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+
+    @contextmanager
+    def stage(
+        self, name: str, total: int, lines: int = 1, *, done: int = 0, work: Sequence[float] = ()
+    ) -> Iterator[StageBar]:
+        yield _LineStage(name, total, lines, done, work, self._clock)
+
+    def show(self, metrics: Mapping[str, Any], stage: str = "") -> None:
+        """Print nothing: the most important metrics are in the notes of the stage, and all are in metrics.jsonl."""
+
+
+class _LineStage:
+    def __init__(
+        self, name: str, total: int, lines: int, done: int, work: Sequence[float], clock: Callable[[], float]
+    ) -> None:
+        self._name, self._total, self._lines, self._clock = name, total, lines, clock
+        self._first = self._done = done
+        self._work = work
+        self._began = self._last = clock()
+
+    def advance(self, note: str = "", steps: int = 1) -> None:
+        if not steps and self._done == self._total:
+            say(f"{self._name}: {note}")
+            return
+        before, self._done = self._done, self._done + steps
+        now = self._clock()
+        reached = self._total and self._done * self._lines // self._total > before * self._lines // self._total
+        if reached or now - self._last >= QUIET:
+            self._last = now
+            say(f"{self._name}: {self._done}/{self._total}{self._left(now)}  {note}".rstrip())
+
+    def _left(self, now: float) -> str:
+        """The estimate of the time left, if it is a minute or more."""
+        cost = cost_of(self._first, self._done, self._work)
+        seconds = (now - self._began) * cost_of(self._done, self._total, self._work) / cost if cost else 0.0
+        return f", {round(seconds / 60)} min left" if seconds >= 60 else ""
+
+
+class _Left(TimeRemainingColumn):
+    """The time left, named so."""
+
+    def render(self, task: Task) -> Text:
+        known = task.time_remaining is not None
+        return Text(f"{super().render(task)} left" if known else "", style="progress.remaining")
+
+
+class Terminal:
+    """A view for terminals: the bar of the current phase, with a sparkline of its main metric and its newest metrics
+    below, and a line for each metric that was asked for. When a phase ends, its bar is replaced by lines above."""
+
+    def __init__(self, console: Console, wanted: Sequence[str] = ()) -> None:
+        """`wanted` are names of further metrics, or patterns such as `train/*`."""
+        self._console, self._wanted = console, wanted
+        self._history: dict[str, deque[float]] = {}
+        self._stage = ""
+        self._bar: _BarStage | None = None
+        self._bars = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=None),
+            TextColumn("{task.fields[count]}"),
+            TimeElapsedColumn(),
+            _Left(),
+            console=console,
+            expand=True,
+        )
+
+    @contextmanager
+    def stage(
+        self, name: str, total: int, lines: int = 1, *, done: int = 0, work: Sequence[float] = ()
+    ) -> Iterator[StageBar]:
+        bar = self._bar = _BarStage(self._bars, visible(name), total, done, work)
+        try:
+            yield bar
+        finally:
+            self._bars.remove_task(bar.task)
+            self._bar = None
+        line, ended = self._line(bar), f"{visible(name)}: {bar.done}/{total}"
+        if self._main() is None:
+            self._console.print(Text(f"{ended}  {bar.note}"))
+        else:
+            self._console.print(Text(ended), *([line] if line else []), sep="\n")
+            self._forget()  # the next phase has its own metrics
+
+    def show(self, metrics: Mapping[str, Any], stage: str = "") -> None:
+        if stage and stage != self._stage:
+            self._stage = stage
+            self._forget()
+        for name, value in metrics.items():
+            if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+                self._history.setdefault(name, deque(maxlen=WIDTH)).append(float(value))
+
+    def _forget(self) -> None:
+        """Forget all metrics but evaluations."""
+        self._history = {name: values for name, values in self._history.items() if name.startswith(EVALUATION)}
+
+    def _main(self) -> deque[float] | None:
+        """The newest values of the phase's main metric; None if it has none."""
+        return next((self._history[name] for name, _ in _SUMMARY if name in self._history), None)
+
+    def _line(self, bar: _BarStage) -> Text | None:
+        """The sparkline of a phase and its newest metrics, on one line of the terminal; None without them."""
+        values, note = self._main(), bar.note
+        if not note:
+            return None
+        room = self._console.width - len(note) - 4
+        drawn = sparkline([*values][-room:]) if values and room > 0 else ""
+        return Text.assemble("  ", (f"{drawn}  " if drawn else "", "cyan"), note, no_wrap=True, overflow="ellipsis")
+
+    def render(self) -> RenderableType:
+        """The picture, at most as high as the terminal."""
+        room = max(0, self._console.size.height - len(self._bars.tasks) - 4)
+        shown: list[RenderableType] = []
+        if names := [name for name in sorted(self._history) if any(fnmatchcase(name, w) for w in self._wanted)][:room]:
+            table = Table.grid(padding=(0, 2))
+            table.add_column(style="dim")
+            table.add_column(justify="right")
+            table.add_column()
+            table.add_column(style="cyan", no_wrap=True, overflow="crop")
+            for name in names:
+                values = self._history[name]
+                table.add_row(Text(visible(name)), f"{values[-1]:.4g}", arrow(values), sparkline(values))
+            shown.append(table)
+        shown.append(self._bars.get_renderable())
+        if self._bar is not None and (line := self._line(self._bar)) is not None:
+            shown.append(line)
+        return Group(*shown)
+
+
+class _BarStage:
+    """A bar as long as the work of its steps, from which rich estimates the time left."""
+
+    def __init__(self, bars: Progress, name: str, total: int, done: int, work: Sequence[float]) -> None:
+        self._bars, self._total, self._work = bars, total, work
+        self.done, self.note = done, ""
+        self.task = bars.add_task(name, total=cost_of(0, total, work), count=f"{done}/{total}")
+        bars.update(self.task, completed=cost_of(0, done, work))
+
+    def advance(self, note: str = "", steps: int = 1) -> None:
+        before, self.done, self.note = self.done, self.done + steps, visible(note)
+        cost = cost_of(before, self.done, self._work)
+        self._bars.update(self.task, advance=cost, count=f"{self.done}/{self._total}")
+
+
+def cost_of(first: int, end: int, work: Sequence[float]) -> float:
+    """The work of the steps from `first` up to but not including `end`; 1 for each step if `work` is empty."""
+    return math.fsum(work[first:end]) if work else end - first
+
+
+@contextmanager
+def view(wanted: Sequence[str] = ()) -> Iterator[View]:
+    """The view for stderr: `Terminal` if it is a terminal, else `Lines`. `wanted` are names of further metrics that a
+    terminal shows, or patterns such as `train/*`."""
+    console = err()
+    if not console.is_terminal:
+        yield Lines()
+        return
+    terminal = Terminal(console, wanted)
+    live = Live(console=console, get_renderable=terminal.render, transient=True, refresh_per_second=4)
+    with live, displaying(console):
+        yield terminal
+
+
+def sparkline(values: Sequence[float]) -> str:
+    """Values as a row of blocks: the lowest value is the lowest block, the highest a full one. Equal values are blocks
+    of half height."""
+    low, high = min(values), max(values)
+    if low == high:
+        return _BLOCKS[3] * len(values)
+    return "".join(_BLOCKS[round((value - low) / (high - low) * (len(_BLOCKS) - 1))] for value in values)
+
+
+def arrow(values: Sequence[float]) -> str:
+    """The trend of values: the mean of the newer half less that of the older half, as a share of their range."""
+    half, spread, ordered = len(values) // 2, max(values) - min(values), list(values)
+    if not half or not spread:
+        return "→"
+    change = (sum(ordered[-half:]) - sum(ordered[:half])) / half / spread
+    return "↗" if change > 0.1 else "↘" if change < -0.1 else "→"

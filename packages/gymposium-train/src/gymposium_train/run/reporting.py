@@ -1,0 +1,61 @@
+"""Metrics of the rewards and the credit of a step."""
+
+from __future__ import annotations
+
+import math
+import resource
+import sys
+from collections.abc import Sequence
+
+import torch
+
+from gymposium_train.objective.diagnostics import explained_variance
+from gymposium_train.rollout.samples import Sample
+
+_MAXRSS = 1 if sys.platform == "darwin" else 1024
+"""Number of bytes in a unit of `ru_maxrss`."""
+
+
+def reward_metrics(groups: Sequence[Sequence[Sample]]) -> dict[str, float]:
+    """The mean reward, and the mean of each of its parts over the samples that have it; empty without samples."""
+    rewards = [sample.reward for group in groups for sample in group]
+    if not rewards:
+        return {}
+    parts: dict[str, list[float]] = {}
+    for reward in rewards:
+        for name, value in reward.parts.items():
+            parts.setdefault(name, []).append(value)
+    means = {f"rollout/reward/{name}": _mean(values) for name, values in parts.items()}
+    return {"rollout/reward": _mean([reward.total for reward in rewards]), **means}
+
+
+def credit_metrics(samples: Sequence[Sample], *, critic: bool) -> dict[str, float]:
+    """Mean and standard deviation of the advantages, and the explained variance of the critic."""
+    spans = [span for sample in samples for span in sample.spans]
+    if not spans:
+        return {}
+    advantages = torch.tensor([span.advantage for span in spans], dtype=torch.float64)
+    metrics = {
+        "train/advantage_mean": float(advantages.mean()),
+        "train/advantage_std": float(advantages.std(correction=0)),
+    }
+    if critic:
+        values = torch.tensor([span.value for span in spans], dtype=torch.float64)
+        targets = torch.tensor([span.target for span in spans], dtype=torch.float64)
+        explained = explained_variance(values, targets)
+        if math.isfinite(explained):  # it is not if all targets are equal
+            metrics["train/explained_variance"] = explained
+    return metrics
+
+
+def peak_memory() -> dict[str, float]:
+    """The peak memory of this process so far, in MiB: `perf/memory_host` and, if there is a GPU, `perf/memory_device`,
+    the memory that torch has allocated on it."""
+    metrics = {"perf/memory_host": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _MAXRSS / 2**20}
+    if torch.cuda.is_available():
+        metrics["perf/memory_device"] = torch.cuda.max_memory_allocated() / 2**20
+    return metrics
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)

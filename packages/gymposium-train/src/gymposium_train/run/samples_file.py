@@ -1,0 +1,119 @@
+"""The file of rollout samples for inspection, `samples.jsonl`: one line for each group of the kept steps.
+
+Learning does not depend on it. The reference of samples describes every field of a line (docs/reference/samples.md).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gymposium.cli.text import finite
+from gymposium.rewards.protocol import turn_rewards
+from gymposium.runs.samples import first_replies, spread
+from gymposium.util.lines import LineWriter
+from gymposium_agents.chat.tokens import TurnTokens
+from gymposium_train.config import Samples
+from gymposium_train.learner.rows import Row
+from gymposium_train.rollout.protocol import Group
+from gymposium_train.rollout.samples import Sample
+
+FORMAT = "gymposium-samples-1"
+DIGITS = 6
+"""Decimal places of log-probabilities, rewards and advantages in the file, which is not used for computation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rated:
+    """A group whose trajectories were rated."""
+
+    group: Group
+    samples: Sequence[Sample]
+    tied: bool
+    """True if nothing can be learned from it, for instance because all its rewards are equal."""
+
+
+@dataclass(frozen=True, slots=True)
+class SamplesFile:
+    """Appends the groups of some steps to a file, line by line."""
+
+    file: Path
+    settings: Samples
+    steps: int | None
+    """Number of steps of the run, the last of which is always kept; None if it is not known."""
+    pieces: Callable[[Sequence[int]], Sequence[str]]
+    """Function that returns the text of each token of a stream."""
+    critic: bool = False
+    """Whether turns have values and targets of a critic."""
+    show: Callable[[str], object] = lambda text: None
+    """Function that is called with some replies of each kept step, in words."""
+
+    def keep(self, step: int, groups: Sequence[Rated]) -> None:
+        """Write the kept groups of a step, if it is one of the kept steps. Steps are counted from 1."""
+        every = self.settings.every
+        if every == 0 or (step % every and step not in (1, self.steps)):
+            return
+        kept = [self._data(step, number, group) for number, group in enumerate(groups[: self.settings.groups])]
+        with LineWriter(self.file, sync=False) as file:
+            # ASCII only, like records: a token may be a part of a character
+            file.append_lines(*(json.dumps(data, separators=(",", ":"), allow_nan=False) for data in kept))
+        if replies := first_replies(kept[0]) if kept else []:
+            words = ", ".join(f"{reply!r} ({reward:+.2f})" for reply, reward in replies)
+            self.show(f"Replies at step {step}, with the rewards of their trajectories: {words}")
+
+    def _data(self, step: int, number: int, rated: Rated) -> dict[str, Any]:
+        group, shown = rated.group, spread([sample.reward.total for sample in rated.samples], self.settings.tokens)
+        data = {
+            "format": FORMAT,
+            "step": step,
+            "group": number,
+            **group.facts(),
+            "tied": rated.tied,
+            "trajectories": [
+                group.trajectory_facts(n)
+                | _numbers(sample, critic=self.critic)
+                | ({"rows": [self._row(row) for row in sample.rows]} if n in shown else {})
+                for n, sample in enumerate(rated.samples)
+            ],
+        }
+        kept: dict[str, Any] = finite(data)
+        return kept
+
+    def _row(self, row: Row) -> dict[str, Any]:
+        return {
+            "ids": row.ids,
+            "pieces": self.pieces(row.ids),
+            "turns": [
+                {
+                    "start": span.start,
+                    "stop": span.stop,
+                    "engine": _rounded(span.engine),
+                    "old": _rounded(span.old),
+                    "reference": _rounded(span.reference),
+                    "weight": span.weight,
+                }
+                for span in row.spans
+            ],
+        }
+
+
+def _numbers(sample: Sample, *, critic: bool) -> dict[str, Any]:
+    """The rewards and the credit of a trajectory, without its tokens."""
+    spans = sample.spans
+    tokens: TurnTokens = sample.turns[-1].trace
+    return {
+        "policy": tokens.completion.policy.version,
+        "reward": sample.reward.total,
+        "parts": sample.reward.parts,
+        "rewards": _rounded(turn_rewards(sample.reward, sample)),
+        "advantages": _rounded([span.advantage for span in spans]),
+        "values": _rounded([span.value for span in spans]) if critic else [],
+        "targets": _rounded([span.target for span in spans]) if critic else [],
+    }
+
+
+def _rounded(values: Sequence[float]) -> list[float]:
+    return [round(value, DIGITS) for value in values]

@@ -1,0 +1,63 @@
+"""Messages of a run, and its handling of Ctrl-C and SIGTERM, which stop it at a safe moment."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from gymposium.cli.resume import Terminated
+from gymposium.cli.text import err
+from gymposium.util.visible import visible
+from gymposium_train.util.processes import processes
+
+
+def say(message: str, style: str = "") -> None:
+    """Print a line on stderr."""
+    err().print(visible(message), style=style, soft_wrap=True)
+
+
+class Interruption:
+    """A signal handler for Ctrl-C and SIGTERM. The first signal stops the run at the next safe moment, a second one at
+    once."""
+
+    def __init__(self) -> None:
+        self._asked: int | None = None
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        if self._asked is not None:
+            raise _stop(number)
+        self._asked = number
+        # not through rich, which may be in the middle of a line
+        os.write(sys.stderr.fileno(), b"\nStopping at the next safe moment (Ctrl-C again: at once) ...\n")
+
+    def stop_here(self) -> None:
+        """Raise `KeyboardInterrupt` if the run is to stop. Call it at safe moments."""
+        if self._asked is not None:
+            raise _stop(self._asked)
+
+
+def _stop(number: int) -> KeyboardInterrupt:
+    return Terminated() if number == signal.SIGTERM else KeyboardInterrupt()
+
+
+@contextmanager
+def interruption() -> Iterator[Interruption]:
+    """Handle Ctrl-C and SIGTERM inside the block. In other threads than the main one, where Python allows no handlers,
+    nothing is changed. If torchrun started several processes, SIGTERM is not handled: torchrun ends them by it when one
+    has failed."""
+    caught = Interruption()
+    if threading.current_thread() is not threading.main_thread():
+        yield caught
+        return
+    numbers = [signal.SIGINT, *([signal.SIGTERM] if processes() == 1 else [])]
+    before = [signal.signal(number, caught) for number in numbers]
+    try:
+        yield caught
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)

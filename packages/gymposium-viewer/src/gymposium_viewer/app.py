@@ -1,0 +1,78 @@
+"""The viewer as an ASGI application behind its guard, and as files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from importlib import import_module
+from pathlib import Path
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp
+
+from gymposium.errors import BadOption, GymposiumError
+from gymposium_viewer.guard import RequestGuard
+from gymposium_viewer.pages import STATIC, copy_static, write_page
+from gymposium_viewer.part import Viewer
+
+PARTS = tuple(f"gymposium_viewer.{part}" for part in ("replays", "training", "exploits", "playing"))
+"""The packages of the parts, in the order of their tabs. Each has a function `make(viewer) -> Part`."""
+
+
+def view(directory: Path, *, live: bool = True, parts: Sequence[str] = PARTS) -> Viewer:
+    """A viewer of a directory with all parts, or with those of these packages."""
+    viewer = Viewer(directory, live)
+    viewer.parts += [import_module(name).make(viewer) for name in parts]
+    return viewer
+
+
+def make_app(viewer: Viewer, *, names: Iterable[str] = (), token: str | None = None) -> ASGIApp:
+    """The ASGI application that serves a viewer; `names` and `token` are those of `RequestGuard`."""
+
+    def home(request: Request) -> Response:
+        return HTMLResponse(home_page(viewer))
+
+    def failed(request: Request, error: Exception) -> Response:
+        status, what = (error.status_code, error.detail) if isinstance(error, HTTPException) else (400, str(error))
+        path = request.url.path.lstrip("/")
+        return HTMLResponse(viewer.page("error.html", path, status=status, what=what), status)
+
+    routes = [
+        Route("/", RedirectResponse("index.html")),
+        Route("/index.html", home),
+        Mount("/static", StaticFiles(directory=STATIC)),
+        *(route for part in viewer.parts for route in part.routes()),
+    ]
+    app = Starlette(
+        routes=routes,
+        middleware=[Middleware(GZipMiddleware)],  # event streams are not compressed
+        exception_handlers={HTTPException: failed, GymposiumError: failed},
+    )
+    return RequestGuard(app, names=names, token=token)
+
+
+def home_page(viewer: Viewer) -> str:
+    """The first page, with a card for each part that has something to show."""
+    cards = [card for part in viewer.parts for card in part.cards()]
+    return viewer.page("home.html", "index.html", directory=str(viewer.directory.resolve()), cards=cards)
+
+
+def export(directory: Path, out: Path) -> None:
+    """Writes every page of `directory` below `out`, to be opened from a disk or copied to a web server. Raises
+    `BadOption` unless `out` is empty or does not exist."""
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise BadOption(f"--export {out}: give a folder that is empty or not there yet.")
+    viewer = view(directory, live=False)
+    if all(card.invites for part in viewer.parts for card in part.cards()):
+        raise BadOption(f"--export: {directory} holds no matches, training runs or reports. Name another folder.")
+    out.mkdir(parents=True, exist_ok=True)
+    copy_static(out)
+    for part in viewer.parts:
+        part.export(out)
+    write_page(out, "index.html", home_page(viewer))

@@ -1,0 +1,105 @@
+"""The guard of the viewer's server, which checks every request first.
+
+Neither another page in the same browser nor a foreign host name that points at this machine (DNS rebinding) may read
+the pages or act for the user. Every request must therefore name a host that the server answers to, a request from a
+page must come from one of our pages, and off loopback it needs a token. Every response forbids what our pages never
+do: inline scripts, content from other sites, being framed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qsl, quote, urlencode
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from gymposium.http.requests import Refused, allowed_hosts, bearer, check_host, check_origin, is_same
+from gymposium_viewer.pages import CONTENT_POLICY
+
+_READS = ("GET", "HEAD")
+
+HEADERS = {
+    "Content-Security-Policy": f"{CONTENT_POLICY}; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-cache",
+}
+
+
+class RequestGuard:
+    """An ASGI application that checks requests before it passes them to another application."""
+
+    def __init__(self, app: ASGIApp, *, names: Iterable[str] = (), token: str | None = None) -> None:
+        """`names` are the allowed hosts besides loopback. With a `token`, each request must carry it: in a header
+        (`Authorization: Bearer …`), or once as `?token=…`, after which a cookie holds it."""
+        self._app = app
+        self._hosts = allowed_hosts(names)
+        self._token = token
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(HEADERS)
+            await send(message)
+
+        refusal = self._refuse(scope)
+        with suppress(ClientDisconnect):
+            await (self._app if refusal is None else refusal)(scope, receive, send_guarded)
+
+    def _refuse(self, scope: Scope) -> Response | None:
+        headers = Headers(scope=scope)
+        try:
+            check_host(headers, self._hosts)
+            check_origin(scope, headers)
+        except Refused as refused:
+            return _no(refused.status, str(refused))
+        if "origin" not in headers and scope["method"] not in _READS:
+            return _no(403, "A request that changes something must say where it comes from (Origin).")
+        return self._ask_for_token(scope, headers) if self._token is not None else None
+
+    def _ask_for_token(self, scope: Scope, headers: Headers) -> Response | None:
+        # browsers keep cookies by host, not by port: another server on this host must not overwrite ours
+        port = headers["host"].rpartition("]")[2].partition(":")[2]
+        cookie = f"gymposium-{port if port.isdecimal() else 80}"
+        query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+        tokens = [value for name, value in query if name == "token"]
+        if tokens and scope["method"] in _READS:
+            if not self._is_token(tokens[-1]):
+                return _no(401, "This is not the token of this server.")
+            rest = urlencode([(name, value) for name, value in query if name != "token"])
+            # one slash and no backslash at the beginning, so that no path can lead to another site; a query alone would
+            # keep the token in clients that leave out an empty one
+            path = "/" + quote(scope["path"].lstrip("/"))
+            onward = RedirectResponse(f"{path}?{rest}" if rest else path, status_code=303)
+            onward.set_cookie(cookie, tokens[-1], httponly=True, samesite="strict", path="/")
+            return onward
+        if self._is_token(bearer(headers)):
+            return None
+        try:
+            kept = SimpleCookie(headers.get("cookie", "")).get(cookie)
+        except CookieError:
+            kept = None
+        if kept is not None and self._is_token(kept.value):
+            return None
+        return _no(401, "Open the address that the server printed: it carries a token.")
+
+    def _is_token(self, text: str) -> bool:
+        return is_same(text, self._token or "")
+
+
+def _no(status: int, why: str) -> Response:
+    return PlainTextResponse(f"{why}\n", status_code=status)

@@ -1,0 +1,156 @@
+"""Rendering of pages from templates. All inserted text is escaped, and its control characters are made visible."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import zlib
+from base64 import b64encode
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from gymposium.util.visible import visible
+from gymposium_viewer.titles import game_title, seat_class, seat_title
+
+_VIEWER = "gymposium_viewer"
+
+STATIC = Path(__file__).parent / "static"
+"""Folder with the styles and scripts of all pages."""
+
+_THREE_WORDS = re.compile(r"[A-Za-z]{2,}[,;:]? [A-Za-z]{2,}[,;:]? [A-Za-z]{2,}\b")
+
+CONTENT_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'"
+)
+"""Content security policy of all pages. It allows inline styles because the frame of a board inherits it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """A link at the head of every page."""
+
+    title: str
+    path: str
+
+
+def render(
+    template: str,
+    path: str,
+    tabs: Sequence[Tab] = (),
+    package: str = _VIEWER,
+    *,
+    live: bool = False,
+    **values: Any,
+) -> str:
+    """The HTML of the page at `path`, relative to the root of the site: `matches/run.jsonl/17.html`.
+
+    Besides `values` a template has `path`, `tabs`, `live` (True if a server answers; a page in a file contains its
+    policy), and `root`, the prefix of every link: `{{ root }}static/base.css`. `package` is the Python package whose
+    folder `templates` has the template; the viewer's own templates are available to all packages."""
+    root, policy = "../" * path.count("/"), None if live else CONTENT_POLICY
+    page = _environment(package).get_template(template)
+    return page.render(path=path, root=root, tabs=tabs, live=live, policy=policy, **values)
+
+
+def main_of(html: str) -> str:
+    """The content of a rendered page, without its head and the links of all pages."""
+    return html.partition("<main")[2].partition(">")[2].rpartition("</main>")[0].strip()
+
+
+def packed(value: Any) -> str:
+    """A script that holds a value, compressed, for `exported.js` to unpack: from a disk, browsers load scripts but no
+    other files."""
+    compressed = zlib.compress(json.dumps(value, separators=(",", ":"), allow_nan=False).encode(), 9)
+    return f'var gymposiumPacked = "{b64encode(compressed).decode("ascii")}";\n'
+
+
+def self_contained(html: str) -> str:
+    """A page at the root of a site with its styles, scripts and icon inside, which needs no other file. Its policy
+    allows these scripts alone."""
+    styles = re.compile(r'<link rel="stylesheet" href="static/([^"]+)">')
+    scripts = re.compile(r'<script src="static/([^"]+)" defer></script>\n?')
+    programs = [(STATIC / name).read_text(encoding="utf-8") for name in scripts.findall(html)]
+    allowed = " ".join(f"'sha256-{b64encode(sha256(one.encode()).digest()).decode()}'" for one in programs)
+    html = html.replace(
+        str(escape(CONTENT_POLICY)), CONTENT_POLICY.replace("script-src 'self'", f"script-src {allowed}")
+    )
+    html = styles.sub(lambda found: f"<style>\n{(STATIC / found[1]).read_text(encoding='utf-8')}</style>", html)
+    icon = f"data:image/svg+xml,{quote((STATIC / 'icon.svg').read_text(encoding='utf-8'))}"
+    html = scripts.sub("", html).replace('"static/icon.svg"', f'"{icon}"')
+    inside = "".join(f"<script>{one}</script>\n" for one in programs)  # as deferred ones do, they run at the end
+    return html.replace("</body>", f"{inside}</body>")
+
+
+@lru_cache
+def _environment(package: str) -> Environment:
+    environment = Environment(
+        loader=ChoiceLoader([PackageLoader(name) for name in dict.fromkeys((_VIEWER, package))]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "in_url": in_url,
+        "data": data,
+        "shortened": shortened,
+        "game_title": game_title,
+        "seat_class": seat_class,
+        "seat_title": seat_title,
+    }
+    environment.tests["prose"] = is_prose
+    return environment
+
+
+def _shown(value: Any) -> Any:
+    """Makes inserted text visible, including the results of filters."""
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def in_url(path: str) -> str:
+    """A path that is quoted for a link."""
+    return quote(path, errors="surrogatepass")
+
+
+def data(value: Any) -> Markup:
+    """A value as JSON for `<script type="application/json">`, in which no text can end the element. Control characters
+    are not made visible: scripts insert the text as `textContent`."""
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)  # ASCII, so that lone surrogates survive
+    return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
+
+
+def shortened(text: str, most: int = 20_000) -> str:
+    """The text, or, if it is longer than `most` characters, its two ends and the number of characters left out."""
+    if len(text) <= most:
+        return text
+    head, tail = most * 3 // 4, most // 4
+    return f"{text[:head]}\n\n[… {len(text) - head - tail:,} characters are left out here …]\n\n{text[-tail:]}"
+
+
+def is_prose(line: str) -> bool:
+    """True if a line may wrap: it is a sentence or an item of a list of sentences, and not a line of a board, table or
+    program. A wrong guess does little harm: the line wraps, or has to be scrolled."""
+    return (line[:1].isupper() or line.startswith("- ")) and "  " not in line and _THREE_WORDS.search(line) is not None
+
+
+def copy_static(out: Path) -> None:
+    """Copies the styles and scripts of all pages into `out/static`."""
+    shutil.copytree(STATIC, out / "static", dirs_exist_ok=True)
+
+
+def write_page(out: Path, path: str, html: str) -> None:
+    """Writes one page at its path below `out`."""
+    file = out / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(html, encoding="utf-8")

@@ -1,0 +1,102 @@
+"""The games and players that the form of a new match offers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gymposium.games.registry import is_registered
+from gymposium.plugins.host import host
+from gymposium.plugins.names import parse_name
+from gymposium.plugins.specs import DISGUISE, GameSpec, OpponentSpec, Parameter
+from gymposium_viewer.playing.choice import PARAMETER
+from gymposium_viewer.playing.forms import Form
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A parameter of a game as a field of the form."""
+
+    parameter: Parameter
+    value: str
+
+    @property
+    def name(self) -> str:
+        """The name of the field in the form."""
+        return PARAMETER + self.parameter.name
+
+    @property
+    def minor(self) -> bool:
+        """True for the disguise, which many games have and few people want: the form puts it last."""
+        return self.parameter.name == DISGUISE.name
+
+    @property
+    def changed(self) -> bool:
+        """True if the value is not the default."""
+        return self.value != _text(self.parameter.default)
+
+    @property
+    def options(self) -> Sequence[str]:
+        """The values to choose from; () if the value is typed."""
+        if self.parameter.choices is not None:
+            return [str(choice) for choice in self.parameter.choices]
+        return ["true", "false"] if isinstance(self.parameter.default, bool) else ()
+
+    @property
+    def kind(self) -> str:
+        """The type of the HTML input for a value that is typed."""
+        return "number" if isinstance(self.parameter.default, int | float) else "text"
+
+
+def find_games(text: str) -> list[GameSpec]:
+    """The games that have every word of `text` in their name, title or summary."""
+    words = text.lower().split()
+    return [spec for spec in host().games.values() if all(word in searched(spec) for word in words)]
+
+
+def searched(spec: GameSpec) -> str:
+    """The text in which a game is searched for, in lower case."""
+    hidden = "hidden" if spec.information == "imperfect" else ""
+    return f"{spec.name} {spec.title} {spec.summary} {hidden}".lower()
+
+
+def spec_of(name: str) -> GameSpec | None:
+    """The spec of a game, whose name may carry parameters; None if no plugin but an engine offers the game. Nothing is
+    loaded, since opening an address must not load code. Raises `BadParameter`, and as `Host.game`."""
+    base = parse_name(name)[0]
+    if not is_registered(base):
+        return None
+    return host().game(base)
+
+
+def fields(spec: GameSpec, form: Form) -> list[Field]:
+    """The fields of a game's parameters, with the values from a form or the defaults."""
+    values = {**parse_name(form.text("game"))[1], **form.under(PARAMETER)}
+    return [Field(parameter, values.get(parameter.name) or _text(parameter.default)) for parameter in spec.parameters]
+
+
+def others(spec: GameSpec | None) -> tuple[int, int]:
+    """The minimum and maximum number of opponents; (0, 9) without a spec, as the number is known only to the engine."""
+    if spec is None:
+        return 0, 9
+    players = next((parameter for parameter in spec.parameters if parameter.name == "players"), None)
+    if players is None:
+        return spec.seats - 1, spec.seats - 1
+    return int(players.low or 1) - 1, int(players.high or spec.seats) - 1
+
+
+def opponents() -> list[OpponentSpec]:
+    """The kinds of players that can be opponents, which people at a terminal cannot."""
+    return [spec for spec in host().opponents.values() if spec.name != "human"]
+
+
+def offers(spec: GameSpec | None) -> dict[str, str]:
+    """The opponents that a game is offered with, by name, each with a sentence. Without a spec those of any game."""
+    kinds = [one for one in opponents() if not one.games or (spec is not None and spec.name in one.games)]
+    if spec is not None and (spec.unsearchable or spec.free_text):
+        kinds = [one for one in kinds if one.name != "mcts"]
+    return {text: sentence for one in kinds for text, sentence in one.offers().items()}
+
+
+def _text(value: bool | int | float | str) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

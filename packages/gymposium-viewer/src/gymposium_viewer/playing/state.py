@@ -1,0 +1,140 @@
+"""The state of a match in the browser, from which its page is made.
+
+While the match goes on, the state holds only what the person's seat may see. It is made from the observations of that
+seat: a line is marked as new if the seat's last observation did not have it. Moves of other seats are listed only in
+games without hidden information.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from gymposium.envs.table import moves_of_others
+from gymposium.games.protocol import Draws, Match
+from gymposium.match import MatchResult
+from gymposium.match.ending import OVER
+from gymposium_viewer.frames import clicks_on, frame_of
+
+_FRAME = (
+    '<!doctype html><meta charset="utf-8"><meta name="color-scheme" content="light dark">'
+    "<style>html,body{margin:0;height:100%;overflow:auto;font-family:system-ui,sans-serif}"
+    "body>svg{display:block;width:100%;height:100%}</style>"
+)
+"""Beginning of the HTML document in a picture's frame."""
+
+_RESULTS = {"win": "You win.", "loss": "You lose.", "draw": "A draw."}
+
+
+@dataclass(frozen=True, slots=True)
+class SeatView:
+    """The match as one seat sees it."""
+
+    text: str
+    picture: tuple[str, float] | None
+    """A complete HTML document, for a frame without any rights, and the height of that frame in relation to its width;
+    None if the game draws none."""
+    clicks: dict[str, Any] | None
+    """The places on the picture and the legal moves that name them (`clicks_on`); None if there are none."""
+    legal: Sequence[str] | None
+    """The seat's legal moves; () if the seat is not asked, None if the game takes free text."""
+    moves: Sequence[tuple[int, str]]
+    """The moves of other seats, as (seat, move), since the seat's last decision; () if anything is hidden."""
+    lines: Sequence[tuple[str, bool]]
+    """The lines of the text, each with True if it is new since the seat's last decision."""
+
+
+def view_for_seat(
+    match: Match, seat: int, legal: Sequence[str] | None, before: SeatView | None, since: int
+) -> SeatView:
+    """The match as the seat sees it now. `before` is the seat's view at its last decision (None at its first), and
+    `since` the number of events up to that decision."""
+    text = match.observe(seat).text.rstrip("\n")
+    picture, clicks = None, None
+    if isinstance(match, Draws) and (drawn := match.picture(seat)) is not None:
+        html, tall = frame_of(drawn)
+        picture, clicks = (_FRAME + html, tall), clicks_on(drawn, legal or ())
+    return SeatView(text, picture, clicks, legal, moves_of_others(match, seat, since), _lines(text, before))
+
+
+def _lines(text: str, before: SeatView | None) -> list[tuple[str, bool]]:
+    old = None if before is None else Counter(before.text.split("\n"))
+    marked: list[tuple[str, bool]] = []
+    for line in text.split("\n"):
+        new = old is not None and bool(line.strip()) and not old[line]
+        if old is not None and old[line]:
+            old[line] -= 1
+        marked.append((line, new))
+    return marked
+
+
+@dataclass(frozen=True, slots=True)
+class MatchEnd:
+    """The end of a match as the person who played it sees it. Nothing is hidden from that person any more."""
+
+    sentences: Sequence[str]
+    results: Sequence[str]
+    """`win`, `loss`, `draw` or `score` for each seat; () if the match broke off."""
+    returns: Sequence[float]
+    seed: int
+    record: str | None
+    """The match's id among the records; None if it could not be recorded."""
+
+    @classmethod
+    def of(cls, played: MatchResult, seat: int, trouble: str) -> MatchEnd:
+        """The end of a match for this seat. `trouble` is the reason why it could not be recorded; empty if it was."""
+        results = [played.result(other) for other in range(len(played.utilities))]
+        sentences = _sentences(played, seat, results)
+        if trouble:
+            sentences.append(trouble)
+        return cls(sentences, results, played.returns, played.job.seed, None if trouble else played.job.id)
+
+
+def _sentences(played: MatchResult, seat: int, results: Sequence[str]) -> list[str]:
+    if played.ending.broke_off:
+        return [played.ending.in_words(), "It has no result."]
+    if len(results) == 1:
+        return [f"The game is over. Your score is {played.returns[0]:g}."]
+    sentences = [_RESULTS[results[seat]]]
+    if played.ending != OVER:
+        name = [f"Seat {seat} ({player.name})" for seat, player in enumerate(played.job.players)]
+        sentences.append(played.ending.in_words(name.__getitem__, played.cut_off))
+    return sentences
+
+
+Phase = Literal["getting ready", "thinking", "yours", "over", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class TableState:
+    """The state of a match in the browser: immutable, and replaced as a whole."""
+
+    phase: Phase
+    turn: int = 0
+    """Number of decisions for which the person has been asked; a form carries the number that it answers."""
+    view: SeatView | None = None
+    """The person's view; None until the match has begun."""
+    mine: str | None = None
+    """The person's last move."""
+    past: tuple[SeatView, ...] = ()
+    """The person's view at each decision so far, the current one included."""
+    end: MatchEnd | None = None
+    trouble: str = ""
+    """The reason why the match cannot be played, if it failed."""
+
+    @property
+    def legal(self) -> Sequence[str]:
+        """The legal moves of the person; () if the person is not asked or may answer free text."""
+        return () if self.view is None or self.view.legal is None else self.view.legal
+
+    @property
+    def waits(self) -> bool:
+        """True if the state will change without an answer of the person."""
+        return self.phase in ("getting ready", "thinking")
+
+    @property
+    def settled(self) -> bool:
+        """True if the match is over or has failed."""
+        return self.phase in ("over", "failed")

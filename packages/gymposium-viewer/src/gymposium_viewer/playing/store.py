@@ -1,0 +1,132 @@
+"""The store of the matches that people play in the viewer, which limits their number and records them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import Literal
+
+from gymposium.errors import GymposiumError
+from gymposium.match import MatchResult
+from gymposium.records import RecordWriter
+from gymposium.runs.links import leads_out
+from gymposium_viewer.playing.choice import Choice
+from gymposium_viewer.playing.table import BrowserTable, SparePlayers
+
+FILE = Path("played/matches.jsonl")
+"""Path of the record file below the directory that is viewed."""
+MOST = 16
+"""Maximum number of matches that go on at the same time."""
+KEPT = 64
+"""Maximum number of matches in the store, including those that are over and can still be opened."""
+IDLE = 3600.0
+"""Seconds without a request after which a match is given up."""
+REMEMBERED = 1000
+"""Maximum number of dropped matches whose reason is kept."""
+
+Why = Literal["left", "idle", "made room", "over"]
+"""The reason why a match was dropped: the person left it, it had no requests for `IDLE` seconds, another match took its
+place, or it is over and its page was no longer kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """A match that was dropped and cannot be opened any more."""
+
+    choice: Choice
+    why: Why
+
+
+@dataclass(slots=True)
+class _Entry:
+    table: BrowserTable
+    looked_at: float
+    requests: int = 0
+    """Number of requests for the match that are being answered now."""
+
+    @property
+    def busy(self) -> bool:
+        """True if a request is being answered or a player is thinking."""
+        return self.requests > 0 or self.table.state.waits
+
+
+class MatchStore:
+    """The matches that are played in the browser, by id."""
+
+    def __init__(self, directory: Path, clock: Callable[[], float] = time.monotonic) -> None:
+        self._directory, self._file, self._clock = directory, directory / FILE, clock
+        self._pool = SparePlayers()
+        self._lock, self._writing = Lock(), Lock()
+        self._entries: dict[str, _Entry] = {}
+        self._gone: dict[str, Gone] = {}
+
+    def begin(self, choice: Choice) -> BrowserTable:
+        """Begins a match. If too many go on, the one whose last request is the oldest is dropped; a busy one is dropped
+        only if all are busy."""
+        with self._lock:
+            self._clear()
+            while len(under_way := self._under_way()) >= MOST:
+                self._drop(min(under_way, key=lambda entry: (entry.busy, entry.looked_at)).table.id, "made room")
+            over = [key for key, entry in self._entries.items() if entry.table.state.settled]
+            for key in over[: max(0, len(self._entries) - KEPT + 1)]:
+                self._drop(key, "over")
+            table = BrowserTable(choice, self._pool, self._record)
+            self._entries[table.id] = _Entry(table, self._clock())
+            return table
+
+    @contextmanager
+    def look(self, key: str) -> Iterator[BrowserTable | Gone | None]:
+        """Context with the match of this id, which counts as busy meanwhile; None if the id is unknown."""
+        with self._lock:
+            self._clear()
+            entry = self._entries.get(key)
+            if entry is not None:
+                entry.looked_at = self._clock()
+                entry.requests += 1
+        if entry is None:
+            yield self._gone.get(key)
+            return
+        try:
+            yield entry.table
+        finally:
+            with self._lock:
+                entry.requests -= 1
+
+    def leave(self, key: str) -> None:
+        """Drops the match with this id, which the person has left."""
+        with self._lock:
+            if key in self._entries:
+                self._drop(key, "left")
+
+    def under_way(self) -> list[BrowserTable]:
+        """The matches that go on, the newest first."""
+        with self._lock:
+            self._clear()
+            return [entry.table for entry in reversed(self._under_way())]
+
+    def _under_way(self) -> list[_Entry]:
+        return [entry for entry in self._entries.values() if not entry.table.state.settled]
+
+    def _clear(self) -> None:
+        long_ago = self._clock() - IDLE
+        for key in [k for k, entry in self._entries.items() if entry.looked_at < long_ago and not entry.requests]:
+            self._drop(key, "over" if self._entries[key].table.state.end else "idle")
+
+    def _drop(self, key: str, why: Why) -> None:
+        table = self._entries.pop(key).table
+        table.leave()
+        self._gone = dict([*self._gone.items()][1 - REMEMBERED :]) | {key: Gone(table.choice, why)}
+
+    def _record(self, played: MatchResult) -> str:
+        if leads_out(self._file, self._directory):
+            return f"It could not be recorded: {FILE} leads, through a symbolic link, out of the directory."
+        try:
+            with self._writing, RecordWriter(self._file, wait=True) as writer:
+                writer.write(played)
+        except (OSError, GymposiumError) as error:
+            return f"It could not be recorded in {FILE} ({getattr(error, 'strerror', None) or error})."
+        return ""

@@ -1,0 +1,187 @@
+"""A match between a person in a browser and players.
+
+It is played at a `gymposium.Table` with one outside seat. Each match asks its players in a separate thread; meanwhile,
+requests are answered with the last state, which is replaced as a whole.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from gymposium.envs.table import OutsideSeat, Table, advance
+from gymposium.errors import GymposiumError, describe
+from gymposium.match import EngineError, Guard, MatchJob, MatchResult
+from gymposium.match.failures import FailurePolicy
+from gymposium.match.watchdog import Watchdog
+from gymposium.players.grammar import make_player
+from gymposium.players.protocol import Player, Reply
+from gymposium.replies.reading import READERS, read
+from gymposium.tasks.tools import NO_CALL, tools_of
+from gymposium_viewer.playing.choice import Choice
+from gymposium_viewer.playing.state import MatchEnd, SeatView, TableState, view_for_seat
+
+WATCHDOG = 300.0
+"""Time limit for an opponent's answer in seconds, long enough for a language model on a slow machine."""
+MOST_WAITING = 4
+"""Maximum number of players that are kept for later matches."""
+
+
+class SparePlayers:
+    """The players that are kept for later matches, so that a loaded model is not loaded again for the next match.
+
+    Each match runs in a separate thread, and a player need not support calls from two threads. A player therefore plays
+    in one match at a time; another match against the same opponent gets another player."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._waiting: list[tuple[str, Player]] = []
+
+    def take(self, texts: Sequence[str]) -> dict[str, Player]:
+        """A player for each name, kept or made. Raises the errors of `make_player`."""
+        return {text: self._waiting_for(text) or make_player(text) for text in dict.fromkeys(texts)}
+
+    def give_back(self, players: dict[str, Player]) -> None:
+        """Keeps these players for later matches. If there are too many, those that were kept longest are dropped."""
+        with self._lock:
+            self._waiting = [*self._waiting, *players.items()][-MOST_WAITING:]
+
+    def _waiting_for(self, text: str) -> Player | None:
+        with self._lock:
+            for place, (name, player) in enumerate(self._waiting):
+                if name == text:
+                    del self._waiting[place]
+                    return player
+        return None
+
+
+class BrowserTable:
+    """A match in the browser: it goes on, or it is over and its page can still be opened."""
+
+    def __init__(self, choice: Choice, pool: SparePlayers, keep: Callable[[MatchResult], str]) -> None:
+        """`keep` records a match that is over, and returns the reason why it could not, or an empty text."""
+        self.id = secrets.token_urlsafe(12)
+        self.game = choice.game
+        self.seat = secrets.randbelow(self.game.seats) if choice.seat is None else choice.seat
+        self.choice = replace(choice, seat=self.seat)
+        self.rules = ""
+        """The rules for the person's seat; empty until the match has begun."""
+        self.state = TableState("getting ready")
+        self._pool, self._keep = pool, keep
+        self._table: Table | None = None
+        self._players: dict[str, Player] = {}
+        self._watchdog, self._guard = Watchdog(WATCHDOG), Guard()
+        self._before: tuple[SeatView | None, int] = None, 0
+        """The person's view at the last decision, and the number of events up to it."""
+        self._lock = threading.Lock()
+        self._settled = threading.Event()
+        self.left = False
+        """True if the person has given the match up."""
+        self._work(self._begin)
+
+    def who(self, seat: int) -> str | None:
+        """The name of a seat's player, as written in the form; None for the person."""
+        others = self.choice.opponents
+        return None if seat == self.seat else others[seat - (seat > self.seat)]
+
+    def play(self, turn: int, text: str) -> str:
+        """Plays the person's answer to decision number `turn`: a listed move, or free text. Returns the reason why the
+        answer is not played, or an empty text; typing errors are not penalized."""
+        with self._lock:
+            now, view = self.state, self.state.view
+            if now.phase != "yours" or view is None or turn != now.turn:
+                return "That was for an earlier position. This is how it stands now."
+            calls = bool(tools_of(self.game))
+            reading = read(text, view.legal, READERS["move"], self.game.move_pattern, calls=calls)
+            if reading.kind != "move":
+                if calls:
+                    return NO_CALL
+                return f"{text.strip()!r} is not a legal move here." if text.strip() else "Write a move first."
+            self._settled.clear()
+            self.state = replace(now, phase="thinking", mine=reading.move)
+        self._work(lambda: self._answer(text))
+        return ""
+
+    def wait(self, seconds: float) -> None:
+        """Waits until the person is asked or the match is over, but no longer than `seconds`."""
+        self._settled.wait(seconds)
+
+    def leave(self) -> None:
+        """Gives the match up. It is not recorded unless it is over."""
+        with self._lock:
+            self.left = True
+            if not self.state.waits:
+                self._give_back()
+
+    # -- in the match's thread
+
+    def _work(self, step: Callable[[], TableState]) -> None:
+        # a daemon thread does not keep the process alive
+        threading.Thread(target=self._settle, args=(step,), name=f"match {self.id}", daemon=True).start()
+
+    def _settle(self, step: Callable[[], TableState]) -> None:
+        try:
+            state = step()
+        except Exception as error:  # noqa: BLE001 - making a third-party player may raise anything
+            state = replace(self.state, phase="failed", trouble=describe(error))
+        with self._lock:
+            self.state = state
+            if self.left or state.settled:
+                self._give_back()
+        self._settled.set()
+
+    def _begin(self) -> TableState:
+        self._players = self._pool.take(self.choice.opponents)
+        person = OutsideSeat(READERS["move"], "full", "human")
+        players = [person if text is None else self._players[text] for text in map(self.who, range(self.game.seats))]
+        seed = secrets.randbits(48) if self.choice.seed is None else self.choice.seed
+        policy = FailurePolicy.parse(self.choice.on_illegal)
+        self.rules = self.game.rules(self.seat)
+        self._table = Table.of_job(
+            MatchJob(f"play-{secrets.token_hex(6)}", self.game, players, seed, on_illegal=policy)
+        )
+        return self._go_on(self._table)
+
+    def _answer(self, text: str) -> TableState:
+        table = self._table
+        assert table is not None
+        table.give({self.seat: Reply(text)})
+        return self._go_on(table)
+
+    def _go_on(self, table: Table) -> TableState:
+        if table.due and (view := self._look(table)) is not None:  # shown while the opponents think
+            self.state = replace(self.state, phase="thinking", view=view)
+        now = self.state
+        advance([table], self._watchdog, self._guard)
+        if table.over or (view := self._look(table)) is None:
+            return self._end(table)
+        self._before = view, len(table.match.events)
+        return TableState("yours", now.turn + 1, view, now.mine, (*now.past, view))
+
+    def _end(self, table: Table) -> TableState:
+        played, now = table.played, self.state
+        assert played is not None
+        end = MatchEnd.of(played, self.seat, self._keep(played))
+        view = self._look(table) if not played.ending.broke_off else None
+        return TableState("over", now.turn, view or now.view, now.mine, now.past, end)
+
+    def _look(self, table: Table) -> SeatView | None:
+        """The person's view; None if the game's engine fails, which breaks the match off."""
+        try:
+            ask = table.asks.get(self.seat)
+            return view_for_seat(table.match, self.seat, () if ask is None else ask.legal_moves, *self._before)
+        except Exception as error:
+            if isinstance(error, GymposiumError) and not isinstance(error, EngineError):
+                raise  # its message says what to do
+            table.break_off(error)
+            return None
+
+    def _give_back(self) -> None:
+        table, players = self._table, self._players
+        self._players = {}
+        failures = () if table is None or table.played is None else table.played.ending.failures
+        # a player that timed out may still be running
+        if players and not any(failure.kind == "timed out" for failure in failures):
+            self._pool.give_back(players)

@@ -1,0 +1,108 @@
+"""The curve of a reviewed match: what the position was worth at each decision, and where it fell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from gymposium.analysis.review import Drop, MatchReview, ReviewFile, read_review, review_path
+from gymposium.records import Record
+from gymposium.runs.links import leads_out
+
+WIDTH, HEIGHT = 720, 150
+_LEFT, _RIGHT, _TOP, _BOTTOM = 44, 8, 10, 16
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """The worth of the match for one seat."""
+
+    seat: int
+    points: str
+    """The points of an SVG polyline."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A decision that gave away much, with its place on the curve."""
+
+    x: float
+    y: float
+    drop: Drop
+    losing: bool
+    """True if it is the decision that lost the match."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewCurve:
+    """The drawing of a match's review."""
+
+    lines: Sequence[Line]
+    marks: Sequence[Mark]
+    """The largest drops, and the decision that lost the match, in the order of the match."""
+    ticks: Sequence[tuple[float, str]]
+    """The height and the text of each label of the axis."""
+    judge: str
+    exact: bool
+    open: bool
+    """True if the one line is that of seat 0, and seat 1 has its mirror image."""
+
+    @classmethod
+    def of(cls, review: MatchReview, file: ReviewFile, returns: Sequence[float]) -> ReviewCurve:
+        """Draw the review of a match with these returns."""
+        low, high = file.returns
+        last = max((one.step for one in review.decisions), default=0) + 1
+        seen: dict[int, list[tuple[int, float]]] = {}
+        for one in review.decisions:
+            seat = 0 if file.open else one.seat
+            seen.setdefault(seat, []).append((one.step, one.before if one.seat == seat else low + high - one.before))
+        for seat, points in seen.items():
+            points.append((last, returns[seat]))
+        values = [value for points in seen.values() for _, value in points]
+        bottom, top = min(values, default=low), max(values, default=high)
+        if top - bottom < 1e-9:
+            bottom, top = low, high
+
+        def x(step: int) -> float:
+            return round(_LEFT + (WIDTH - _LEFT - _RIGHT) * step / last, 1)
+
+        def y(value: float) -> float:
+            return round(_TOP + (HEIGHT - _TOP - _BOTTOM) * (top - value) / (top - bottom), 1)
+
+        losing = review.losing(returns, low, high, exact=file.exact)
+        drops = {drop.decision: drop for drop in (*review.drops(low, high), *([losing] if losing else []))}
+        marks = []
+        for decision, drop in sorted(drops.items(), key=lambda item: item[0].step):
+            seat = 0 if file.open else decision.seat
+            value = decision.before if decision.seat == seat else low + high - decision.before
+            marks.append(Mark(x(decision.step), y(value), drop, drop == losing))
+        middle = (low + high) / 2
+        ticks = {top, bottom} | ({middle} if bottom < middle < top else set())
+        return cls(
+            [Line(seat, " ".join(f"{x(step)},{y(value)}" for step, value in seen[seat])) for seat in sorted(seen)],
+            marks,
+            [(y(value), f"{value:+.2g}" if value else "0") for value in sorted(ticks)],
+            file.judge,
+            file.exact,
+            file.open,
+        )
+
+
+def curve_of(record: Record, matches: Path, directory: Path) -> ReviewCurve | None:
+    """The curve of a match in a file below a directory; None if it has no review. Raises `BadRecord` if the reviews
+    cannot be read."""
+    path = review_path(matches)
+    if not path.exists() or leads_out(path, directory if directory.is_dir() else directory.parent):
+        return None
+    state = path.stat()
+    file = _read(matches, state.st_mtime_ns, state.st_size)
+    review = None if file is None else file.of_record(record)
+    return None if file is None or review is None else ReviewCurve.of(review, file, record.returns)
+
+
+@lru_cache(maxsize=4)
+def _read(matches: Path, changed: int, size: int) -> ReviewFile | None:
+    """The reviews of a file as it was changed last; an export reads them for each of its matches."""
+    return read_review(matches)

@@ -1,0 +1,210 @@
+"""The index of the matches recorded below a directory, which is read further as the files grow."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Lock
+
+from gymposium.errors import BadRecord
+from gymposium.records import Problem, Record
+from gymposium.runs.growing import Growing, GrowingLine
+from gymposium.runs.links import leads_out
+from gymposium.runs.run import holds_data
+from gymposium.util.plain_file import open_plain
+from gymposium_viewer.replays.match_filter import MatchFilter
+from gymposium_viewer.replays.rows import Row, RowReader
+from gymposium_viewer.replays.said import rows_that_say
+
+_SNIFF = 20
+"""Number of lines after which a file without any match is taken for a file of another kind, and read no further."""
+
+
+@dataclass(slots=True)
+class _File:
+    """A file, as far as it has been read."""
+
+    lines: Growing
+    reader: RowReader
+    rows: list[Row] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    foreign: str | None = None
+    """The reason why the file is not a record file; None if it is one."""
+    last: Row | Problem | None = None
+    """The last line if it has no line break yet: it is complete, cut off, or still being written."""
+
+
+class Index:
+    """The matches below a directory, or in one file."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._files: dict[str, _File] = {}
+        self._linked: dict[str, str] = {}
+        self._lock = Lock()
+        self.rows: list[Row] = []
+        """All matches, ordered by the path of their file, then by line."""
+        self.problems: list[Problem] = []
+        """Lines of record files that are not matches."""
+        self.foreign: dict[str, str] = {}
+        """Files without matches and files that are not read, each with the reason."""
+        self._by_id: dict[str, Row] | None = None
+        self._by_deal: dict[tuple[str, int], list[Row]] | None = None
+        self._long: dict[str, int] | None = None
+        self._selected: dict[MatchFilter, list[Row]] = {}
+
+    def refresh(self) -> None:
+        """Reads what was added since the last call."""
+        with self._lock:
+            paths, linked = self._paths()
+            changed = paths.keys() != self._files.keys() or linked != self._linked
+            self._linked = linked
+            self._files = {
+                name: self._files.get(name) or _File(Growing(path), RowReader(name)) for name, path in paths.items()
+            }
+            for file in self._files.values():
+                changed |= _read_on(file)
+            if changed:
+                self._gather()
+
+    def row(self, file: str, line: int) -> Row | None:
+        """The match in this line, or None."""
+        known = self._files.get(file)
+        if known is None:
+            return None
+        if isinstance(known.last, Row) and known.last.line == line:
+            return known.last
+        at = bisect_left(known.rows, line, key=lambda row: row.line)
+        return known.rows[at] if at < len(known.rows) and known.rows[at].line == line else None
+
+    def record(self, row: Row) -> Record:
+        """The record of a match, read from its file. Raises `BadRecord`."""
+        return Record.parse(self.line(row).decode("utf-8", "replace"))
+
+    def line(self, row: Row) -> bytes:
+        """The line of a match as it stands in its file. Raises `BadRecord` if the file cannot be read any more."""
+        try:
+            with open_plain(self._files[row.file].lines.path) as file:
+                file.seek(row.offset)
+                return file.read(row.size)
+        except (KeyError, OSError) as error:
+            raise BadRecord(f"{row.file} cannot be read any more ({error}).") from error
+
+    def path(self, row: Row) -> Path:
+        """The file of a match."""
+        return self._files[row.file].lines.path
+
+    def by_id(self, match_id: str) -> Row | None:
+        """The first match with this id, or None."""
+        if self._by_id is None:
+            self._by_id = {row.id: row for row in reversed(self.rows)}
+        return self._by_id.get(match_id)
+
+    def same_deal(self, row: Row) -> list[Row]:
+        """The other matches of the same game and seed."""
+        if self._by_deal is None:
+            deals = defaultdict(list)
+            for other in self.rows:
+                deals[other.lineup.game, other.seed].append(other)
+            self._by_deal = dict(deals)
+        return [other for other in self._by_deal.get((row.lineup.game, row.seed), []) if other is not row]
+
+    def long(self, game: str) -> int:
+        """The number of replies from which a match belongs to the longest tenth of its game's matches."""
+        if self._long is None:
+            lengths = defaultdict(list)
+            for row in self.rows:
+                lengths[row.lineup.game].append(row.replies)
+            self._long = {name: sorted(of)[len(of) * 9 // 10] for name, of in lengths.items()}
+        return self._long.get(game, 0)
+
+    def select(self, match_filter: MatchFilter) -> list[Row]:
+        """The rows that pass a filter, in its order. The last eight results are cached, since each step through a list
+        asks for the same one."""
+        rows = self._selected.get(match_filter)
+        if rows is None:
+            rows = match_filter.select(self.rows, self.long, self.said)
+            self._selected = dict([*self._selected.items()][-7:]) | {match_filter: rows}
+        return rows
+
+    def said(self, rows: list[Row], text: str, readings: Sequence[str]) -> list[Row]:
+        """Those of these rows with a reply that contains a text, in their order; of the replies with these readings, or
+        of all if there are none. Raises `BadRecord` if a file cannot be read any more."""
+        by_file: defaultdict[str, list[Row]] = defaultdict(list)
+        for row in rows:
+            by_file[row.file].append(row)
+        found = {
+            id(row)
+            for name, of_file in by_file.items()
+            for row in rows_that_say(of_file, self._files[name].lines.path, text, readings)
+        }
+        return [row for row in rows if id(row) in found]
+
+    def counts(self) -> tuple[Counter[str], Counter[str]]:
+        """The number of matches of each game, and of each player."""
+        games: Counter[str] = Counter()
+        players: Counter[str] = Counter()
+        for lineup, number in Counter(row.lineup for row in self.rows).items():
+            games[lineup.game] += number
+            for player in set(lineup.players):
+                players[player] += number
+        return games, players
+
+    def _paths(self) -> tuple[dict[str, Path], dict[str, str]]:
+        """The files to read by name, and the files that are not read, each with the reason."""
+        if self._directory.is_file():
+            return {self._directory.name: self._directory}, {}
+        found = (path for path in self._directory.rglob("*.jsonl") if path.is_file())
+        files = sorted(path for path in found if not holds_data(path))
+        # rglob does not enter linked folders, so only a file itself can be a link
+        linked = [path for path in files if path.is_symlink() and leads_out(path, self._directory)]
+        names = {path: path.relative_to(self._directory).as_posix() for path in files}
+        reason = "is a symbolic link that leads out of the directory that is viewed: it is not read"
+        return {names[path]: path for path in files if path not in linked}, {names[path]: reason for path in linked}
+
+    def _gather(self) -> None:
+        files = [self._files[name] for name in sorted(self._files)]
+        self.rows = [row for file in files for row in (*file.rows, file.last) if isinstance(row, Row)]
+        self.problems = [
+            problem for file in files for problem in (*file.problems, file.last) if isinstance(problem, Problem)
+        ]
+        self.foreign = {file.reader.file: file.foreign for file in files if file.foreign is not None} | self._linked
+        self._by_id = self._by_deal = self._long = None
+        self._selected = {}
+
+
+def _read_on(file: _File) -> bool:
+    """Reads the lines that were added to a file. Returns whether anything has changed."""
+    lines = file.lines
+    if renewed := lines.renewed():
+        file.rows, file.problems, file.foreign, file.last = [], [], None, None
+    elif file.foreign is not None and lines.number >= _SNIFF:
+        return False
+    before = lines.number, lines.rest
+    file.reader.changed = lines.changed()
+    for line in lines.lines():
+        item = _item(file.reader, line)
+        if isinstance(item, Row):
+            file.rows.append(item)
+        else:
+            file.problems.append(item)
+        if line.number >= _SNIFF and not file.rows:
+            break
+    if (lines.number, lines.rest) == before:
+        return renewed
+    file.last = _item(file.reader, lines.rest) if lines.rest else None
+    if file.rows or isinstance(file.last, Row):
+        file.foreign = None
+    elif first := next(iter(file.problems), file.last):
+        file.foreign, file.problems, file.last = file.foreign or first.what, [], None
+    return True
+
+
+def _item(reader: RowReader, line: GrowingLine) -> Row | Problem:
+    try:
+        return reader.row(line.text, line.number, line.start)
+    except BadRecord as error:
+        return Problem(f"{reader.file}:{line.number}", str(error))

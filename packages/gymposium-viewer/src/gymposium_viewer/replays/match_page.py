@@ -1,0 +1,74 @@
+"""The page of one match, made from its record: for the viewer, its export, and other sites that show matches."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from gymposium.errors import BadRecord
+from gymposium.records import Record
+from gymposium_viewer.pages import Tab, copy_static, render, write_page
+from gymposium_viewer.replays.story import Story, build_story
+
+_ALONE: dict[str, Any] = {
+    "home": "index.html",
+    "list": None,
+    "place": "",
+    "players": {},
+    "before": None,
+    "after": None,
+    "where": "",
+    "same_deal": (),
+    "link": None,
+    "compare": None,
+    "raw": None,
+    "tokens": None,
+    "curve": None,
+    "unreadable": "",
+}
+"""The template's values about other matches, for a page that stands alone."""
+
+
+def match_page(story: Story, path: str, *, tabs: Sequence[Tab] = (), live: bool = False, **around: Any) -> str:
+    """The page of a match, with `path` as its place below the site's root."""
+    return render("replays/match.html", path, tabs, live=live, **{**_ALONE, "story": story, **around})
+
+
+def export_matches(
+    records: Iterable[Record],
+    out: Path,
+    *,
+    home: str = "index.html",
+    tabs: Sequence[Tab] = (),
+    labels: Mapping[str, str] | None = None,
+    around: Callable[[Record], Mapping[str, Any]] = lambda record: {},
+) -> dict[str, str]:
+    """Writes a page for each record below `out`, and the styles and scripts of the pages into `out/static`. Returns the
+    path of each page relative to `out`, by match id; it is `path_of` the id.
+
+    `home` is the page to which the pages lead back, relative to `out`. `labels` are the names by which players are
+    shown. `around` returns where a page's links lead: the path of the `list` that holds the match, the paths of the
+    pages `before` and `after` it, its `place` among them in words, and the paths of the pages of its `players`. Raises
+    `BadRecord` if two different records have the same id."""
+    copy_static(out)
+    digests: dict[str, bytes] = {}
+    for record in records:
+        digest = blake2b(record.line().encode()).digest()
+        if record.id not in digests:
+            digests[record.id] = digest
+            path = path_of(record.id)
+            story = build_story(record, labels)
+            write_page(out, path, match_page(story, path, tabs=tabs, home=home, **around(record)))
+        elif digests[record.id] != digest:
+            raise BadRecord(f"Two different matches have the id {record.id!r}.")
+    return {match_id: path_of(match_id) for match_id in digests}
+
+
+def path_of(match_id: str) -> str:
+    """The path of a match's page, as `export_matches` writes it. Every file system accepts it, and no two ids share
+    one."""
+    digest = blake2b(match_id.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
+    return f"matches/{re.sub(r'[^A-Za-z0-9._=-]+', '-', match_id).strip('.-')[:80]}-{digest}.html"

@@ -1,0 +1,270 @@
+"""The pages of matches: the list, each match step by step, and two matches side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from gymposium.errors import BadOption, BadRecord
+from gymposium.http.numbers import DIGITS, number
+from gymposium.util.visible import visible
+from gymposium_viewer.pages import Tab, in_url, main_of, packed, write_page
+from gymposium_viewer.part import Card, Viewer
+from gymposium_viewer.replays.curve import curve_of
+from gymposium_viewer.replays.index import Index
+from gymposium_viewer.replays.match_filter import ENDED, FAILED, SORTED, MatchFilter, facts_of
+from gymposium_viewer.replays.match_page import match_page
+from gymposium_viewer.replays.rows import Row
+from gymposium_viewer.replays.story import Story, build_story
+
+A_PAGE = 100
+"""Number of matches on one page of the list."""
+
+A_FILE = 1_000_000
+"""Number of characters of pages in a file of an export, before they are compressed to less than a tenth; the last page
+in it may have more."""
+
+
+class Replays:
+    """The part of the viewer that shows matches."""
+
+    tabs: Sequence[Tab] = (Tab("Matches", "matches.html"),)
+
+    def __init__(self, viewer: Viewer) -> None:
+        self._viewer = viewer
+        self._index = Index(viewer.directory)
+        self._numbers: dict[int, int] = {}
+        viewer.link_to_match = self._link
+        viewer.link_to_line = self._link_to_line
+
+    def cards(self) -> Sequence[Card]:
+        self._index.refresh()
+        rows, problems, foreign = self._index.rows, self._index.problems, self._index.foreign
+        if not rows and not problems and not foreign:
+            return []
+        games, players = self._index.counts()
+        names = ", ".join([name.partition("?")[0] for name, _ in players.most_common(4)])
+        lines = [
+            f"{_number(rows, 'match', 'matches')} of {_number(games, 'game', 'games')}",
+            names + (" …" if len(players) > 4 else ""),
+        ]
+        if problems:
+            lines.append(_number(problems, "line that is not a match", "lines that are not matches"))
+        if foreign and not rows:  # perhaps records of another version: the list gives the reason for each file
+            lines.append(f"{_number(foreign, 'file holds', 'files hold')} something else")
+        return [Card("Matches", "matches.html", [line for line in lines if line])]
+
+    def routes(self) -> Sequence[BaseRoute]:
+        return [
+            Route("/matches.html", self._list),
+            Route("/match", self._by_id),
+            Route("/matches/{file:path}/{line:number}.html", self._match),
+            Route("/matches/{file:path}/{line:number}.json", self._line),
+            Route("/compare.html", self._compare),
+        ]
+
+    def export(self, out: Path) -> None:
+        """Writes the list, one page that shows any match, and the data of both."""
+        self._index.refresh()
+        rows = [row for row in self._index.rows if self._viewer.exports(row.file, row.id)]
+        self._numbers = {id(row): number for number, row in enumerate(rows)}
+        write_page(out, "matches.html", self._list_page(MatchFilter(), rows, 1))
+        if not rows:
+            return
+        write_page(out, "matches/list.js", packed(self._list_data(rows)))
+        starts, pages, size = [0], list[str](), 0
+        for at in range(len(rows)):
+            pages.append(main_of(self._match_page(rows, at, "")))
+            size += len(pages[-1])
+            if size >= A_FILE or at == len(rows) - 1:
+                write_page(out, f"matches/{len(starts) - 1}.js", packed(pages))
+                starts.append(at + 1)
+                pages, size = [], 0
+        write_page(out, "match.html", self._viewer.page("replays/exported.html", "match.html", starts=starts))
+
+    def _list_data(self, rows: list[Row]) -> Mapping[str, Any]:
+        """The data of an exported list: each row with what filters compare, and the rows in each order."""
+        shown = self._viewer.page("replays/rows.html", "matches.html", rows=rows, link=self._link_to_row)
+        return {
+            "rows": [
+                {
+                    "html": f"{html.strip()}</tr>",
+                    "id": visible(row.id),
+                    "facts": sorted(facts_of(row, self._index.long)),
+                }
+                for row, html in zip(rows, shown.split("</tr>")[:-1], strict=True)
+            ],
+            "orders": {name: _in_order(rows, key) for name, (_, key) in SORTED.items() if key is not None},
+        }
+
+    # -- the list
+
+    def _list(self, request: Request) -> Response:
+        self._index.refresh()
+        match_filter = MatchFilter.of(request.query_params)
+        rows = self._index.select(match_filter)
+        if (page := number(request.query_params.get("page", "1"))) < 0:
+            raise BadOption(f"page: write a number of at most {DIGITS} digits.")
+        page = min(max(page, 1), _pages(rows, A_PAGE))
+        return HTMLResponse(self._list_page(match_filter, rows, page))
+
+    def _list_page(self, match_filter: MatchFilter, rows: list[Row], page: int) -> str:
+        """One page of the list of `rows`."""
+        index, query = self._index, match_filter.query()
+        games, players = index.counts()
+        return self._viewer.page(
+            "replays/list.html",
+            "matches.html",
+            match_filter=match_filter,
+            link=lambda row: self._link_to_row(row) + query,
+            rows=rows[(page - 1) * A_PAGE : page * A_PAGE],
+            found=len(rows),
+            all=len(index.rows),
+            page=page,
+            pages=_pages(rows, A_PAGE),
+            page_path=lambda number: f"matches.html{match_filter.query(page=number)}",
+            games=dict(sorted(games.items())),
+            players=dict(sorted(players.items())),
+            endings=ENDED,
+            failures=FAILED,
+            orders=SORTED,
+            problems=index.problems,
+            foreign=index.foreign,
+        )
+
+    # -- a match
+
+    def _match(self, request: Request) -> Response:
+        row = self._row(**request.path_params)
+        match_filter = MatchFilter.of(request.query_params)
+        rows = self._index.select(match_filter)
+        if not any(other is row for other in rows):  # the address has a filter that the match does not pass
+            match_filter = MatchFilter()
+            rows = self._index.select(match_filter)
+        at = next(place for place, other in enumerate(rows) if other is row)
+        return HTMLResponse(self._match_page(rows, at, match_filter.query()))
+
+    def _match_page(self, rows: list[Row], at: int, query: str) -> str:
+        """The page of the match `rows[at]`. `query` is the filter that selected the rows; empty for all rows."""
+        row, live = rows[at], self._viewer.live
+        before, after = (
+            self._link_to_row(rows[place]) + query if 0 <= place < len(rows) else None for place in (at - 1, at + 1)
+        )
+        record = self._index.record(row)
+        curve, unreadable = None, ""
+        try:
+            curve = curve_of(record, self._index.path(row), self._viewer.directory)
+        except BadRecord as error:
+            unreadable = str(error)
+        return match_page(
+            build_story(record),
+            row.path if live else "match.html",
+            curve=curve,
+            unreadable=unreadable,
+            tabs=[tab for part in self._viewer.parts for tab in part.tabs],
+            live=live,
+            list=f"matches.html{query}",
+            place=f"{at + 1:,} of {len(rows):,}{' that are listed' if query else ''}",
+            before=before,
+            after=after,
+            where=_place_of(row),
+            same_deal=[other for other in self._index.same_deal(row) if live or id(other) in self._numbers],
+            link=self._link_to_row,
+            compare=lambda other: f"compare.html?match={in_url(_place_of(row))}&match={in_url(_place_of(other))}",
+            tokens=self._viewer.link_to_tokens(row.file, row.id),
+            raw=in_url(row.path.removesuffix("html") + "json") if live else None,
+        )
+
+    def _line(self, request: Request) -> Response:
+        row = self._row(**request.path_params)
+        headers = {"Content-Disposition": f'attachment; filename="match-{row.line}.json"'}
+        return Response(self._index.line(row), media_type="application/json", headers=headers)
+
+    def _by_id(self, request: Request) -> Response:
+        path = self._link(request.query_params.get("id", ""))
+        if path is None:
+            raise HTTPException(404, "No match has this id.")
+        return RedirectResponse(path, status_code=303)
+
+    def _link(self, match_id: str) -> str | None:
+        self._index.refresh()
+        row = self._index.by_id(match_id)
+        return None if row is None else self._path_of(row)
+
+    def _link_to_line(self, file: str, line: int) -> str | None:
+        row = self._index.row(file, line)
+        return None if row is None else self._path_of(row)
+
+    def _path_of(self, row: Row) -> str | None:
+        """The path of a match's page; None if an export leaves the match out."""
+        return self._link_to_row(row) if self._viewer.live or id(row) in self._numbers else None
+
+    def _link_to_row(self, row: Row) -> str:
+        return in_url(row.path) if self._viewer.live else f"match.html?match={self._numbers[id(row)]}"
+
+    def _row(self, file: str, line: int) -> Row:
+        self._index.refresh()
+        row = self._index.row(file, line)
+        if row is None:
+            raise HTTPException(404, f"Line {line} of {file} is not a match.")
+        return row
+
+    # -- two matches
+
+    def _compare(self, request: Request) -> Response:
+        places = request.query_params.getlist("match")
+        if len(places) != 2:
+            raise BadOption(f"Two matches can be set side by side, not {len(places)}: tick two in the list.")
+        rows = []
+        for place in places:
+            file, _, line = place.rpartition(":")
+            if number(line) < 0:
+                raise BadOption(f"match: write FILE:LINE, the line as a number of at most {DIGITS} digits.")
+            rows.append(self._row(file, number(line)))
+        stories = [build_story(self._index.record(row)) for row in rows]
+        return HTMLResponse(
+            self._viewer.page(
+                "replays/compare.html",
+                "compare.html",
+                sides=[(mark, story, row.path) for mark, story, row in zip(("a-", "b-"), stories, rows)],
+                longer=max(stories, key=lambda story: len(story.steps)),
+                parted=_parted(*stories),
+                same_deal=len({(row.lineup.game, row.seed) for row in rows}) == 1,
+            )
+        )
+
+
+def _parted(one: Story, other: Story) -> int | None:
+    """The first step at which two matches differ, or None."""
+    courses = [
+        [(step.chance, [(act.seat, act.move) for act in step.acts]) for step in story.steps] for story in (one, other)
+    ]
+    for step, (happened, elsewhere) in enumerate(zip(*courses)):
+        if happened != elsewhere:
+            return step
+    shorter, longer = sorted(map(len, courses))
+    return None if shorter == longer else shorter
+
+
+def _pages(rows: list[Row], size: int) -> int:
+    """The number of pages of the list, at least 1."""
+    return max(1, -(-len(rows) // size))
+
+
+def _in_order(rows: Sequence[Row], key: Callable[[Row], Any]) -> list[int]:
+    """The places of the rows in an order."""
+    return sorted(range(len(rows)), key=lambda at: key(rows[at]))
+
+
+def _place_of(row: Row) -> str:
+    return f"{row.file}:{row.line}"
+
+
+def _number(things: Collection[object], one: str, many: str) -> str:
+    return f"{len(things):,} {one if len(things) == 1 else many}"

@@ -1,0 +1,77 @@
+"""Explanations of why a reply was not accepted, for the reader of a page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gymposium.games.protocol import Game
+from gymposium.match import Turn
+from gymposium.replies.lenient import find_marks
+from gymposium.replies.reading import MAX_REPLY, LenientReader, Reader, read
+from gymposium.replies.repetition import ends_in_loop
+from gymposium.tasks.tools import tools_of
+
+
+def offered(turn: Turn, legal: Sequence[str] | None, how: Reader, game: Game) -> str:
+    """The move in a reply as it was read, legal or not, or the text in its place; empty if the reply holds none."""
+    if turn.action is not None:
+        return f"action {turn.action}" if turn.reading != "move" else ""
+    if len(turn.text) > MAX_REPLY:
+        return ""
+    if turn.reading in ("move", "illegal"):
+        return (read(turn.text, legal, how, game.move_pattern, calls=bool(tools_of(game))).move or "").strip()
+    return (_submission(turn, how, is_free_text=is_free_text(legal, game)) or "").strip()
+
+
+def is_free_text(legal: Sequence[str] | None, game: Game) -> bool:
+    """Whether a move is free text, and no call of a tool."""
+    return legal is None and not tools_of(game)
+
+
+def _submission(turn: Turn, how: Reader, *, is_free_text: bool) -> str | None:
+    """The text in the place of the move, in a reply that holds no move."""
+    repaired = how.repair(turn.text, is_free_text=is_free_text) if isinstance(how, LenientReader) else None
+    if repaired is not None:
+        return repaired.move
+    return (how.strict if isinstance(how, LenientReader) else how).submission(turn.text)
+
+
+def why(turn: Turn, legal: Sequence[str] | None, how: Reader, game: Game) -> str:
+    """The reason why a reply was not accepted, in one or two sentences; empty for a move."""
+    text = turn.text
+    if turn.reading == "move":
+        return ""
+    if turn.reading == "cut off" and ends_in_loop(text):
+        return "It reached the limit of tokens of a reply in a loop: it repeats the same text to the end."
+    if turn.reading == "cut off":
+        return "It reached the limit of tokens of a reply. If it was on its way to a move, raise max_tokens."
+    if turn.reading == "illegal":
+        count = len(legal or ())
+        move = offered(turn, legal, how, game)
+        return f"“{move}” is a move of this game, but not one of the {count} that are legal here."
+    if len(text) > MAX_REPLY:
+        return f"It has {len(text):,} characters. A reply of more than {MAX_REPLY:,} is not read."
+    is_free = is_free_text(legal, game)
+    submission, bare = _submission(turn, how, is_free_text=is_free), how.name.startswith("move")
+    if submission is None:
+        if isinstance(how, LenientReader):
+            marks = [mark.text for mark in find_marks(how.find_answer(text, is_free_text=is_free).text)]
+            moves = dict.fromkeys(move.strip() for move in marks if move is not None)
+            if len(moves) > 1:
+                return f"It has several final moves: {', '.join(f'“{move}”' for move in moves)}."
+            if marks and marks[-1] is None:
+                return "Its last mark of a move is broken."
+        form = how.instructions("compact", wanted="your text" if legal is None else "one legal move")
+        return f"It does not have the form that was asked for: {form}" if form else "It is no call of a tool."
+    written = submission.strip()
+    if written in (legal or ()):
+        return f"It marks “{written}”, and names another move behind it."
+    if not written:
+        return "It is empty where the move should stand." if not bare else "It is empty."
+    where = "" if bare else " in the place of the move"
+    spellings = (written.lower(), written.lower().strip(".,!`*\"'"))
+    near = next((move for move in legal or () if move.lower() in spellings), "")
+    hint = f" The legal move “{near}” must be written exactly like this." if near else ""
+    if len(written) > 80:
+        return f"It has {len(written):,} characters{where}, and no move of this game is written like that.{hint}"
+    return f"“{written}”{where} is not written like a move of this game.{hint}"

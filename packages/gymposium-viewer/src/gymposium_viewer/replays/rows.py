@@ -1,0 +1,167 @@
+"""Rows of the list of matches, read from lines of record files without parsing whole lines.
+
+A list of 100,000 matches needs little of each one, and two parts that make up most of a row are the same in many
+lines. A line written by `gymposium.records` is therefore cut at its keys, and the parsed form of a part is shared by
+all lines that have the same part. No reply can be taken for a key, because JSON puts a backslash before each quotation
+mark in a text. Every other line is parsed in full.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from gymposium.errors import BadRecord
+from gymposium.match.ending import Ending
+from gymposium.records import FORMAT, Record
+
+_BEGIN, _END = b'{"id":"', f',"format":"{FORMAT}"}}'.encode()
+_READING = b'"reading":"'
+_TOKENS = b'"tokens":['
+_WRITTEN = re.compile(rb'"tokens":\[(?:\d+|null),(\d+)\]')
+_FAILED = (b'"reading":"illegal"', b'"reading":"unparsable"', b'"reading":"cut off"')
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowLineup:
+    """The game and the players of a match; one object for all rows of a file that share them."""
+
+    game: str
+    players: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowResult:
+    """The result of a match; one object for all rows of a file that share it."""
+
+    returns: tuple[float, ...]
+    results: tuple[str, ...]
+    ending: Ending
+
+
+@dataclass(slots=True)
+class Row:
+    """A match as the list shows it, and the place of its line."""
+
+    file: str
+    """Path of the file below the directory that is viewed."""
+    line: int
+    """Line number, counted from 1."""
+    offset: int
+    """Byte offset of the line in the file."""
+    size: int
+    """Number of bytes in the line."""
+    id: str
+    seed: int
+    lineup: RowLineup
+    result: RowResult
+    replies: int
+    illegal: int = 0
+    unparsable: int = 0
+    cut_off: int = 0
+    tokens: int = 0
+    """Number of tokens written in all replies, as far as players report them."""
+    changed: float = 0.0
+    """Time when its file was last changed, in seconds, as of the reading of the line."""
+
+    @property
+    def failures(self) -> int:
+        """Number of replies that were not legal moves."""
+        return self.illegal + self.unparsable + self.cut_off
+
+    @property
+    def date(self) -> str:
+        """The day of the file's last change, in UTC: `2026-11-27`."""
+        return datetime.fromtimestamp(self.changed, UTC).date().isoformat()
+
+    @property
+    def path(self) -> str:
+        """Path of the match's page."""
+        return f"matches/{self.file}/{self.line}.html"
+
+
+@dataclass(slots=True)
+class RowReader:
+    """Reads the rows of one file."""
+
+    file: str
+    changed: float = 0.0
+    """Time when the file was last changed, in seconds."""
+    _lineups: dict[bytes, RowLineup] = field(default_factory=dict)
+    _results: dict[bytes, RowResult] = field(default_factory=dict)
+
+    def row(self, line: bytes, number: int, offset: int) -> Row:
+        """The row of a line. Raises `BadRecord` with what is wrong if the line is not a record."""
+        row = self._by_parts(line, number, offset) or self._in_full(line, number, offset)
+        row.changed = self.changed
+        return row
+
+    def _by_parts(self, line: bytes, number: int, offset: int) -> Row | None:
+        """The row of a line that is cut at its keys; None if the line is not spelled as our writer spells it."""
+        game = line.find(b'","game":"')
+        seed = line.find(b'],"seed":', game)
+        after = line.find(b',"player_seed":', seed)
+        returns = line.rfind(b'],"returns":[')
+        prompts = line.rfind(b',"prompts":[')
+        complete = line.startswith(_BEGIN) and line.rstrip().endswith(_END)
+        if not (complete and 0 < game < seed < after < returns < prompts):
+            return None
+        try:
+            name, head, tail = line[len(_BEGIN) : game], line[game + 2 : seed + 1], line[returns + 2 : prompts]
+            if head not in self._lineups:
+                data = json.loads(b"{%b}" % head)
+                self._lineups[head] = _lineup(data["game"], data["players"])
+            if tail not in self._results:
+                data = json.loads(b"{%b}" % tail)
+                self._results[tail] = _result(data["returns"], data["results"], Ending.parse(data["ending"]))
+            row = Row(
+                self.file,
+                number,
+                offset,
+                len(line),
+                json.loads(b'"%b"' % name) if b"\\" in name else name.decode("ascii"),
+                int(line[seed + 9 : after]),
+                self._lineups[head],
+                self._results[tail],
+                line.count(_READING),
+            )
+        except (KeyError, TypeError, ValueError):
+            return None
+        if line.count(b'"reading":"move"') != row.replies:
+            row.illegal, row.unparsable, row.cut_off = map(line.count, _FAILED)
+        if _TOKENS in line:
+            row.tokens = sum(int(written[1]) for written in _WRITTEN.finditer(line, after, returns))
+        return row
+
+    def _in_full(self, line: bytes, number: int, offset: int) -> Row:
+        record = Record.parse(line.decode("utf-8", "replace"))
+        readings = Counter(turn["reading"] for turn in record.turns)
+        return Row(
+            self.file,
+            number,
+            offset,
+            len(line),
+            record.id,
+            record.seed,
+            _lineup(record.game, record.players),
+            _result(record.returns, record.results, record.ending),
+            len(record.turns),
+            readings["illegal"],
+            readings["unparsable"],
+            readings["cut off"],
+            sum(turn.get("tokens", (0, 0))[1] or 0 for turn in record.turns),
+        )
+
+
+def _lineup(game: Any, players: Any) -> RowLineup:
+    if not all(isinstance(text, str) for text in (game, *players)):
+        raise BadRecord("the game and the players are not text")
+    return RowLineup(game, tuple(players))
+
+
+def _result(returns: Any, results: Any, ending: Ending) -> RowResult:
+    return RowResult(tuple(map(float, returns)), tuple(map(str, results)), ending)

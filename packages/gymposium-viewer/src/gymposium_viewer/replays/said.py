@@ -1,0 +1,95 @@
+"""Search in the replies of recorded matches.
+
+Lines of record files are searched as bytes, many at a time, since most of them do not have the text: only a place where
+it stands is looked at closely. A text in JSON ends at a quotation mark without a backslash, and what is found must not
+begin within an escape: the n of a new line (`\\n`) is no letter.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+
+from gymposium.errors import BadRecord
+from gymposium.records import Record
+from gymposium.util.plain_file import open_plain
+from gymposium_viewer.replays.rows import Row
+
+_BLOCK = 1 << 22
+"""Number of bytes that are searched at once."""
+
+_READING, _TEXT = b'"reading":"', b'","text":"'
+_WHOLE = re.compile(rb'(?:[^"\\]++|\\u[0-9a-f]{4}|\\[^u])*+')
+"""Whole characters and escapes of a text, without its end."""
+
+
+def rows_that_say(rows: Sequence[Row], path: Path, text: str, readings: Sequence[str]) -> Iterator[Row]:
+    """The rows of one file with a reply that contains a text; letters of ASCII match in upper and lower case.
+    `readings` are the readings of the replies to search, all replies if there are none. Raises `BadRecord` if the file
+    cannot be read any more."""
+    spellings = {json.dumps(text, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False)}
+    needles = [spelling.encode("utf-8", "surrogatepass").lower() for spelling in spellings]
+    wanted = [reading.encode() for reading in readings]
+    try:
+        with open_plain(path) as file:
+            for block in _blocks(sorted(rows, key=lambda row: row.offset)):
+                file.seek(block[0].offset)
+                data = file.read(block[-1].offset + block[-1].size - block[0].offset).lower()
+                yield from _found(block, data, needles, wanted)
+    except OSError as error:
+        raise BadRecord(f"{path.name} cannot be read any more ({error}).") from error
+
+
+def _blocks(rows: Sequence[Row]) -> Iterator[list[Row]]:
+    """The rows in runs of neighbouring lines."""
+    block: list[Row] = []
+    for row in rows:
+        if block and (row.offset > block[-1].offset + block[-1].size + 1 or row.offset - block[0].offset > _BLOCK):
+            yield block
+            block = []
+        block.append(row)
+    if block:
+        yield block
+
+
+def _found(block: Sequence[Row], data: bytes, needles: Sequence[bytes], wanted: Sequence[bytes]) -> Iterator[Row]:
+    begin = block[0].offset
+    starts = [row.offset - begin for row in block]
+    hits = sorted({place for needle in needles for place in _rows_with(data, needle, starts, wanted)})
+    for place, _ in groupby(hits):
+        yield block[place]
+
+
+def _rows_with(data: bytes, needle: bytes, starts: Sequence[int], wanted: Sequence[bytes]) -> Iterator[int]:
+    """The places of the rows with this text in a reply."""
+    at = data.find(needle)
+    while at >= 0:
+        place = bisect_right(starts, at) - 1
+        end = starts[place + 1] if place + 1 < len(starts) else len(data)
+        if _in_a_reply(data, starts[place], end, at, needle, wanted):
+            yield place
+            at = data.find(needle, end)
+        else:
+            at = data.find(needle, at + 1)
+
+
+def _in_a_reply(data: bytes, start: int, end: int, at: int, needle: bytes, wanted: Sequence[bytes]) -> bool:
+    """Whether the text at `at` stands in a reply with one of the wanted readings."""
+    text = data.rfind(_TEXT, start, at)
+    if text < 0:
+        return data.find(_TEXT, at, end) < 0 and _in_other_spelling(data[start:end], needle, wanted)
+    if not _WHOLE.fullmatch(data, text + len(_TEXT), at):
+        return False
+    reading = data.rfind(_READING, start, text)
+    return reading >= 0 and (not wanted or data[reading + len(_READING) : text] in wanted)
+
+
+def _in_other_spelling(line: bytes, needle: bytes, wanted: Sequence[bytes]) -> bool:
+    """The same for a line that our writer did not write: it is parsed."""
+    text = json.loads(b'"%b"' % needle)
+    turns = Record.parse(line.decode("utf-8", "replace")).turns
+    return any(text in turn["text"] and (not wanted or turn["reading"].encode() in wanted) for turn in turns)

@@ -1,0 +1,420 @@
+"""The story of a recorded match, from which its page is made: what each seat saw, was asked, replied and did."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+from urllib.parse import parse_qsl
+
+from gymposium.errors import BadRecord, GymposiumError, UnknownName
+from gymposium.games.protocol import Draws, Game, Match, Notates, Observation
+from gymposium.games.registry import needs_isolation
+from gymposium.match.ending import OVER
+from gymposium.players.protocol import Usage
+from gymposium.records import Decision, Record, first_difference, walk
+from gymposium.records.replay import recorded_game, replayed_game, results_are_checked
+from gymposium.replies.prompt import PROMPT_VERSION, prompt_for
+from gymposium.replies.reading import reader, split_thoughts
+from gymposium.tasks.transcript import Transcript
+from gymposium.util.isolated import CallFailed, isolated
+from gymposium_viewer.frames import frame_of
+from gymposium_viewer.replays.reasons import is_free_text, offered, why
+from gymposium_viewer.replays.tasks import ShownCall, ShownTask
+
+
+@dataclass(slots=True)
+class PromptText:
+    """The text of a prompt, cut around its rules, which are the same in all prompts of a seat."""
+
+    before: str
+    """The reason why the last reply was not accepted; empty unless this is a retry."""
+    rules: str
+    """The rules; empty in a later message of a conversation."""
+    after: str
+
+
+@dataclass(slots=True)
+class Try:
+    """One reply and its reading."""
+
+    text: str
+    reading: str
+    thoughts: str
+    """The text that its reader ignored as thoughts; empty if there is none."""
+    answer: str
+    """The reply without its thoughts."""
+    why: str = ""
+    """The reason why the reply was not accepted."""
+    offered: str = ""
+    """The move in the reply, or the text in the place of a move."""
+    action: int | None = None
+    repaired: Sequence[str] = ()
+    """What a lenient reader repaired in the reply."""
+    prompt: PromptText | None = None
+    sent: bool = False
+    """True if the player is known to have read the prompt, because it reported usage."""
+    prompt_tokens: int | None = None
+    reply_tokens: int | None = None
+    seconds: float | None = None
+
+    @property
+    def tag(self) -> str:
+        """The CSS class of the reading."""
+        return self.reading.replace(" ", "-")
+
+    @property
+    def figures(self) -> list[str]:
+        """The action, tokens and time of the reply, in words."""
+        repaired = f"repaired: {', '.join(self.repaired)}" if self.repaired else None
+        figures = [
+            (repaired, repaired or ""),
+            (self.action, f"as action {self.action}"),
+            (self.prompt_tokens, f"{self.prompt_tokens or 0:,} tokens read"),
+            (self.reply_tokens, f"{self.reply_tokens or 0:,} written"),
+            (self.seconds, f"{self.seconds or 0:,.2f} s"),
+        ]
+        return [words for figure, words in figures if figure is not None]
+
+
+@dataclass(slots=True)
+class Act:
+    """One seat's part in a step."""
+
+    seat: int
+    move: str | None
+    """The move; None if the seat made none."""
+    notation: str = ""
+    """The move as people write it, if the game has such a notation."""
+    tries: list[Try] = field(default_factory=list)
+    """The seat's replies in order."""
+    drawn: bool = False
+    """True if the move was drawn at random because no reply was a move."""
+    opening: bool = False
+    """True if the move belongs to the match's random opening."""
+    silent: str = ""
+    """The predicate of the failure if the seat gave no reply in the end: `did not answer in time`."""
+    calls: list[ShownCall] = field(default_factory=list)
+    """The calls of tools that are the move, in a match of a world."""
+
+    @property
+    def failed(self) -> Try | None:
+        """The last reply that was not accepted, or None."""
+        return next((reply for reply in reversed(self.tries) if reply.reading != "move"), None)
+
+
+@dataclass(slots=True)
+class SeatPicture:
+    """The position as one seat sees it."""
+
+    seat: int
+    text: str
+    picture: int | None = None
+    """Index into the story's pictures; None if the game draws none."""
+
+
+@dataclass(slots=True)
+class StoryStep:
+    """One decision of a match, or its end."""
+
+    number: int
+    chance: list[str]
+    """Chance outcomes since the last step."""
+    views: list[SeatPicture]
+    acts: list[Act]
+    ends: bool = False
+    """True if the match ends here."""
+
+
+@dataclass(slots=True)
+class Seat:
+    """One seat over the whole match."""
+
+    number: int
+    player: str
+    label: str = ""
+    """The name by which a board shows the player; empty if it is the player as written."""
+    result: str = ""
+    value: float | None = None
+    """The seat's return; None if the match broke off."""
+    penalty: float = 0.0
+    report: dict[str, float] = field(default_factory=dict)
+    replies: int = 0
+    """Number of replies."""
+    failures: dict[str, int] = field(default_factory=dict)
+    """Number of replies of each reading that is not a move."""
+    prompt_tokens: int | None = None
+    reply_tokens: int | None = None
+    seconds: float | None = None
+    style: str = ""
+    reader: str = ""
+    context: str = ""
+    """The turns that the player's prompts repeat, if its name sets them: `full`, `last-4`."""
+    rules: str = ""
+    """The rules as the seat's prompts word them."""
+    asked: int = 0
+    """Number of prompts of this seat that have been made again."""
+    differs: str = ""
+    """The reason why the seat's prompts may differ from those that were sent; empty if they do not."""
+
+    @property
+    def name(self) -> str:
+        """The label, or the player as written."""
+        return self.label or self.player
+
+
+@dataclass(slots=True)
+class Story:
+    """Everything that a page shows of a match."""
+
+    record: Record
+    seats: list[Seat]
+    steps: list[StoryStep]
+    pictures: list[tuple[str, float]]
+    """The game's different pictures: their HTML, to be shown only in a frame without any rights, and the height of that
+    frame in relation to its width."""
+    verdict: list[str]
+    """The ending in sentences."""
+    decisive: int
+    """Number of the step that decided the match."""
+    loser: int
+    """The seat whose view of the end is shown: the one that forfeits, else the first that lost, else seat 0."""
+    bad: bool
+    """True if the match was not played to the end of the game."""
+    trouble: str = ""
+    """The reason why the match could not be played again to its end; empty if it could."""
+    difference: str = ""
+    """The first part of the record that does not follow from its replies and seeds; empty if there is none."""
+    unchecked: bool = False
+    """True if it was played again with the recorded results of its tools, which cannot be called again."""
+    task: ShownTask | None = None
+    """The task, if the match is one of a world."""
+
+
+def build_story(record: Record, labels: Mapping[str, str] | None = None) -> Story:
+    """The story of a record, as far as it can be played again. `labels` are the names by which players are shown."""
+    labels = {player: label for player, label in (labels or {}).items() if label != player}
+    if needs_isolation(record.game):
+        try:
+            return isolated(_build, record, labels)
+        except CallFailed as error:
+            return _build(record, labels, trouble=str(error))
+    return _build(record, labels)
+
+
+def _build(record: Record, labels: Mapping[str, str], trouble: str = "") -> Story:
+    """The story of a record. With `trouble` the match is not played again."""
+    seats = [_seat(record, number, labels) for number in range(len(record.players))]
+    steps: list[StoryStep] = []
+    pictures: dict[tuple[str, float], int] = {}
+    difference, unchecked = "", False
+    try:
+        if not trouble:
+            game = replayed_game(recorded_game(record), record)
+            unchecked = not results_are_checked(game)
+            for seat, prompt in zip(seats, record.prompts, strict=False):
+                _describe_prompts(game, seat, prompt)
+            for decision in walk(record, partial(_look, record, pictures)):
+                acts = [_act(record, game, seats[number], decision) for number in decision.seats]
+                steps.append(StoryStep(len(steps), decision.chance, decision.seen.views, acts, ends=not decision.moves))
+            difference = first_difference(record) or ""
+            if isinstance(game, Notates):
+                _write_as_people_do(steps, game.notation(record.events))
+    except GymposiumError as error:
+        trouble = str(error)
+    except Exception as error:  # noqa: BLE001 - a third-party game may raise anything
+        trouble = f"{type(error).__name__}: {error}"
+    if trouble:
+        steps += _unplayed(record, steps)
+    lost = (seat.number for seat in seats if seat.result == "loss")
+    return Story(
+        record,
+        seats,
+        steps,
+        [*pictures],
+        _verdict(record, steps, seats),
+        decisive=steps[-1].number if steps else 0,
+        loser=next(lost, 0) if record.ending.seat is None else record.ending.seat,
+        bad=record.ending != OVER,
+        trouble=trouble,
+        difference=difference,
+        unchecked=unchecked and not trouble,
+        task=_task(record, steps),
+    )
+
+
+def _seat(record: Record, number: int, labels: Mapping[str, str]) -> Seat:
+    turns = [turn for turn in record.turns if turn["seat"] == number]
+    tokens = [turn["tokens"] for turn in turns if "tokens" in turn]
+    seconds = [turn["seconds"] for turn in turns if "seconds" in turn]
+    player = record.players[number]
+    context = dict(parse_qsl(player.partition("?")[2])).get("context", "state")
+    return Seat(
+        number,
+        player,
+        labels.get(player, ""),
+        result=dict(enumerate(record.results)).get(number, ""),
+        value=dict(enumerate(record.returns)).get(number),
+        penalty=record.penalties.get(str(number), 0.0),
+        report=dict(enumerate(record.reports)).get(number, {}),
+        replies=len(turns),
+        failures=Counter(turn["reading"] for turn in turns if turn["reading"] != "move"),
+        prompt_tokens=sum(read or 0 for read, _ in tokens) if tokens else None,
+        reply_tokens=sum(written or 0 for _, written in tokens) if tokens else None,
+        seconds=sum(seconds) if seconds else None,
+        context="" if context == "state" else context,
+    )
+
+
+def _describe_prompts(game: Game, seat: Seat, prompt: dict[str, Any]) -> None:
+    seat.style, seat.reader = prompt["style"], prompt["reader"]
+    render = prompt_for(game, prompt["style"], reader(prompt["reader"]))
+    nothing = Observation(seat.number, "", None)
+    complete, without_rules = render(nothing), render(nothing, rules=False)
+    seat.rules = complete[: len(complete) - len(without_rules)]
+    if prompt["version"] != PROMPT_VERSION:
+        seat.differs = f"They were worded by version {prompt['version']}; what is shown is by version {PROMPT_VERSION}."
+    elif render.hash != prompt["hash"]:
+        seat.differs = f"Their digest in the record is {prompt['hash']}; the digest of those shown is {render.hash}."
+
+
+@dataclass(slots=True)
+class _Position:
+    """A position of the match: each seat's view, and the observations of the seats to move."""
+
+    views: list[SeatPicture]
+    asked: dict[int, Observation]
+
+
+def _look(record: Record, pictures: dict[tuple[str, float], int], match: Match) -> _Position:
+    views = []
+    for seat in range(match.game.seats):
+        drawn = match.picture(seat) if isinstance(match, Draws) else None
+        picture = None if drawn is None else pictures.setdefault(frame_of(drawn), len(pictures))
+        views.append(SeatPicture(seat, match.observe(seat).text, picture))
+    return _Position(views, {seat: match.observe(seat, record.prompts[seat]["style"]) for seat in match.to_move()})
+
+
+def _act(record: Record, game: Game, seat: Seat, decision: Decision[_Position]) -> Act:
+    act = Act(seat.number, decision.moves.get(seat.number), opening=decision.opening)
+    how = reader(record.prompts[seat.number]["reader"])
+    render = prompt_for(game, record.prompts[seat.number]["style"], how)
+    observation = decision.seen.asked[seat.number]
+    for reply in decision.replies.get(seat.number, ()):
+        turn, usage = reply.turn, reply.turn.usage or Usage()
+        prompt = _prompt(
+            render(observation, reply.reason), render(observation, reply.reason, rules=False), reply.reason
+        )
+        if seat.context and seat.asked:
+            prompt.rules = ""
+        seat.asked += 1
+        act.tries.append(
+            Try(
+                turn.text,
+                turn.reading,
+                *split_thoughts(turn.text, how, is_free_text=is_free_text(observation.legal_moves, game)),
+                why(turn, observation.legal_moves, how, game),
+                offered(turn, observation.legal_moves, how, game),
+                turn.action,
+                turn.repaired,
+                prompt,
+                turn.usage is not None,
+                usage.prompt_tokens,
+                usage.completion_tokens,
+                None if turn.usage is None else usage.seconds,
+            )
+        )
+    act.drawn = act.move is not None and bool(act.tries) and act.tries[-1].reading != "move"
+    if not decision.moves:
+        failure = record.ending.failure_of(seat.number)
+        act.silent = failure.predicate if failure is not None and failure.kind != "no legal move" else ""
+    return act
+
+
+def _prompt(complete: str, without_rules: str, reason: str | None) -> PromptText:
+    begin = 0 if reason is None else len(reason) + 1
+    end = begin + len(complete) - len(without_rules)
+    return PromptText(complete[:begin], complete[begin:end], complete[end:])
+
+
+def _write_as_people_do(steps: Sequence[StoryStep], written: Sequence[str]) -> None:
+    """Give the moves of a game without chance the notation of its events."""
+    moved = (act for step in steps for act in step.acts if act.move is not None)
+    for act, notation in zip(moved, written, strict=False):
+        act.notation = notation
+
+
+def _unplayed(record: Record, steps: Sequence[StoryStep]) -> list[StoryStep]:
+    """The recorded replies after `steps`, one step for each, if the match could not be played on."""
+    shown = Counter(act.seat for step in steps for act in step.acts for _ in act.tries)
+    unplayed: list[StoryStep] = []
+    for turn in record.turns:
+        if shown[turn["seat"]]:
+            shown[turn["seat"]] -= 1
+            continue
+        read, written = turn.get("tokens", (None, None))
+        reply = Try(
+            turn["text"],
+            turn["reading"],
+            *_split_unplayed(record, turn),
+            action=turn.get("action"),
+            repaired=turn.get("repaired", ()),
+            prompt_tokens=read,
+            reply_tokens=written,
+            seconds=turn.get("seconds"),
+        )
+        unplayed.append(StoryStep(len(steps) + len(unplayed), [], [], [Act(turn["seat"], None, tries=[reply])]))
+    return unplayed
+
+
+def _split_unplayed(record: Record, turn: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the thoughts and the answer of a recorded reply to a position that is not known."""
+    try:
+        how = reader(record.prompts[turn["seat"]]["reader"])
+    except (IndexError, UnknownName):
+        return "", turn["text"]
+    return split_thoughts(turn["text"], how, is_free_text=False)
+
+
+def _task(record: Record, steps: Sequence[StoryStep]) -> ShownTask | None:
+    """The task of a match of a world, whose calls are put into the steps; None for any other match."""
+    try:
+        told = Transcript.of(record.events)
+    except BadRecord:
+        return None
+    moved = [
+        (step.number, act)
+        for step in steps
+        for act in step.acts
+        if act.move is not None or (act.tries and act.tries[-1].reading == "move")
+    ]
+    for (_, act), move in zip(moved, told.moves, strict=False):
+        act.calls = [ShownCall.of(call, result) for call, result in move]
+    return ShownTask.of(told, [number for number, _ in moved])
+
+
+def _verdict(record: Record, steps: Sequence[StoryStep], seats: Sequence[Seat]) -> list[str]:
+    """The ending of the match, in sentences."""
+
+    def name(seat: int) -> str:
+        if seat >= len(seats):
+            return f"Seat {seat} (nobody)"
+        return f"Seat {seat} ({seats[seat].label or seats[seat].player.partition('?')[0]})"
+
+    ending = record.ending
+    if ending != OVER:
+        last = next((act for act in (steps[-1].acts if steps else ()) if act.seat == ending.seat), None)
+        failed = None if last is None or last.silent else last.failed
+        why = [] if failed is None else [f"Its last reply was {failed.reading}. {failed.why}"]
+        return [ending.in_words(name), *why]
+    if len(record.results) == 1:
+        return [f"The match is over with a return of {record.returns[0]:g}."]
+    winners = [seat for seat, result in enumerate(record.results) if result == "win"]
+    if winners:
+        return [" and ".join(map(name, winners)) + (" wins." if len(winners) == 1 else " win.")]
+    level = [seat for seat, result in enumerate(record.results) if result == "draw"]
+    if len(level) == len(record.results):
+        return ["A draw."]
+    return [" and ".join(map(name, level)) + " share the first place." if level else "Nobody wins."]

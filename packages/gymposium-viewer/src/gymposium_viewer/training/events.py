@@ -1,0 +1,99 @@
+"""The new metrics of a run as server-sent events, in the format of the HTML standard (html.spec.whatwg.org, 9.2).
+
+The id of an event is the byte offset in metrics.jsonl behind it. A browser that lost the connection sends the last id
+that it received (`Last-Event-ID`), and the events go on from there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+
+from gymposium.http.numbers import number
+from gymposium.runs.curves import entry_of
+from gymposium.runs.growing import Growing
+from gymposium_viewer.training.library import Opened
+from gymposium_viewer.training.run_view import evaluation
+
+LOOKS = 0.4
+"""Seconds between two reads of the files."""
+BEATS = 15.0
+"""Seconds of silence after which a comment is sent, so that a lost connection is noticed."""
+
+
+def read_from(request: Request) -> int:
+    """The offset at which a browser goes on: that of the last event it received, else the end of its page's data."""
+    offset = request.headers.get("last-event-id") or request.query_params.get("from", "")
+    return max(0, number(offset))
+
+
+async def events(opened: Opened, offset: int) -> AsyncIterator[str]:
+    """The events of a run after `offset`, until the run is finished.
+
+    `metrics` has the metrics of a step; `evaluation` the learning curves if they have changed; `samples` the number of
+    kept groups if it has changed; `renewed` means that the file was replaced, so that earlier data is void; `finished`
+    is the last event."""
+    source = _Source(opened, offset)
+    last_sent = time.monotonic()
+    while True:
+        messages, ended = await run_in_threadpool(source.look)
+        if not messages and time.monotonic() - last_sent > BEATS:
+            messages = [":\n\n"]
+        for message in messages:
+            yield message
+            last_sent = time.monotonic()
+        if ended:
+            return
+        await asyncio.sleep(LOOKS)
+
+
+class _Source:
+    """The growing files of a run, from which messages are made."""
+
+    def __init__(self, opened: Opened, offset: int) -> None:
+        self._opened = opened
+        self._file = Growing(opened.run.metrics, offset)
+        self._state = self._read_state()
+        self._evaluated = evaluation(opened)
+
+    def look(self) -> tuple[list[str], bool]:
+        """The new messages, and True if they are the last ones."""
+        ended = self._opened.run.finished  # checked before reading, so that the last lines are read
+        return [*self._messages(), *([_message("finished", {})] if ended else [])], ended
+
+    def _messages(self) -> Iterator[str]:
+        if self._file.renewed():
+            yield _message("renewed", {}, self._file.offset)
+        for line in self._file.lines():
+            entry = entry_of(line)
+            if not isinstance(entry, str):
+                data = {"stage": entry.stage, "step": entry.step, "values": entry.values}
+                yield _message("metrics", data, line.stop)
+        before, self._state = self._state, self._read_state()
+        if self._state == before:
+            return
+        evaluated = evaluation(self._opened)
+        if evaluated != self._evaluated:
+            self._evaluated = evaluated
+            yield _message("evaluation", evaluated)
+        groups = self._state[0]
+        if groups != before[0]:
+            yield _message("samples", groups)
+
+    def _read_state(self) -> tuple[int, int, int]:
+        """The number of kept groups, the offset in the metrics and the time of the results: learning curves can only
+        change if one of them does."""
+        opened = self._opened.refresh()
+        results = opened.run.path / "results.json"
+        return len(opened.samples.places()), opened.curves.offset, results.stat().st_mtime_ns if results.exists() else 0
+
+
+def _message(kind: str, data: Any, number: int | None = None) -> str:
+    end = "" if number is None else f"id: {number}\n"
+    return f"event: {kind}\ndata: {json.dumps(data, allow_nan=False)}\n{end}\n"

@@ -1,0 +1,51 @@
+"""The page of a training run: in the viewer, and alone in one file, which is the run's report."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from gymposium.runs.curves import Curves
+from gymposium.runs.metric_docs import metrics
+from gymposium.runs.run import Run
+from gymposium.runs.samples import SamplesIndex
+from gymposium_viewer.pages import render, self_contained
+from gymposium_viewer.training.library import Opened
+from gymposium_viewer.training.run_view import FINISHED, evaluation, view_run
+
+WORDS = [(m.pattern, m.section, m.what, m.unit, m.apart) for m in metrics()]
+"""The descriptions of metrics for the pages' script."""
+
+
+def run_values(opened: Opened) -> dict[str, Any]:
+    """The values of the page's template that come from the run."""
+    return {
+        "name": opened.run.name,
+        "view": view_run(opened),
+        "words": WORDS,
+        "curves": curves_data(opened),
+        "offset": opened.curves.offset,
+    }
+
+
+def curves_data(opened: Opened) -> dict[str, Any]:
+    """The data of all curves of a run, for the pages' script."""
+    curves = opened.curves
+    return {
+        "run": opened.run.name,
+        "stages": {stage: curves.curve(stage).as_data() for stage in curves.stages()},
+        "evaluation": evaluation(opened),
+    }
+
+
+def report_page(directory: Path) -> str:
+    """The page of the finished run in this directory, in one file. It has everything but its rollouts token by token
+    and its matches."""
+    run = Run(directory.resolve().name, directory)
+    opened = Opened(run, Curves(run.metrics), SamplesIndex(run.samples)).refresh()
+    values = run_values(opened)
+    view = values["view"]
+    values["view"] = replace(view, summary=replace(view.summary, state=FINISHED))  # the report makes it so
+    page = render("training/run.html", "report.html", **values, rollouts=None, sessions=None, events=None, alone=True)
+    return self_contained(page)

@@ -1,0 +1,219 @@
+"""The data of a training run's page and of its row in the list of runs: settings, progress, metrics, results."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from gymposium.records import Problem
+from gymposium.runs.curves import TRAIN
+from gymposium.runs.metric_docs import about
+from gymposium.runs.results import LearningCurve, ResultRow, learning_curves, lines, spent, verdict
+from gymposium.runs.samples import first_replies
+from gymposium_viewer.training.library import Opened
+
+FINISHED = "finished"
+"""The state of a run that has written its report."""
+RUNNING = "running"
+"""The state of a run that a process works on."""
+STOPPED = "not finished"
+"""The state of a run that was interrupted, or ended with an error."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A run's row in the list of runs."""
+
+    name: str
+    games: str
+    what: str
+    """Kinds of credit and objective."""
+    steps: int
+    """Number of steps done."""
+    of: int | None
+    """Number of steps in all; None if the config cannot be read."""
+    state: str
+    reward: float | None
+    """Mean reward of the last step, if there is one."""
+    worth: str
+    """The newest point of each learning curve, in words."""
+    written: str
+    """Time of the last write to the metrics, in UTC; empty if there are none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A metric of training in the table of metrics."""
+
+    name: str
+    last: float
+    low: float
+    high: float
+    what: str
+    unit: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunView:
+    """The data of a run's page."""
+
+    summary: Summary
+    facts: dict[str, str]
+    """The main settings, in words."""
+    figures: Sequence[Figure]
+    curves: Sequence[LearningCurve]
+    lines: Sequence[ResultRow]
+    verdict: str
+    """What reinforcement learning achieved, in a sentence or two; empty if that is not measured."""
+    spent: dict[str, float]
+    """CPU time in seconds, by purpose."""
+    replies: dict[int, list[tuple[str, float]]]
+    """Some first replies of each kept step, with the rewards of their trajectories: those of the step's first group."""
+    config: str
+    """The settings as JSON; empty if they cannot be read."""
+    versions: dict[str, str]
+    problems: Sequence[Problem]
+    """Files and lines that could not be read."""
+
+
+def evaluation(opened: Opened) -> list[dict[str, Any]]:
+    """The learning curves as plain data; [] if nothing was measured or the files cannot be read."""
+    measured = _measured(opened)
+    if isinstance(measured, Problem):
+        return []
+    return [asdict(curve) | {"title": curve.title} for curve in measured[0]]
+
+
+def summary(opened: Opened) -> Summary:
+    """The row of a run in the list of runs."""
+    config = opened.run.config()
+    done, last = opened.curves.last()
+    settings: dict[str, Any] = {} if isinstance(config, Problem) else config
+    games, steps = settings.get("games"), settings.get("steps")
+    try:
+        written = datetime.fromtimestamp(opened.run.metrics.stat().st_mtime, UTC).strftime("%Y-%m-%d %H:%M")
+    except FileNotFoundError:
+        written = ""
+    measured = _measured(opened)
+    return Summary(
+        name=opened.run.name,
+        games=", ".join(map(str, games)) if isinstance(games, list) else "",
+        what=" ".join(str(_at(settings, path)) for path in ("credit.kind", "objective.kind") if _at(settings, path)),
+        steps=done,
+        of=steps if isinstance(steps, int) else None,
+        state=FINISHED if opened.run.finished else RUNNING if opened.run.running else STOPPED,
+        reward=last.get("rollout/reward"),
+        worth="" if isinstance(measured, Problem) else "; ".join(_worth(curve, measured[0]) for curve in measured[0]),
+        written=written,
+    )
+
+
+def view_run(opened: Opened) -> RunView:
+    """The data of a run's page."""
+    config, versions, measured = opened.run.config(), opened.run.versions(), _measured(opened)
+    curves, rows, seconds = ([], [], {}) if isinstance(measured, Problem) else measured
+    unread = [part for part in (versions, measured) if isinstance(part, Problem)]
+    return RunView(
+        summary(opened),
+        facts={} if isinstance(config, Problem) else _facts(config, opened.run.results()),
+        figures=_figures(opened),
+        curves=curves,
+        lines=rows,
+        verdict=_verdict(opened),
+        spent=seconds,
+        replies=_replies(opened),
+        config="" if isinstance(config, Problem) else json.dumps(config, indent=2),
+        versions={} if isinstance(versions, Problem) else {name: str(version) for name, version in versions.items()},
+        problems=[*opened.curves.problems, *opened.samples.problems, *unread],
+    )
+
+
+def _measured(opened: Opened) -> tuple[list[LearningCurve], list[ResultRow], dict[str, float]] | Problem:
+    """The learning curves, the results and the CPU time of a run; else its first file that cannot be read."""
+    config, results = opened.run.config(), opened.run.results()
+    if isinstance(config, Problem):
+        return config
+    if isinstance(results, Problem):
+        return results
+    try:
+        curves = learning_curves(config, results, opened.curves)
+        return curves, lines(config, results), spent(results)
+    except (AttributeError, IndexError, KeyError, StopIteration, TypeError, ValueError) as error:
+        where = str(opened.run.path / "results.json")
+        return Problem(where, f"is not as this version writes it ({type(error).__name__}: {error})")
+
+
+def _verdict(opened: Opened) -> str:
+    results = opened.run.results()
+    try:
+        found = None if isinstance(results, Problem) else verdict(results)
+    except (AttributeError, KeyError, TypeError):  # `_measured` tells that the file is not as this version writes it
+        return ""
+    return "" if found is None else found.text
+
+
+def _replies(opened: Opened) -> dict[int, list[tuple[str, float]]]:
+    first = ((step, opened.samples.line(step, number)) for step, number in opened.samples.places() if number == 0)
+    replies = {}
+    for step, line in first:
+        try:
+            found = first_replies(json.loads(line or b""))
+        except (ValueError, LookupError, TypeError, RecursionError):  # the group's page tells what is wrong
+            continue
+        if found:
+            replies[step] = found
+    return replies
+
+
+def _worth(curve: LearningCurve, curves: Sequence[LearningCurve]) -> str:
+    shown = f"{curve.title} {curve.points[-1].value:+,.5g}"
+    return f"{curve.game}: {shown}" if len(curves) > 1 else shown
+
+
+def _figures(opened: Opened) -> list[Figure]:
+    figures = []
+    for name, series in opened.curves.curve(TRAIN).series.items():
+        values = [value for value in series if value is not None]
+        metric = about(name)
+        what, unit = (metric.what, metric.unit) if metric else ("", "")
+        figures.append(Figure(name, values[-1], min(values), max(values), what, unit))
+    return figures
+
+
+_FACTS = {
+    "model": "model.name",
+    "trained": "model.tune",
+    "credit": "credit.kind",
+    "objective": "objective.kind",
+    "reward": "reward",
+    "seed": "seed",
+}
+"""The settings among a run's main facts, by their titles."""
+
+
+def _facts(config: dict[str, Any], results: dict[str, Any] | Problem) -> dict[str, str]:
+    """The main settings of a run, and what it imitated first, in words."""
+    facts = {name: str(value) for name, path in _FACTS.items() if (value := _at(config, path)) is not None}
+    facts.setdefault("model", "a small one, made for this run")
+    names = ("groups", "group_size", "decisions", "growth")
+    groups, size, decisions, growth = (_at(config, f"rollout.{name}") for name in names)
+    if size and (groups or decisions):
+        growing = f", growing {growth:g} times" if isinstance(growth, float) and growth > 1.0 else ""
+        many = f"{groups} groups" if groups else f"about {decisions} replies, in groups"
+        facts["a step"] = f"{many} of {size} matches{growing}"
+    if isinstance(stages := config.get("stages"), list):
+        facts["opponents"] = ", then ".join(", ".join(map(str, _at(stage, "opponents") or ())) for stage in stages)
+    if not isinstance(results, Problem) and (replies := _at(results, "cold_start.replies")):
+        longer = _at(results, "cold_start.too_long")
+        facts["cold start"] = f"on {replies} replies" + (f"; {longer} more were too long" if longer else "")
+    return facts
+
+
+def _at(config: Any, path: str) -> Any:
+    """A setting by its dotted name; None if it is not there."""
+    for name in path.split("."):
+        config = config.get(name) if isinstance(config, dict) else None
+    return config

@@ -1,0 +1,220 @@
+"""The data of the page of one session: what it is, its rows of tokens, and its turns."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from gymposium.runs.sessions import SessionRow, TurnRow, rows_of_turns
+from gymposium.runs.sessions_reader import SessionsReader
+from gymposium_viewer.training.tokens import Token, sampled_tokens
+
+TURNS = 300
+"""Maximum number of turns on the page, the last ones."""
+TOKENS = 20_000
+"""Maximum number of tokens on the page that are shown one by one."""
+MEMBERS = 64
+"""Maximum number of other sessions of the group on the page."""
+_ID = re.compile(r"[A-Za-z0-9_-]{1,100}")
+
+
+def has_page(name: str) -> bool:
+    """True if a session with this id has a page: its address is then a plain name, whatever wrote the file."""
+    return _ID.fullmatch(name) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class SpokenMessage:
+    """A message of a conversation."""
+
+    role: str
+    text: str
+    calls: Sequence[tuple[str, str]]
+    """The name and the arguments, as JSON, of each call of a tool."""
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedTool:
+    """A tool that the model may call."""
+
+    name: str
+    description: str
+    parameters: str
+    """The JSON schema of its arguments."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownTurn:
+    """A request and its reply."""
+
+    number: int
+    row: int
+    """The number of its row of tokens, counted from 1."""
+    parent: int | None
+    beginning: str
+    differs: str
+    not_enforced: str
+    """The fields of the request that had no effect on the reply, with commas between them."""
+    messages: Sequence[SpokenMessage]
+    tools: Sequence[OfferedTool]
+    said: SpokenMessage
+    thoughts: str
+    finish: str
+    prompt: int
+    """Number of tokens of the prompt."""
+    sampled: int
+    """Number of sampled tokens."""
+    tokens: Sequence[Token] | None
+    """The sampled tokens; None if there are too many on the page."""
+    reward: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class TokenRow:
+    """A row of tokens: turns each of which begins with all tokens of the turn before."""
+
+    number: int
+    turns: Sequence[int]
+    beginning: str
+    branches: int | None
+    """The turn after which it branches off; None if it begins anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sibling:
+    """A session of the same group."""
+
+    id: str
+    member: int
+    state: str
+    reward: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionView:
+    """The data of the page of a session."""
+
+    id: str
+    state: str
+    why: str
+    facts: Mapping[str, str]
+    """What else is known of it, in words."""
+    reward: float | None
+    parts: Mapping[str, float]
+    truncated: bool
+    metadata: str
+    """What the client wrote about it, as JSON; empty if it wrote nothing."""
+    group: str
+    member: int
+    of: int
+    """Size of its group."""
+    group_state: str
+    group_why: str
+    siblings: Sequence[Sibling]
+    rows: Sequence[TokenRow]
+    turns: Sequence[ShownTurn]
+    left_out: int
+    """Number of turns in front of those."""
+
+
+def view_session(file: SessionsReader, row: SessionRow) -> SessionView:
+    """The data of the page of a session."""
+    ending, turns, group = row.ending or {}, file.turns(row.id), file.group(row.group)
+    rows = _rows(turns)
+    facts = {
+        "policy": f"{row.policy}, version {int(row.version)}",
+        "published": f"after step {int(row.step)}" if row.step else "before the first step",
+        "client": str(row.client),
+        "began": at(row.began),
+        "last request": at(row.seen),
+        "seed": str(row.seed),
+    }
+    return SessionView(
+        id=str(row.id),
+        state=str(row.state),
+        why=str(row.why),
+        facts=facts,
+        reward=None if row.ending is None else float(ending["reward"]),
+        parts={str(name): float(value) for name, value in ending.get("parts", {}).items()},
+        truncated=bool(ending.get("truncated")),
+        metadata=_pretty(row.metadata) if row.metadata else "",
+        group=str(row.group),
+        member=int(row.member),
+        of=0 if group is None else int(group.size),
+        group_state="" if group is None else str(group.state),
+        group_why="" if group is None else str(group.why),
+        siblings=[_sibling(other) for other in file.sessions(group=row.group)[:MEMBERS]],
+        rows=rows,
+        turns=_shown(turns[-TURNS:], rows, ending.get("turn_rewards")),
+        left_out=max(0, len(turns) - TURNS),
+    )
+
+
+def at(seconds: float) -> str:
+    """A time in Unix seconds as text, in UTC."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _sibling(row: SessionRow) -> Sibling:
+    reward = None if row.ending is None else float(row.ending["reward"])
+    return Sibling(str(row.id), int(row.member), str(row.state), reward)
+
+
+def _rows(turns: Sequence[TurnRow]) -> list[TokenRow]:
+    """The rows of tokens of a session, in the order of their first turns. The first turn that begins with the tokens of
+    another goes on with its row; the others branch off."""
+    rows = sorted(rows_of_turns({turn.number: turn.data["parent"] for turn in turns}))
+    by_number = {turn.number: turn for turn in turns}
+    first = [by_number[row[0]] for row in rows]
+    return [
+        TokenRow(number, [int(member) for member in row], str(turn.data["beginning"]), turn.data["parent"])
+        for number, (row, turn) in enumerate(zip(rows, first, strict=True), start=1)
+    ]
+
+
+def _shown(turns: Sequence[TurnRow], rows: Sequence[TokenRow], rewards: Sequence[Any] | None) -> list[ShownTurn]:
+    row_of = {number: row.number for row in rows for number in row.turns}
+    shown, room = [], TOKENS
+    for turn in turns:
+        data = turn.data
+        fits = len(turn.ids) <= room
+        room -= len(turn.ids) if fits else 0
+        pieces = [str(piece) for piece in data["pieces"]]
+        shown.append(
+            ShownTurn(
+                number=int(turn.number),
+                row=row_of[turn.number],
+                parent=None if data["parent"] is None else int(data["parent"]),
+                beginning=str(data["beginning"]),
+                differs=str(data["differs"]),
+                not_enforced=", ".join(map(str, data["not_enforced"])),
+                messages=[_message(message) for message in data["messages"]],
+                tools=[
+                    OfferedTool(str(tool["name"]), str(tool["description"]), _pretty(tool["parameters"]))
+                    for tool in data["tools"]
+                ],
+                said=_message(data["said"]),
+                thoughts=str(data["thoughts"]),
+                finish=str(data["finish"]),
+                prompt=int(data["prompt_tokens"]),
+                sampled=len(turn.ids),
+                tokens=sampled_tokens(pieces, turn.ids, turn.logprobs) if fits else None,
+                reward=None if rewards is None else float(rewards[turn.number]),
+            )
+        )
+    return shown
+
+
+def _message(data: Mapping[str, Any]) -> SpokenMessage:
+    content = data["content"]
+    text = content if isinstance(content, str) else "" if content is None else _pretty(content)
+    calls = [(str(call["name"]), _pretty(call["arguments"])) for call in data.get("tool_calls", ())]
+    return SpokenMessage(str(data["role"]), text, calls)
+
+
+def _pretty(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False)

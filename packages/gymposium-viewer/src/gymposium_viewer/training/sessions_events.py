@@ -1,0 +1,61 @@
+"""Events that say when the sessions of a run have changed, so that open pages fetch themselves again."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+
+from gymposium.errors import BadRecord
+from gymposium.runs.run import Run
+from gymposium.runs.sessions_reader import reading, stamp
+from gymposium_viewer.training.events import BEATS, LOOKS
+
+
+async def session_events(run: Run, session: str) -> AsyncIterator[str]:
+    """The events of a run's sessions, until the run is finished: `changed` at first and after each change, of the one
+    session if its id is given; `finished` is the last event."""
+    watch, last_sent = _Watch(run, session), time.monotonic()
+    while True:
+        changed, ended = await run_in_threadpool(watch.look)
+        if changed or time.monotonic() - last_sent > BEATS:
+            yield "event: changed\ndata: {}\n\n" if changed else ":\n\n"
+            last_sent = time.monotonic()
+        if ended:
+            yield "event: finished\ndata: {}\n\n"
+            return
+        await asyncio.sleep(LOOKS)
+
+
+class _Watch:
+    """A run's file of sessions, or one session of it, that may change."""
+
+    def __init__(self, run: Run, session: str) -> None:
+        self._run, self._session = run, session
+        self._stamp: tuple[int, ...] | None = None
+        self._state: Any = None
+
+    def look(self) -> tuple[bool, bool]:
+        """Whether it has changed since the last look, and whether the run is finished."""
+        ended = self._run.finished  # checked before reading, so that the last change is seen
+        before, self._stamp = self._stamp, stamp(self._run.sessions)
+        if self._stamp == before:
+            return False, ended
+        if not self._session:
+            return True, ended
+        state, self._state = self._state, self._read()
+        return before is None or self._state != state, ended
+
+    def _read(self) -> Any:
+        """What the page of the session depends on."""
+        try:
+            with reading(self._run.sessions) as file:
+                row = file.session(self._session)
+                if row is None:
+                    return None
+                return row, file.group(row.group), [(one.id, one.state) for one in file.sessions(group=row.group)]
+        except BadRecord as error:
+            return str(error)

@@ -1,0 +1,121 @@
+"""The pages of the sessions of a run that is served: the list, and each session turn by turn."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+from starlette.exceptions import HTTPException
+from starlette.responses import Response, StreamingResponse
+
+from gymposium.errors import BadRecord
+from gymposium.records import Problem
+from gymposium.runs.run import Run
+from gymposium.runs.sessions_reader import Beginnings, reading
+from gymposium_viewer.pages import in_url, write_page
+from gymposium_viewer.part import Viewer
+from gymposium_viewer.training.session_view import SessionView, has_page, view_session
+from gymposium_viewer.training.sessions_events import session_events
+from gymposium_viewer.training.sessions_view import WAYS, SessionFilter, SessionsView, view_sessions
+
+
+class SessionsPages:
+    """The pages of the sessions of runs."""
+
+    def __init__(self, viewer: Viewer) -> None:
+        self._viewer = viewer
+        self._beginnings: dict[Path, Beginnings] = {}
+
+    def list_page(self, run: Run, query: Mapping[str, str]) -> str:
+        """The page with all sessions that pass the filter of a query string. Raises `BadOption` for another filter."""
+        wanted = SessionFilter.of(query)
+        found = self._list(run, wanted)
+        return self._viewer.page(
+            "training/sessions.html",
+            sessions_path(run.name),
+            name=run.name,
+            view=None if isinstance(found, Problem) else found,
+            problem=found if isinstance(found, Problem) else None,
+            wanted=wanted,
+            ways=WAYS,
+            link=lambda session: session_path(run.name, session) if has_page(session) else None,
+            events=self._events(run),
+        )
+
+    def session_page(self, run: Run, session: str, pages: Collection[str] | None = None) -> str:
+        """The page of a session. `pages` has the ids of those with a page; None if the server makes each. Raises
+        `HTTPException` if there is none with this id."""
+        found = self._find(run, session)
+        if found is None:
+            raise HTTPException(404, f"The run {run.name} has no session {session}.")
+        events = self._events(run)
+
+        def link(other: str) -> str | None:
+            there = has_page(other) if pages is None else other in pages
+            return session_path(run.name, other) if there else None
+
+        return self._viewer.page(
+            "training/session.html",
+            session_path(run.name, session),
+            name=run.name,
+            id=session,
+            sessions=sessions_path(run.name),
+            view=None if isinstance(found, Problem) else found,
+            problem=found if isinstance(found, Problem) else None,
+            ways=WAYS,
+            link=link,
+            events=None if events is None else f"{events}?id={in_url(session)}",
+        )
+
+    def events(self, run: Run, session: str) -> Response:
+        """The stream of events of a run's sessions, or of the session with this id."""
+        _check(run)
+        return StreamingResponse(session_events(run, session), media_type="text/event-stream")
+
+    def export(self, run: Run, out: Path) -> None:
+        """Write the pages of a run's sessions below `out`: the list, and the newest sessions, which it has."""
+        if not run.sessions.exists():
+            return
+        write_page(out, sessions_path(run.name), self.list_page(run, {}))
+        found = self._list(run, SessionFilter())
+        pages = [] if isinstance(found, Problem) else [line.id for line in found.sessions if has_page(line.id)]
+        for session in pages:
+            write_page(out, session_path(run.name, session), self.session_page(run, session, pages))
+
+    def _list(self, run: Run, wanted: SessionFilter) -> SessionsView | Problem:
+        _check(run)
+        try:
+            with reading(run.sessions) as file:
+                return view_sessions(file, self._beginnings.setdefault(run.path, Beginnings()), wanted)
+        except BadRecord as error:
+            return Problem(run.sessions.name, str(error))
+
+    def _find(self, run: Run, session: str) -> SessionView | Problem | None:
+        _check(run)
+        if not has_page(session):
+            return None
+        try:
+            with reading(run.sessions) as file:
+                row = file.session(session)
+                return None if row is None else view_session(file, row)
+        except BadRecord as error:
+            return Problem(run.sessions.name, str(error))
+
+    def _events(self, run: Run) -> str | None:
+        """The address of the events of a run's sessions; None if the page does not change."""
+        return f"{in_url(f'runs/{run.name}')}/sessions.events" if self._viewer.live and not run.finished else None
+
+
+def sessions_path(name: str) -> str:
+    """The path of the page of a run's sessions."""
+    return f"runs/{name}/sessions.html"
+
+
+def session_path(name: str, session: str) -> str:
+    """The path of the page of a session."""
+    return f"runs/{name}/sessions/{session}.html"
+
+
+def _check(run: Run) -> None:
+    if not run.sessions.exists():
+        raise HTTPException(404, f"The run {run.name} is not served, so it has no sessions.")

@@ -1,0 +1,184 @@
+"""The data of the page of a run's sessions: the queue, the clients, and the list of sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, get_args
+from urllib.parse import urlencode
+
+from gymposium.errors import BadOption
+from gymposium.runs.sessions import GroupState, JobRow, JobState, SessionState
+from gymposium.runs.sessions_reader import Beginnings, ListedGroup, ListedSession, SessionsReader
+from gymposium_viewer.training.session_view import at
+
+SESSIONS = 200
+"""Maximum number of sessions on the page."""
+GROUPS = 30
+"""Maximum number of groups of the queue on the page."""
+JOBS = 12
+"""Maximum number of jobs on the page."""
+CLIENTS = 20
+"""Maximum number of clients on the page."""
+
+WAYS = {
+    "grown": "The prompt begins with the tokens of an earlier reply, exactly as they were sampled, and only what is "
+    "new was tokenized. Both turns share a row.",
+    "fresh": "The prompt begins anew, because the request has no reply of this session in it. So do first requests, "
+    "sub-agents and summarised histories.",
+    "rewritten": "The request continues an earlier reply, but the model’s chat template writes past messages in "
+    "another way (many leave out past thoughts), so the prompt begins anew.",
+    "diverged": "The client sent back a reply of the model that it had changed, so the prompt begins anew. The turn "
+    "says which field differs.",
+}
+"""The ways in which prompts begin, each with its explanation."""
+STATES: dict[str, tuple[str, ...]] = {
+    "sessions": get_args(SessionState),
+    "groups": get_args(GroupState),
+    "jobs": get_args(JobState),
+}
+"""The states of each kind of thing, in their order."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionFilter:
+    """A filter for the list of sessions, as written in the address of the page. Empty texts stand for any."""
+
+    state: str = ""
+    group: str = ""
+    client: str = ""
+
+    @classmethod
+    def of(cls, query: Mapping[str, str]) -> SessionFilter:
+        """The filter that a query string describes. Raises `BadOption` for a state that there is not."""
+        found = cls(**{name: query[name] for name in cls.__dataclass_fields__ if query.get(name)})
+        if found.state and found.state not in STATES["sessions"]:
+            raise BadOption(f"state={found.state}: write {', '.join(STATES['sessions'])}.")
+        return found
+
+    def query(self) -> str:
+        """The query string of this filter, with `?`; empty for the default filter."""
+        fields = {name: value for name, value in asdict(self).items() if value}
+        return f"?{urlencode(fields)}" if fields else ""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionLine:
+    """A session in the list."""
+
+    id: str
+    group: str
+    query: str
+    """The query string of the filter that selects its group."""
+    member: int
+    state: str
+    why: str
+    policy: str
+    version: int
+    turns: int
+    reward: float | None
+    client: str
+    began: str
+    seen: str
+
+
+@dataclass(frozen=True, slots=True)
+class ClientLine:
+    """What some clients call themselves, with their sessions."""
+
+    name: str
+    query: str
+    sessions: int
+    open: int
+    seen: str
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingGroup:
+    """A group that waits for training."""
+
+    key: str
+    query: str
+    size: int
+    ended: int
+    rewards: str
+
+
+@dataclass(frozen=True, slots=True)
+class JobLine:
+    """A job, with the metrics of its step."""
+
+    id: int
+    state: str
+    step: int | None
+    groups: int
+    metrics: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionsView:
+    """The data of the page of a run's sessions."""
+
+    counts: Mapping[str, Mapping[str, int]]
+    """The number of sessions, groups and jobs in each state, in the order of the states."""
+    ways: Mapping[str, int]
+    """How often prompts began in each way."""
+    clients: Sequence[ClientLine]
+    queue: Sequence[WaitingGroup]
+    jobs: Sequence[JobLine]
+    sessions: Sequence[SessionLine]
+    found: int
+    """Number of sessions that pass the filter."""
+
+    def total(self, kind: str) -> int:
+        """The number of sessions, groups or jobs in any state."""
+        return sum(self.counts[kind].values())
+
+
+def view_sessions(file: SessionsReader, beginnings: Beginnings, wanted: SessionFilter) -> SessionsView:
+    """The data of the page of a run's sessions."""
+    counts, ways, groups = file.counts(), beginnings.refresh(file), file.groups_of_jobs()
+    listed, found = file.newest(state=wanted.state, group=wanted.group, client=wanted.client, most=SESSIONS)
+    return SessionsView(
+        counts={kind: {state: counts[kind].get(state, 0) for state in states} for kind, states in STATES.items()},
+        ways={way: ways.get(way, 0) for way in WAYS},
+        clients=[
+            ClientLine(str(one.name), SessionFilter(client=str(one.name)).query(), one.sessions, one.open, at(one.seen))
+            for one in file.clients(CLIENTS)
+        ],
+        queue=[_group(one) for one in file.queue(GROUPS)],
+        jobs=[_job(job, groups.get(job.id, 0)) for job in file.newest_jobs(JOBS)],
+        sessions=[_session(one) for one in listed],
+        found=found,
+    )
+
+
+def _session(one: ListedSession) -> SessionLine:
+    row = one.row
+    return SessionLine(
+        id=str(row.id),
+        group=str(row.group),
+        query=SessionFilter(group=str(row.group)).query(),
+        member=int(row.member),
+        state=str(row.state),
+        why=str(row.why),
+        policy=str(row.policy),
+        version=int(row.version),
+        turns=one.turns,
+        reward=None if row.ending is None else float(row.ending["reward"]),
+        client=str(row.client),
+        began=at(row.began),
+        seen=at(row.seen),
+    )
+
+
+def _group(one: ListedGroup) -> WaitingGroup:
+    key = str(one.row.key)
+    rewards = ", ".join(f"{reward:+.3g}" for reward in one.rewards[:12]) + (" …" if len(one.rewards) > 12 else "")
+    return WaitingGroup(key, SessionFilter(group=key).query(), int(one.row.size), one.ended, rewards)
+
+
+def _job(job: JobRow, groups: int) -> JobLine:
+    metrics: dict[str, Any] = dict(job.metrics)
+    numbers = {str(name): float(value) for name, value in metrics.items()}
+    return JobLine(int(job.id), str(job.state), None if job.step is None else int(job.step), groups, numbers)

@@ -1,0 +1,193 @@
+"""Returns of matches corrected for luck: the same mean, and less spread.
+
+What chance deals, and what a player whose policy is known happens to draw from it, is luck. It is measured by a table
+that was fixed before the match, and taken out (AIVAT: Burch, Schmid, Moravčík, Morrill and Bowling, 2018, AIVAT: A New
+Variance Reduction Technique for Agent Evaluation in Imperfect Information Games). Whatever the table, the corrected
+return has the mean of the plain one; a good table takes out more.
+
+- *One policy is known.* For the other seat the match is a decision process with known odds: which of its information
+  states comes next, and what it gets at the end, follows from chance and the known policy. Its corrected return is the
+  table's value of the match, plus, for each of its moves, the expected value after the move less that of the state
+  before it. So all hands are averaged that the known player may hold (AIVAT's imaginary observations).
+- *None is known.* The value before each event of chance, less the value after it, is added to the return.
+- *Both are known.* The corrected return is the exact value.
+
+Values are those of the table against itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from gymposium.analysis.exact.graph import OVER, Graph, graph_of
+from gymposium.analysis.exact.policy import Policy, as_played
+from gymposium.analysis.exact.value import value
+from gymposium.errors import BadRecord
+from gymposium.games.protocol import CHANCE, Event
+from gymposium.match.failures import forfeit_returns
+
+Known = tuple[Policy | None, Policy | None]
+"""The policy in each seat; None if it is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Process:
+    """A match as one seat sees it, against chance and a known policy."""
+
+    start: float
+    """The expected value of the first information state, as a return of the seat."""
+    before: dict[str, float]
+    """The table's value of each information state."""
+    after: dict[tuple[str, int], float]
+    """The expected value of what comes after each move of a state."""
+
+
+class Corrector:
+    """Corrects the returns of one game's matches with the values of a table."""
+
+    def __init__(self, table: Policy) -> None:
+        """`table` holds every information state of both seats, as `cfr-N` does. Raises `TooLarge` as `graph_of`."""
+        self._table = table
+        self._graph = graph_of(table.game)
+        self._processes: dict[tuple[int, int], _Process] = {}
+        self._exact: dict[tuple[int, int], tuple[float, float]] = {}
+        self._known: dict[int, Policy] = {}
+        """The policies of `_processes` and `_exact`, by their `id`, which no other may get meanwhile."""
+
+    def corrected(
+        self, events: Sequence[Event], returns: Sequence[float], policies: Known, forfeits: int | None = None
+    ) -> tuple[float, float]:
+        """Return the corrected return of each seat.
+
+        `events` are those of the whole match, `returns` its plain returns, and `forfeits` the seat that gave no legal
+        move in the end. Raises `BadRecord` if the events are not a match of the game, or not one that a known policy
+        can play."""
+        line = [*self._follow(events)]
+        first, second = policies
+        if first is not None and second is not None:
+            return self._between(first, second)
+        other = first or second
+        if other is None or (forfeits is not None and policies[forfeits] is not None):
+            luck = math.fsum(self._luck(i, move) for i, move in line if self._graph.positions[i].seat == CHANCE)
+            return returns[0] - luck, returns[1] + luck
+        seat = 0 if first is None else 1
+        mine = self._own(line, seat, other, forfeits)
+        total = returns[0] + returns[1]
+        return (mine, total - mine) if seat == 0 else (total - mine, mine)
+
+    def _follow(self, events: Sequence[Event]) -> Iterator[tuple[int, int]]:
+        """Yield the position before each event, and the event as the index of a move; last, where the match stops, with
+        -1."""
+        positions, here = self._graph.positions, 0
+        for event in events:
+            position = positions[here]
+            if position.seat != event.seat or event.move not in position.moves:
+                raise BadRecord(f"{event.move!r} of seat {event.seat} is no event of {self._graph.game.name} here")
+            move = position.moves.index(event.move)
+            yield here, move
+            here = position.children[move]
+        yield here, -1
+
+    def _luck(self, i: int, move: int) -> float:
+        """What an event of chance was worth to the first seat."""
+        position, values = self._graph.positions[i], self._values
+        return values[position.children[move]] - values[i]
+
+    def _own(self, line: Sequence[tuple[int, int]], seat: int, other: Policy, forfeits: int | None) -> float:
+        """The corrected return of a seat against a known policy."""
+        process, positions = self._process(seat, other), self._graph.positions
+        found = process.start
+        for i, move in line:
+            position = positions[i]
+            if position.seat != seat:
+                continue
+            before = process.before[position.view]
+            if move >= 0:
+                after = process.after.get((position.view, move))
+                if after is None:
+                    raise BadRecord(f"{other.player} cannot have led seat {seat} to {position.view!r}")
+            elif forfeits == seat:
+                after = forfeit_returns(self._graph.game, seat, position.returns)[seat]
+            else:
+                continue
+            found += after - before
+        return found
+
+    @cached_property
+    def _values(self) -> list[float]:
+        """The first seat's expected return from each position on, if both seats play the table."""
+        return _values_of(self._graph, self._table)
+
+    def _between(self, first: Policy, second: Policy) -> tuple[float, float]:
+        """The exact return of each seat between two known policies."""
+        key = (id(first), id(second))
+        if key not in self._exact:
+            self._known |= {id(first): first, id(second): second}
+            mean = value(first, second).seats[0].mean_return
+            self._exact[key] = (mean, value(second, first).seats[1].mean_return)
+        return self._exact[key]
+
+    def _process(self, seat: int, other: Policy) -> _Process:
+        key = (seat, id(other))
+        if key not in self._processes:
+            self._known[id(other)] = other
+            self._processes[key] = self._made(seat, other)
+        return self._processes[key]
+
+    def _made(self, seat: int, other: Policy) -> _Process:
+        positions, values = self._graph.positions, self._values
+        sign = 1.0 if seat == 0 else -1.0
+        last: list[tuple[str, int] | None] = [None] * len(positions)  # the seat's last state and move
+        reach, usual = [0.0] * len(positions), [0.0] * len(positions)  # by chance and `other`, and by the table
+        reach[0] = usual[0] = 1.0
+        met: dict[str, float] = {}
+        before: dict[str, float] = {}
+        weight: dict[str, float] = {}
+        gains: dict[tuple[str, int] | None, float] = {}
+        count: dict[str, tuple[float, int]] = {}
+        for i, position in enumerate(positions):
+            if position.seat == seat:
+                met[position.view] = met.get(position.view, 0.0) + reach[i]
+                weight[position.view] = weight.get(position.view, 0.0) + usual[i]
+                before[position.view] = before.get(position.view, 0.0) + usual[i] * sign * values[i]
+                total, number = count.get(position.view, (0.0, 0))
+                count[position.view] = (total + sign * values[i], number + 1)
+                for move, child in enumerate(position.children):
+                    last[child], reach[child], usual[child] = (position.view, move), reach[i], usual[i]
+                continue
+            odds, table_odds, failed = position.odds, position.odds, 0.0
+            if position.seat >= 0:
+                odds, failed = as_played(other.table[position.seat, position.view])
+                table_odds, _ = as_played(self._table.table[position.seat, position.view])
+            if position.seat == OVER:
+                gains[last[i]] = gains.get(last[i], 0.0) + reach[i] * position.returns[seat]
+            elif failed > 0.0:
+                lost = forfeit_returns(self._graph.game, position.seat, position.returns)[seat]
+                gains[last[i]] = gains.get(last[i], 0.0) + reach[i] * failed * lost
+            for child, p, q in zip(position.children, odds, table_odds, strict=True):
+                last[child], reach[child], usual[child] = last[i], reach[i] * p, usual[i] * q
+        # a state that the table never leads to has the mean of its positions
+        known = {view: before[view] / weight[view] if weight[view] else count[view][0] / count[view][1] for view in met}
+        led: dict[str, tuple[str, int] | None] = {}
+        for i, position in enumerate(positions):
+            if position.seat == seat:
+                led.setdefault(position.view, last[i])
+        for view, where in led.items():
+            gains[where] = gains.get(where, 0.0) + met[view] * known[view]
+        after = {key: gain / met[key[0]] for key, gain in gains.items() if key is not None and met[key[0]] > 0.0}
+        return _Process(gains.get(None, 0.0), known, after)
+
+
+def _values_of(graph: Graph, table: Policy) -> list[float]:
+    values = [0.0] * len(graph.positions)
+    for i in reversed(range(len(graph.positions))):
+        position = graph.positions[i]
+        if position.seat == OVER:
+            values[i] = position.returns[0]
+            continue
+        odds = position.odds if position.seat == CHANCE else as_played(table.table[position.seat, position.view])[0]
+        values[i] = math.fsum(p * values[child] for p, child in zip(odds, position.children, strict=True))
+    return values

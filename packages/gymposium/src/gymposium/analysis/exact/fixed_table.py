@@ -1,0 +1,46 @@
+"""Fixed tables near an equilibrium, by which matches are judged and corrected for luck."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from functools import lru_cache
+
+from gymposium.analysis.exact.equilibrium import solvable_game
+from gymposium.analysis.exact.graph import graph_of
+from gymposium.analysis.exact.players import CfrPlayer
+from gymposium.analysis.exact.policy import Policy, tabulate
+from gymposium.analysis.exact.size import MOST_UNASKED
+from gymposium.games.protocol import Game
+
+ITERATIONS, FEWER_ITERATIONS = 1000, 100
+"""Iterations in games of up to `MOST_UNASKED` positions, and of more: each takes seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class FixedTable:
+    """The policy of `cfr-N` in both seats of a game."""
+
+    policy: Policy
+    digest: str
+    """`sha256:` with the digest of its moves and probabilities, rounded to six digits."""
+
+    @property
+    def name(self) -> str:
+        """`cfr-N`."""
+        return self.policy.player
+
+
+@lru_cache(maxsize=4)
+def fixed_table(game: Game, iterations: int | None = None) -> FixedTable:
+    """Return the table of a game, by default with `ITERATIONS` or `FEWER_ITERATIONS`. Raises `TooLarge` with the reason
+    if the game is too large, or of a kind that is not solved."""
+    graph = graph_of(solvable_game(game))
+    few = len(graph.positions) <= MOST_UNASKED
+    policy = tabulate(game, CfrPlayer(iterations or (ITERATIONS if few else FEWER_ITERATIONS)))
+    rows = sorted(
+        (seat, view, found.moves, [round(p, 6) for p in found.probabilities])
+        for (seat, view), found in policy.table.items()
+    )
+    return FixedTable(policy, f"sha256:{hashlib.sha256(json.dumps(rows).encode()).hexdigest()}")

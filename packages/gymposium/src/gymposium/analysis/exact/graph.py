@@ -1,0 +1,220 @@
+"""All positions of a small game with two seats, with or without chance and hidden information.
+
+If nothing is hidden and rewards are paid at the end, a position is the state of the board, whichever moves led to it:
+tic-tac-toe has 4,520 positions with a move to make instead of 294,778 histories. Otherwise a position is a history.
+
+Moves at the same time are made one after the other: the first seat moves, and then the second, which has learned
+nothing (as in OpenSpiel's `turn_based_simultaneous_game`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from graphlib import CycleError, TopologicalSorter
+
+import pyspiel
+
+from gymposium.analysis.exact.size import DEEPEST, MOST_POSITIONS, MOST_UNASKED, TooLarge
+from gymposium.games.openspiel.adapter import OpenSpielGame
+from gymposium.games.protocol import CHANCE, Event, Game
+
+OVER = -2
+"""Seat to move at the end of a match."""
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """One position, and the positions that it leads to."""
+
+    seat: int
+    """Seat to move, or `CHANCE` or `OVER`."""
+    view: str
+    """What the seat to move knows (`Match.view`)."""
+    events: tuple[Event, ...]
+    """Events of one match that leads here, without a move that the other seat makes at the same time."""
+    moves: tuple[str, ...]
+    """Legal moves in the game's order, or outcomes of chance."""
+    odds: tuple[float, ...]
+    """Probability of each outcome of chance; () for a seat's moves."""
+    children: tuple[int, ...]
+    """Index in the graph of the position after each of `moves`."""
+    returns: tuple[float, ...]
+    """Return of each seat so far."""
+    joint: bool = False
+    """Whether the other seat moves at the same time: in the positions of `children`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """All positions of a game. A match begins at the first, and each stands before those that it leads to."""
+
+    game: OpenSpielGame
+    positions: tuple[Position, ...]
+
+    @cached_property
+    def orders(self) -> tuple[tuple[tuple[int, ...], ...], tuple[tuple[int, ...], ...]]:
+        """For each seat the positions in groups, in an order for working backwards: each group after all that its
+        positions lead to. A group is an information state of the seat, or one position in which it does not move."""
+        return _backwards(self.positions, 0), _backwards(self.positions, 1)
+
+
+@lru_cache(maxsize=2)
+def graph_of(game: Game) -> Graph:
+    """Return all positions of a game. Raises `TooLarge` with the reason if it cannot be traversed."""
+    traversed = _traversable(game)
+    positions = _Growing(traversed, MOST_POSITIONS).positions
+    sorter = TopologicalSorter({i: position.children for i, position in enumerate(positions)})
+    try:
+        order = [*sorter.static_order()][::-1]
+    except CycleError as error:
+        raise TooLarge(f"{game.name}: positions repeat within a match.") from error
+    place = {old: new for new, old in enumerate(order)}
+    in_order = (positions[old] for old in order)
+    return Graph(
+        traversed,
+        tuple(replace(position, children=tuple(place[child] for child in position.children)) for position in in_order),
+    )
+
+
+def check_small(game: Game) -> None:
+    """Raise `TooLarge` if the game has too many positions to traverse it without being asked to."""
+    if reason := _too_large(game):
+        raise TooLarge(reason)
+
+
+@lru_cache(maxsize=256)
+def _too_large(game: Game) -> str | None:
+    """Why a game is not traversed without being asked to. Boards ask for each of their players."""
+    try:
+        _Growing(_traversable(game), MOST_UNASKED)
+    except TooLarge as reason:
+        return str(reason)
+    return None
+
+
+def _traversable(game: Game) -> OpenSpielGame:
+    if game.seats != 2:
+        raise TooLarge(f"{game.name}: exact figures of a player need two seats, not {game.seats}.")
+    if not isinstance(game, OpenSpielGame):
+        raise TooLarge(f"{game.name}: exact figures of a player are for games of OpenSpiel.")
+    if game.max_decisions > DEEPEST:
+        raise TooLarge(f"{game.name} has matches of more than {DEEPEST} moves.")
+    check_engine(game)
+    return game
+
+
+def _backwards(positions: Sequence[Position], seat: int) -> tuple[tuple[int, ...], ...]:
+    """Return one of the two orders of `Graph.orders`."""
+    views = [position.view for position in positions if position.seat == seat]
+    if len(set(views)) == len(views):  # nothing is hidden
+        return tuple((i,) for i in reversed(range(len(positions))))
+    depth = [0] * len(positions)  # number of the seat's moves before
+    for i, position in enumerate(positions):
+        for child in position.children:
+            depth[child] = depth[i] + (position.seat == seat)
+    states: list[dict[str, list[int]]] = [{} for _ in range(max(depth) + 1)]
+    others: list[list[int]] = [[] for _ in states]
+    for i, position in enumerate(positions):
+        if position.seat == seat:
+            states[depth[i]].setdefault(position.view, []).append(i)
+        else:
+            others[depth[i]].append(i)
+    return tuple(
+        group
+        for alike, alone in zip(reversed(states), reversed(others), strict=True)
+        for group in (*map(tuple, alike.values()), *((i,) for i in reversed(alone)))
+    )
+
+
+def check_engine(game: OpenSpielGame) -> None:
+    """Raise `TooLarge` if the engine cannot tell histories apart as seats do, or list the outcomes of chance."""
+    kind = game.engine.get_type()
+    hides = game.hides or kind.dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS
+    if hides and not kind.provides_information_state_string:
+        raise TooLarge(f"{game.name}: its engine cannot say what a seat knows of the whole match.")
+    if kind.chance_mode == pyspiel.GameType.ChanceMode.SAMPLED_STOCHASTIC:
+        raise TooLarge(f"{game.name}: its engine draws chance itself and cannot list the outcomes.")
+
+
+class _Growing:
+    """The positions of a game, found depth-first: the engine's states take most of the memory, and so few are kept.
+    Without merging, each stands before those that it leads to."""
+
+    def __init__(self, game: OpenSpielGame, most: int) -> None:
+        """Raises `TooLarge` if there are more than `most`."""
+        self.game = game
+        self._most = most
+        kind = game.engine.get_type()
+        in_turn = kind.dynamics == pyspiel.GameType.Dynamics.SEQUENTIAL
+        self._merges = not game.hides and in_turn and kind.reward_model == pyspiel.GameType.RewardModel.TERMINAL
+        self._known: dict[Hashable, int] = {}
+        self._waiting: list[tuple[int, _Waiting]] = []
+        self._count = 0
+        self._place(_Waiting(game.start(), ()))
+        found: dict[int, Position] = {}
+        while self._waiting:
+            index, here = self._waiting.pop()
+            found[index] = self._position(here)
+        self.positions = [found[index] for index in range(self._count)]
+
+    def _place(self, new: _Waiting) -> int:
+        """Return the index that this position has or will have."""
+        seat = new.state.current_player()
+        key = (seat, self.game.view_of(new.state, seat)) if self._merges and seat >= 0 else None
+        if key in self._known:
+            return self._known[key]
+        if self._count >= self._most:
+            raise TooLarge(f"{self.game.name} has more than {self._most:,} positions.")
+        if key is not None:
+            self._known[key] = self._count
+        self._waiting.append((self._count, new))
+        self._count += 1
+        return self._count - 1
+
+    def _position(self, here: _Waiting) -> Position:
+        state, events = here.state, here.events
+        returns = tuple(state.returns())
+        if state.is_terminal():
+            return Position(OVER, "", events, (), (), (), returns)
+        if state.is_chance_node():
+            outcomes = self.game.chances(state)
+            moves = tuple(self.game.outcome(state, action) for action, _ in outcomes)
+            children = (
+                self._place(_Waiting(state.child(action), (*events, Event(CHANCE, move))))
+                for (action, _), move in zip(outcomes, moves, strict=True)
+            )
+            return Position(CHANCE, "", events, moves, tuple(odds for _, odds in outcomes), tuple(children), returns)
+        joint = state.is_simultaneous_node()
+        seats = [s for s in (0, 1) if self.game.legal(state, s)] if joint else [state.current_player()]
+        seat = seats[len(here.first)]
+        actions, names = self.game.legal(state, seat), self.game.names
+        moves = tuple(self.game.name_moves(state, seat, actions) if names is None else [names[a] for a in actions])
+        children = (
+            self._place(self._after(here, (*here.first, (seat, action, move)), seats))
+            for action, move in zip(actions, moves, strict=True)
+        )
+        view, another = self.game.view_of(state, seat), len(here.first) + 1 < len(seats)
+        return Position(seat, view, events, moves, (), tuple(children), returns, joint=another)
+
+    def _after(self, here: _Waiting, chosen: tuple[tuple[int, int, str], ...], seats: Sequence[int]) -> _Waiting:
+        """Return what comes after these moves of the first of the seats to move."""
+        if len(chosen) < len(seats):
+            return _Waiting(here.state, here.events, chosen)
+        events = (*here.events, *(Event(seat, move) for seat, _, move in chosen))
+        if not here.state.is_simultaneous_node():
+            return _Waiting(here.state.child(chosen[0][1]), events)
+        state, actions = here.state.clone(), {seat: action for seat, action, _ in chosen}
+        state.apply_actions([actions.get(seat, pyspiel.INVALID_ACTION) for seat in (0, 1)])
+        return _Waiting(state, events)
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """A position that is to be visited."""
+
+    state: pyspiel.State
+    events: tuple[Event, ...]
+    first: tuple[tuple[int, int, str], ...] = ()
+    """Seat, action and name of a move that is made at the same time."""

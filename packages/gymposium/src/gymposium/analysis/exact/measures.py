@@ -1,0 +1,77 @@
+"""All exact figures of a player in a small game."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+
+from gymposium.analysis.exact.outcome import Value
+from gymposium.analysis.exact.policy import NoLegalMove, Policy, tabulate
+from gymposium.analysis.exact.response import BestResponse, best_response, unanswerable
+from gymposium.analysis.exact.value import value
+from gymposium.games.protocol import Game
+from gymposium.players.protocol import Player
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Exact figures of a policy."""
+
+    policy: Policy
+    against_random: Value
+    response: BestResponse | None
+    """Best response to the policy; None if it cannot be computed (`unanswerable`)."""
+
+    @classmethod
+    def of(cls, policy: Policy, held_out: Policy | None) -> Figures:
+        """Compute the figures by traversal; `held_out` is as in `best_response`."""
+        answerable = unanswerable(policy, held_out) is None
+        return cls(policy, value(policy), best_response(policy, held_out) if answerable else None)
+
+    @property
+    def exploitability(self) -> float | None:
+        """NashConv / 2; None if there is no best response or the game is not zero-sum."""
+        if self.response is None or self.policy.game.spec.utility != "zero_sum":
+            return None
+        return self.response.exploitability
+
+    def as_dict(self) -> dict[str, object]:
+        """Return the figures as plain data; those of the best response are by the seat that it takes."""
+        return {
+            "against_random": self.against_random.as_dict(),
+            "best_response": None if self.response is None else self.response.value.as_dict(),
+            "exploitability": self.exploitability,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Measures:
+    """Exact figures of a player: as it plays, where illegal replies forfeit, and restricted to its legal moves."""
+
+    as_played: Figures
+    restricted: Figures | None
+    """None if there is a state in which the player never plays a legal move."""
+
+    def as_dict(self) -> dict[str, object]:
+        """Return the figures as plain data, with the number of information states that the player can reach."""
+        policy = self.as_played.policy
+        return {
+            "states": len(policy.table),
+            "legal_mass": policy.legal_mass,
+            "exact": policy.exact,
+            "estimated": policy.estimated,
+            "as_played": self.as_played.as_dict(),
+            "restricted": None if self.restricted is None else self.restricted.as_dict(),
+        }
+
+
+def measure(game: Game, player: Player, seed: int = 0) -> Measures:
+    """Return all exact figures of a player in a game.
+
+    A player whose policy is estimated from samples is asked twice, with `seed` and `seed + 1`. Raises as `tabulate`."""
+    policy = tabulate(game, player, seed=seed)
+    held_out = tabulate(game, player, seed=seed + 1) if policy.estimated else None
+    restricted = None
+    with suppress(NoLegalMove):
+        restricted = Figures.of(policy.restricted(), None if held_out is None else held_out.restricted())
+    return Measures(Figures.of(policy, held_out), restricted)

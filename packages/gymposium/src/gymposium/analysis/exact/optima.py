@@ -1,0 +1,65 @@
+"""The best results that any player can get against a uniformly random opponent.
+
+They are computed by traversal of the game, so only for two seats that move in turn, perfect information and no chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import attrgetter
+
+from gymposium.analysis.exact.minimax import Minimax, check_solvable, children
+from gymposium.analysis.exact.outcome import Outcome
+from gymposium.analysis.exact.size import MOST_UNASKED, Room
+from gymposium.games.protocol import Game, Match
+
+Preference = Callable[[Outcome], tuple[float, ...]]
+"""Function that ranks outcomes: the best one has the greatest tuple."""
+
+_WINS: Preference = attrgetter("win", "draw")
+_GAINS: Preference = attrgetter("mean_return", "win")
+
+
+class _Traversal:
+    """Values of one seat's best policy against random replies, kept by view."""
+
+    def __init__(self, game: Game, seat: int, prefer: Preference, safe: bool) -> None:
+        self._seat, self._prefer, self._room = seat, prefer, Room(game, MOST_UNASKED)
+        self._values: dict[tuple[str, int], Outcome] = {}
+        self._minimax = Minimax(game, seat, MOST_UNASKED) if safe else None
+
+    def value(self, match: Match) -> Outcome:
+        seats = match.to_move()
+        if not seats:
+            return Outcome.of(match.returns(), self._seat)
+        key = (match.view(0), seats[0])
+        if key not in self._values:
+            self._room.enter(key, len(self._values))
+            mine = seats[0] == self._seat
+            values = []
+            for child in self._candidates(match, mine):  # a comprehension would add a frame to each level of recursion
+                values.append(self.value(child))  # noqa: PERF401
+            self._values[key] = max(values, key=self._prefer) if mine else Outcome.mean(values)
+            self._room.leave(key)
+        return self._values[key]
+
+    def _candidates(self, match: Match, mine: bool) -> list[Match]:
+        """Return the positions after each move; for a safe policy's own moves, those that keep the minimax value."""
+        ahead = [child for _, child in children(match)]
+        if self._minimax is None or not mine:
+            return ahead
+        worth = [self._minimax.value(child) for child in ahead]
+        return [child for child, w in zip(ahead, worth, strict=True) if w == max(worth)]
+
+
+def optima_against_random(game: Game) -> dict[str, Outcome]:
+    """Return three optima: the most wins, the greatest return, and the most wins of all policies that keep the minimax
+    value of every position (they never lose a game that cannot be lost).
+
+    Raises `TooLarge` if the game cannot be traversed."""
+    check_solvable(game)
+    kinds = {"most wins": (_WINS, False), "best return": (_GAINS, False), "minimax-safe": (_WINS, True)}
+    return {
+        name: Outcome.mean([_Traversal(game, seat, prefer, safe).value(game.new(0)) for seat in (0, 1)])
+        for name, (prefer, safe) in kinds.items()
+    }

@@ -1,0 +1,87 @@
+"""Players of best or near-best play in games small enough to solve: `exact` and `cfr-N`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from gymposium.analysis.exact.equilibrium import average_policy
+from gymposium.analysis.exact.minimax import Minimax, children
+from gymposium.analysis.exact.policy import State
+from gymposium.analysis.exact.size import MOST_POSITIONS, TooLarge
+from gymposium.games.protocol import Game, Style
+from gymposium.players.distribution import MoveDistribution
+from gymposium.players.protocol import Ask, Repeats, Reply
+from gymposium.replies.reading import READERS, Reader
+
+
+class ExactPlayer:
+    """A perfect player, by minimax over all positions that can still come.
+
+    It picks uniformly among the moves that keep the value of the position, without a preference for shorter wins.
+    Solved positions are kept across matches. It plays games with two seats that move in turn, perfect information, no
+    chance and at most 400,000 positions, and raises `TooLarge` with the reason for other games."""
+
+    name = "exact"
+    reader: Reader = READERS["move"]
+    style: Style = "compact"
+    repeats: Repeats = "quickly"
+
+    def __init__(self) -> None:
+        self._solved: dict[Game, Minimax] = {}
+
+    def act(self, asks: Sequence[Ask]) -> list[Reply]:
+        return [Reply(ask.rng.choice(self._best(ask))) for ask in asks]
+
+    def distributions(self, asks: Sequence[Ask]) -> list[MoveDistribution]:
+        """Return distributions with the same probability for each best move."""
+        return [self._distribution(ask) for ask in asks]
+
+    def _distribution(self, ask: Ask) -> MoveDistribution:
+        best = self._best(ask)
+        legal = tuple(ask.legal_moves or ())
+        return MoveDistribution(legal, tuple((m in best) / len(best) for m in legal), legal_mass=1.0, samples=None)
+
+    def _best(self, ask: Ask) -> list[str]:
+        if ask.game not in self._solved:
+            solved = Minimax(ask.game, 0, MOST_POSITIONS)
+            if ask.game.spec.utility != "zero_sum":
+                raise TooLarge(f"exact does not play {ask.game.name}: what one seat gets is not what the other loses.")
+            self._solved[ask.game] = solved
+        _, (position,) = ask.sampler.worlds(1, ask.rng)
+        worth = {move: self._solved[ask.game].value(child) for move, child in children(position)}
+        best = (max if ask.seat == 0 else min)(worth.values())
+        return [move for move, value in worth.items() if value == best]
+
+
+class CfrPlayer:
+    """A player near an equilibrium: it plays the average policy of N iterations of CFR+.
+
+    It is hard to exploit, and does not exploit its opponent. The policy is computed at the first move and kept across
+    matches. It plays OpenSpiel's zero-sum games with two seats, hidden information and at most 400,000 histories, and
+    raises `TooLarge` with the reason for other games."""
+
+    reader: Reader = READERS["move"]
+    style: Style = "compact"
+    repeats: Repeats = "quickly"
+
+    def __init__(self, iterations: str | int) -> None:
+        self.iterations = int(iterations)
+        self.name = f"cfr-{self.iterations}"
+        self._solved: dict[Game, Mapping[State, Mapping[int, float]]] = {}
+
+    def act(self, asks: Sequence[Ask]) -> list[Reply]:
+        return [
+            Reply(ask.rng.choices(policy.moves, policy.probabilities)[0])
+            for ask, policy in zip(asks, self.distributions(asks), strict=True)
+        ]
+
+    def distributions(self, asks: Sequence[Ask]) -> list[MoveDistribution]:
+        """Return the policy at each ask."""
+        return [self._distribution(ask) for ask in asks]
+
+    def _distribution(self, ask: Ask) -> MoveDistribution:
+        if ask.game not in self._solved:
+            self._solved[ask.game] = average_policy(ask.game, self.iterations)
+        odds = self._solved[ask.game][ask.seat, ask.view]
+        probabilities = tuple(odds[action] for action in ask.legal_actions)
+        return MoveDistribution(tuple(ask.legal_moves or ()), probabilities, legal_mass=1.0, samples=None)

@@ -1,0 +1,178 @@
+"""A player's policy as a table: the probability of each move, in each position that the player can reach."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from gymposium.analysis.exact.graph import Graph, Position, graph_of
+from gymposium.errors import GymposiumError
+from gymposium.games.protocol import Game
+from gymposium.players.asking import ask_distributions
+from gymposium.players.distribution import MoveDistribution
+from gymposium.players.protocol import Ask, Distributes, MatchContext, Player
+from gymposium.util.streams import stream
+
+State = tuple[int, str]
+"""An information state: a seat and what it knows (`Match.view`)."""
+
+
+class NoLegalMove(GymposiumError):
+    """A policy cannot be restricted to legal moves, as it never plays one in some state."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """Move probabilities of a player in the seats for which it was tabulated.
+
+    Replies that are not legal moves forfeit the match, as with `on_illegal="forfeit"`."""
+
+    game: Game
+    player: str
+    """Name of the player."""
+    table: Mapping[State, MoveDistribution]
+    """Distribution in each information state that the player can reach against any opponent."""
+
+    @property
+    def legal_mass(self) -> float:
+        """Least probability of a legal reply, over all states."""
+        return min((distribution.legal_mass for distribution in self.table.values()), default=1.0)
+
+    @property
+    def exact(self) -> bool:
+        """True if this is the player as it plays: computed, with a legal mass of at least 0.999 in every state."""
+        return all(distribution.exact for distribution in self.table.values())
+
+    @property
+    def forfeits(self) -> bool:
+        """True if some of the player's replies are not legal moves."""
+        return any(as_played(distribution)[1] > 0.0 for distribution in self.table.values())
+
+    @property
+    def estimated(self) -> bool:
+        """True if some distribution was counted from samples."""
+        return any(distribution.samples is not None for distribution in self.table.values())
+
+    def restricted(self) -> Policy:
+        """Return the same policy over legal moves alone, without forfeits.
+
+        Raises `NoLegalMove` if some state has no legal move with a probability above 0, as with an illegal reply of a
+        greedy player."""
+        for (seat, view), distribution in self.table.items():
+            if not any(distribution.probabilities):
+                raise NoLegalMove(
+                    f"{self.player} never plays a legal move of {self.game.name} as seat {seat} at {view!r}, so there "
+                    f"is no policy over legal moves alone. Use the unrestricted policy."
+                )
+        table = {state: replace(distribution, legal_mass=1.0) for state, distribution in self.table.items()}
+        return Policy(self.game, self.player, table)
+
+
+def as_played(distribution: MoveDistribution) -> tuple[tuple[float, ...], float]:
+    """Return the probability of each legal move, and that of no legal move. Rounding can put a legal mass above 1."""
+    total = math.fsum(distribution.probabilities)  # 0 if no legal move is ever played
+    legal = min(1.0, distribution.legal_mass) if total else 0.0
+    return tuple(legal * probability for probability in distribution.probabilities), 1.0 - legal
+
+
+def tabulate(game: Game, player: Player, seats: Collection[int] = (0, 1), seed: int = 0) -> Policy:
+    """Return the policy of a player in these seats of a small game.
+
+    The player is asked, in a few large batches, in every position that it can reach against any opponent. The samples
+    of an estimate follow from `seed`. Raises `TooLarge` if the game cannot be traversed, and `GymposiumError` if the
+    player does not know the probabilities of its moves or they depend on more than the position."""
+    graph = graph_of(game)
+    asked = _distributing(player)
+    table: dict[State, MoveDistribution] = {}
+    for seat in seats:
+        _tabulate(graph, asked, seat, seed, table)
+    return Policy(graph.game, player.name, table)
+
+
+def completed(policy: Policy, player: Player, seed: int = 0) -> Policy:
+    """Return a player's policy with the states of both seats that the player never reaches itself. It is asked in them,
+    too, as in `tabulate`."""
+    graph, asked = graph_of(policy.game), _distributing(player)
+    unknown: dict[State, Ask] = {}
+    for i, position in enumerate(graph.positions):
+        state = (position.seat, position.view)
+        if position.seat >= 0 and state not in policy.table and state not in unknown:
+            unknown[state] = ask_in(graph, position, f"exact-{position.seat}-{i}", seed)
+    answers = zip(unknown, _answers(asked, [*unknown.values()]), strict=True)
+    return Policy(policy.game, policy.player, {**policy.table, **dict(answers)})
+
+
+def gives_probabilities(game: Game, player: Player) -> bool:
+    """Whether a player gives the probabilities of its moves in a small game, computed and not counted from samples. It
+    is asked in one position."""
+    if not isinstance(player, Distributes):
+        return False
+    graph = graph_of(game)
+    first = next(position for position in graph.positions if position.seat >= 0)
+    (found,) = ask_distributions(player, [ask_in(graph, first, "exact-first", 0)])
+    return found.samples is None
+
+
+def _distributing(player: Player) -> Distributes:
+    """Return the player. Raises `GymposiumError` if it does not know the probabilities of its moves."""
+    if not isinstance(player, Distributes):
+        raise GymposiumError(
+            f"{player.name} does not say how likely it plays each move, so it has no exact figures. They are for "
+            f"'random', 'exact', 'cfr-N' and language models. Play matches instead."
+        )
+    return player
+
+
+def _tabulate(graph: Graph, player: Distributes, seat: int, seed: int, table: dict[State, MoveDistribution]) -> None:
+    """Add the distributions of the seat to `table`."""
+    visited: set[int] = set()
+    ahead = [0]
+    while ahead:
+        decisions = _next_decisions(graph, seat, ahead, visited)
+        unknown: dict[State, Ask] = {}
+        for i in decisions:
+            position = graph.positions[i]
+            state = (seat, position.view)
+            if state not in table and state not in unknown:
+                unknown[state] = ask_in(graph, position, f"exact-{seat}-{i}", seed)
+        table.update(zip(unknown, _answers(player, [*unknown.values()]), strict=True))
+        ahead = [
+            child
+            for position in (graph.positions[i] for i in decisions)
+            for child, odds in zip(position.children, table[seat, position.view].probabilities, strict=True)
+            if odds > 0.0
+        ]
+
+
+def _next_decisions(graph: Graph, seat: int, ahead: list[int], visited: set[int]) -> list[int]:
+    """Return the positions from `ahead` on in which `seat` moves next, for all moves of chance and the opponent."""
+    decisions = []
+    while ahead:
+        i = ahead.pop()
+        if i in visited:
+            continue
+        visited.add(i)
+        if graph.positions[i].seat == seat:
+            decisions.append(i)
+        else:
+            ahead += graph.positions[i].children
+    return sorted(decisions)
+
+
+def ask_in(graph: Graph, position: Position, key: str, seed: int, *numbers: int) -> Ask:
+    """Return what the driver would ask the seat to move in this position, at its first try.
+
+    Each position has its own seed, and so has each of `numbers`, so that their samples are independent."""
+    own_seed = stream(seed, position.seat, position.view, *numbers).getrandbits(48)
+    context = MatchContext(graph.game.load(position.events), key, own_seed)
+    context.asked[position.seat] = sum(event.seat == position.seat for event in position.events)
+    return context.ask(position.seat)
+
+
+def _answers(player: Distributes, asks: Sequence[Ask]) -> Sequence[MoveDistribution]:
+    answers = ask_distributions(player, asks)
+    for ask, answer in zip(asks, answers, strict=True):
+        if list(answer.moves) != ask.legal_moves:
+            raise ValueError(f"A distribution is over {answer.moves}, but the legal moves are {ask.legal_moves}.")
+    return answers

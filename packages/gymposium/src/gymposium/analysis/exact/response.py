@@ -1,0 +1,152 @@
+"""Best responses to a policy, and its exploitability: the distance from a policy that cannot be exploited."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gymposium.analysis.exact.graph import OVER, Graph, graph_of
+from gymposium.analysis.exact.outcome import Value
+from gymposium.analysis.exact.policy import Policy, State, as_played
+from gymposium.analysis.exact.value import value
+from gymposium.errors import GymposiumError
+from gymposium.match.failures import forfeit_returns
+from gymposium.players.distribution import MoveDistribution
+
+
+@dataclass(frozen=True, slots=True)
+class BestResponse:
+    """The opponent that gets the most against a policy, in each seat."""
+
+    policy: Policy
+    """The best response itself."""
+    value: Value
+    """Result of the best response, by the seat that it takes."""
+
+    @property
+    def exploitability(self) -> float:
+        """Mean return of the best response over both seats, which is 0 against an equilibrium of a zero-sum game:
+        NashConv / 2 (Lanctot et al., 2017, A Unified Game-Theoretic Approach to Multiagent Reinforcement Learning,
+        section 2).
+
+        Raises `GymposiumError` if the game is not zero-sum."""
+        game = self.policy.game
+        if game.spec.utility != "zero_sum":
+            raise GymposiumError(
+                f"{game.name} is not zero-sum, so its policies have best responses but no exploitability."
+            )
+        return self.value.mean.mean_return
+
+
+def best_response(policy: Policy, held_out: Policy | None = None) -> BestResponse:
+    """Return the deterministic policy that gets the greatest mean return against `policy` in each seat.
+
+    Of equal moves it takes the first. Illegal replies of `policy` count as forfeits. In states that `policy` never
+    leads to, it is the best response to a policy that slips now and then.
+
+    A best response to a policy that was estimated from samples exploits their noise. So it is valued against
+    `held_out`, the same player's policy from other samples (another `seed` of `tabulate`). Its value there estimates
+    what this response gets, which is at most what the best one gets.
+
+    Raises `GymposiumError` for an estimated policy without `held_out`, and for a policy that was tabulated for one seat
+    alone."""
+    if reason := unanswerable(policy, held_out):
+        raise GymposiumError(reason)
+    graph = graph_of(policy.game)
+    table: dict[State, MoveDistribution] = {}
+    for seat in (0, 1):
+        table |= answer(graph, policy, seat).table
+    response = Policy(policy.game, f"the best response to {policy.player}", table)
+    return BestResponse(response, value(response, held_out or policy))
+
+
+def unanswerable(policy: Policy, held_out: Policy | None = None) -> str | None:
+    """Return why a best response to this policy cannot be computed and what to do, or None if it can."""
+    if policy.estimated and held_out is None:
+        return (
+            f"The policy of {policy.player} was estimated from samples, whose noise a best response would exploit. "
+            f"Give a second one as held_out, tabulated with another seed, to value the response against."
+        )
+    if missing := {0, 1} - {seat for seat, _ in policy.table}:
+        return f"The policy of {policy.player} has no moves of seat {min(missing)}: tabulate both seats."
+    return None
+
+
+def exploitability(policy: Policy, held_out: Policy | None = None) -> float:
+    """Return NashConv / 2 of a policy in a zero-sum game: 0 in equilibrium. Parameters and errors: `best_response`."""
+    return best_response(policy, held_out).exploitability
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The best response of one seat."""
+
+    table: Mapping[State, MoveDistribution]
+    """Its move in each of the seat's information states."""
+    worth: Mapping[State, tuple[float, ...]]
+    """The mean return after each legal move of a state, if the best response goes on."""
+    unlikely: frozenset[State]
+    """The states to which the other seat's policy never leads."""
+    mean_return: float
+
+
+def answer(graph: Graph, policy: Policy, seat: int) -> Answer:
+    """Return the best response of a seat. It is computed from the ends backwards.
+
+    It takes the move that is best on average over the positions of the state, weighted by the probability that chance
+    and `policy` lead there. Where `policy` never leads, the positions count that the fewest moves lead to which it
+    never plays: the limit of a policy that plays each of them once in a while."""
+    positions = graph.positions
+    worth, reach, forfeits = ([0.0] * len(positions) for _ in range(3))
+    slips = [len(positions)] * len(positions)  # the number of moves on the way that the policy never plays
+    reach[0], slips[0] = 1.0, 0
+    played = {state: as_played(distribution) for state, distribution in policy.table.items()}
+    odds: list[tuple[float, ...]] = []
+    for i, position in enumerate(positions):
+        here = position.odds
+        if position.seat >= 0:
+            even = (1.0 / len(position.moves),) * len(position.moves)
+            if position.seat != seat:
+                here, forfeits[i] = played.get((position.seat, position.view), (even, 0.0))
+            else:
+                here = (1.0,) * len(position.moves)
+        odds.append(here)
+        for child, p in zip(position.children, here, strict=True):
+            slipped = slips[i] + (p == 0.0)
+            if slipped < slips[child]:
+                slips[child], reach[child] = slipped, 0.0
+            if slipped == slips[child]:
+                reach[child] += reach[i] * (p or 1.0)
+    table: dict[State, MoveDistribution] = {}
+    after: dict[State, tuple[float, ...]] = {}
+    unlikely: set[State] = set()
+    for group in graph.orders[seat]:
+        first = positions[group[0]]
+        if first.seat == OVER:
+            worth[group[0]] = first.returns[seat]
+        elif first.seat != seat:
+            (i,) = group
+            worth[i] = math.fsum(p * worth[child] for p, child in zip(odds[i], first.children, strict=True))
+            if forfeits[i] > 0.0:
+                worth[i] += forfeits[i] * forfeit_returns(graph.game, first.seat, first.returns)[seat]
+        else:
+            fewest = min(slips[i] for i in group)
+            likely = [i for i in group if slips[i] == fewest]
+            gains = [
+                math.fsum(reach[i] * worth[positions[i].children[move]] for i in likely)
+                for move in range(len(first.moves))
+            ]
+            choice = gains.index(max(gains))
+            weight = math.fsum(reach[i] for i in likely)
+            table[seat, first.view] = _always(first.moves, choice)
+            after[seat, first.view] = tuple(gain / weight for gain in gains)
+            if fewest:
+                unlikely.add((seat, first.view))
+            for i in group:
+                worth[i] = worth[positions[i].children[choice]]
+    return Answer(table, after, frozenset(unlikely), worth[0])
+
+
+def _always(moves: tuple[str, ...], choice: int) -> MoveDistribution:
+    return MoveDistribution(moves, tuple(float(i == choice) for i in range(len(moves))), legal_mass=1.0, samples=None)

@@ -1,0 +1,185 @@
+"""Policies of players that can only be asked for replies: how often they are asked where, and what they answered.
+
+Replies are spent where they tell most about the exploitability: the number of replies in an information state follows
+the standard deviation of what the state adds to the best response's return (Neyman's allocation), as the replies so far
+show it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from gymposium.analysis.exact.gains import gains_of
+from gymposium.analysis.exact.graph import Graph, graph_of
+from gymposium.analysis.exact.policy import Policy, State, ask_in
+from gymposium.analysis.exact.response import answer
+from gymposium.games.protocol import Game
+from gymposium.players.asking import ask_player
+from gymposium.players.distribution import MoveDistribution
+from gymposium.players.protocol import Ask, Player, Reply
+from gymposium.replies.reading import read, read_action
+
+REPLIES = 20_000
+"""Number of replies that a player is asked for by default."""
+FOLDS = 4
+"""Parts of the replies of each state: a best response to the others is valued against one of them
+(`gymposium.analysis.exact.bounds`)."""
+ROUNDS = 6
+"""Number of times that the replies so far decide where the next ones are asked for."""
+FIRST_SHARE = 0.25
+"""Share of the replies that are asked for in all states alike, at first; more if each state then had less than one in
+each fold."""
+PRIOR = 0.5
+"""Replies that every move and a failure are given before they are counted, where a spread is estimated: a move that was
+not seen may still be played."""
+AT_ONCE = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class SampledPolicy:
+    """The replies of a player in information states of a small game."""
+
+    game: Game
+    player: str
+    moves: Mapping[State, tuple[str, ...]]
+    """The legal moves in every state."""
+    replies: Mapping[State, list[int]]
+    """For each state the replies in their order: the index of a legal move, or the number of moves for any other reply.
+    States in which the player was not asked are missing."""
+
+    @property
+    def asked(self) -> int:
+        """The number of states with a reply."""
+        return sum(map(bool, self.replies.values()))
+
+    @property
+    def count(self) -> int:
+        """The number of replies in all."""
+        return sum(map(len, self.replies.values()))
+
+    def likely(self) -> Policy:
+        """The shares of the replies as if they were the player's policy: uniform in states without a reply."""
+        even = {
+            state: MoveDistribution(moves, (1 / len(moves),) * len(moves), 1.0, None)
+            for state, moves in self.moves.items()
+        }
+        seen = self.policy(forfeits=True).table
+        return Policy(self.game, self.player, even | {s: replace(found, samples=None) for s, found in seen.items()})
+
+    def policy(self, *, forfeits: bool, folds: Collection[int] = range(FOLDS), prior: float = 0.0) -> Policy:
+        """The shares of the replies as a policy, without the states that have none.
+
+        With `forfeits`, replies that are no legal moves forfeit; without, legal moves alone count. Only the replies of
+        these folds are counted. `prior` is added to the count of each outcome, in every state of the game."""
+        table: dict[State, MoveDistribution] = {}
+        for state, moves in self.moves.items():
+            counts = [prior] * len(moves)
+            failed = prior * forfeits
+            said = self.replies.get(state, ())
+            for number, reply in enumerate(said if forfeits else [one for one in said if one < len(moves)]):
+                if number % FOLDS not in folds:
+                    continue
+                if reply == len(moves):
+                    failed += 1
+                else:
+                    counts[reply] += 1
+            legal = sum(counts)
+            if legal + failed:
+                odds = tuple(count / legal if legal else 0.0 for count in counts)
+                table[state] = MoveDistribution(moves, odds, legal / (legal + failed), len(said))
+        return Policy(self.game, self.player, table)
+
+
+def sample(
+    game: Game, player: Player, replies: int = REPLIES, seed: int = 0, advance: Callable[[int], None] = lambda _: None
+) -> SampledPolicy:
+    """Ask a player for so many replies in the information states of a small game.
+
+    `advance` is told how many more replies there are. Raises `TooLarge` if the game cannot be traversed."""
+    graph = graph_of(game)
+    first: dict[State, int] = {}
+    for i, position in enumerate(graph.positions):
+        if position.seat >= 0:
+            first.setdefault((position.seat, position.view), i)
+    moves = {state: graph.positions[i].moves for state, i in first.items()}
+    found = SampledPolicy(graph.game, player.name, moves, defaultdict(list))
+    for number in range(ROUNDS):
+        plan = _plan(graph, found, replies, number)
+        wanted = [(state, n) for state, more in plan.items() for n in _next(found.replies[state], more)]
+        for begin in range(0, len(wanted), AT_ONCE):
+            batch = wanted[begin : begin + AT_ONCE]
+            asks = [
+                ask_in(graph, graph.positions[first[state]], f"sample-{first[state]}-{n}", seed, n)
+                for state, n in batch
+            ]
+            for (state, _), reply in zip(batch, _outcomes(player, asks), strict=True):
+                found.replies[state].append(reply)
+            advance(len(batch))
+    return found
+
+
+def _next(replies: Sequence[int], more: int) -> range:
+    return range(len(replies), len(replies) + more)
+
+
+def _outcomes(player: Player, asks: Sequence[Ask]) -> list[int]:
+    """Return what each ask is answered, as in `SampledPolicy.replies`."""
+    outcomes = []
+    for ask, reply in zip(asks, ask_player(player, asks), strict=True):
+        move, legal = move_of(player, ask, reply), ask.legal_moves or []
+        outcomes.append(len(legal) if move is None else legal.index(move))
+    return outcomes
+
+
+def move_of(player: Player, ask: Ask, reply: Reply) -> str | None:
+    """Return the legal move of a reply in a game with listed moves, or None for any other reply, as the driver reads
+    it."""
+    legal = ask.legal_moves or []
+    if reply.finish_reason == "context":
+        return None
+    if reply.action is not None:
+        return read_action(reply.action, ask.legal_actions, legal).move
+    cut_off, pattern = reply.finish_reason == "length", ask.game.move_pattern
+    reading = read(reply.text, legal, player.reader, pattern, cut_off=cut_off)
+    return reading.move if reading.kind == "move" else None
+
+
+def _plan(graph: Graph, found: SampledPolicy, replies: int, number: int) -> dict[State, int]:
+    """Return how many replies to ask for in each state in this round."""
+    left = replies - found.count
+    known = min(FOLDS, replies // len(found.moves))  # a state without a reply widens the interval most
+    each = max(int(replies * FIRST_SHARE) // len(found.moves), known)
+    if number == 0 and each > 0:
+        return dict.fromkeys(found.moves, each)
+    amount = left if number == ROUNDS - 1 else left // (ROUNDS - number)
+    weights = _weights(graph, found)
+    scale = (found.count + amount) / (sum(weights.values()) or 1.0)
+    lacking = {state: scale * weight - len(found.replies[state]) for state, weight in weights.items()}
+    lacking = {state: more for state, more in lacking.items() if more > 0.0}
+    share = amount / (sum(lacking.values()) or 1.0)
+    plan: dict[State, int] = {}
+    for state in sorted(lacking, key=lambda one: -weights[one]):
+        least = 0 if found.replies[state] else max(1, known)
+        plan[state] = min(amount - sum(plan.values()), max(round(share * lacking[state]), least))
+        if sum(plan.values()) == amount:
+            break
+    else:  # rounding has left some, or no state tells anything
+        rest = amount - sum(plan.values())
+        for n, state in enumerate(plan or found.moves):
+            here = rest // len(plan or found.moves) + (n < rest % len(plan or found.moves))
+            plan[state] = plan.get(state, 0) + here
+    return plan
+
+
+def _weights(graph: Graph, found: SampledPolicy) -> dict[State, float]:
+    """Return for each state the standard deviation of what one more reply tells about the exploitability."""
+    seen, smoothed = found.policy(forfeits=False), found.policy(forfeits=False, prior=PRIOR)
+    weights = dict.fromkeys(found.moves, 0.0)
+    for seat in (0, 1):
+        response = answer(graph, seen, seat).table
+        for state, gains in gains_of(graph, smoothed, response, 1 - seat, paid=seat).items():
+            weights[state] = math.sqrt(gains.variance)
+    return weights

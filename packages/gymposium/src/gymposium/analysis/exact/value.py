@@ -1,0 +1,65 @@
+"""Exact results of one policy against another, by traversal."""
+
+from __future__ import annotations
+
+from gymposium.analysis.exact.graph import OVER, Graph, Position, graph_of
+from gymposium.analysis.exact.outcome import Outcome, Value
+from gymposium.analysis.exact.policy import Policy, as_played, tabulate
+from gymposium.errors import GymposiumError
+from gymposium.games.protocol import CHANCE
+from gymposium.match.failures import forfeit_returns
+from gymposium.players.distribution import MoveDistribution
+from gymposium.players.random import RandomPlayer
+
+
+def value(policy: Policy, opponent: Policy | None = None) -> Value:
+    """Return the exact result of `policy` against `opponent` (None: uniform random play) in each seat.
+
+    Illegal replies of both forfeit. For policies that were estimated from samples the result is an estimate too. Raises
+    `GymposiumError` if the policies are of different games or were not tabulated for the seats that they take."""
+    other = tabulate(policy.game, RandomPlayer()) if opponent is None else opponent
+    if other.game != policy.game:
+        raise GymposiumError(f"A policy for {policy.game.name} cannot meet one for {other.game.name}.")
+    return Value((_outcome(policy, other, 0), _outcome(policy, other, 1)))
+
+
+def _outcome(policy: Policy, opponent: Policy, seat: int) -> Outcome:
+    """Return the outcome of `policy` in `seat`. Probabilities are carried from the first position to the last."""
+    graph = graph_of(policy.game)
+    reach = [0.0] * len(graph.positions)
+    reach[0] = 1.0
+    ends: list[tuple[Outcome, float]] = []
+    for position, here in zip(graph.positions, reach, strict=True):  # a position stands before those it leads to
+        if here == 0.0:
+            continue
+        odds = position.odds
+        if position.seat == OVER:
+            ends.append((Outcome.of(position.returns, seat), here))
+        elif position.seat != CHANCE:
+            odds, forfeited = as_played(_at(policy if position.seat == seat else opponent, position))
+            both = forfeited * _forfeit_at_once(graph, position, opponent if position.seat == seat else policy)
+            for loser, share in ((position.seat, forfeited - both / 2), (1 - position.seat, both / 2)):
+                if share > 0.0:
+                    returns = forfeit_returns(graph.game, loser, position.returns)
+                    ends.append((Outcome.of(returns, seat, loser), here * share))
+        for child, probability in zip(position.children, odds, strict=True):
+            reach[child] += here * probability
+    outcomes, weights = zip(*ends, strict=True)
+    return Outcome.mean(outcomes, weights)
+
+
+def _forfeit_at_once(graph: Graph, position: Position, other: Policy) -> float:
+    """Return the probability that the other seat, if it moves at the same time, replies with no legal move. If neither
+    seat does, each is as likely to be the one that forfeits (`gymposium.match.failures.forfeited`)."""
+    return as_played(_at(other, graph.positions[position.children[0]]))[1] if position.joint else 0.0
+
+
+def _at(policy: Policy, position: Position) -> MoveDistribution:
+    """Return what a policy does in a position. Raises `GymposiumError` if it was not tabulated for the seat to move."""
+    distribution = policy.table.get((position.seat, position.view))
+    if distribution is None:
+        raise GymposiumError(
+            f"The policy of {policy.player} has no moves of seat {position.seat} at {position.view!r}: tabulate it for "
+            f"this seat."
+        )
+    return distribution

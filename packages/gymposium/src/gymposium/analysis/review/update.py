@@ -1,0 +1,104 @@
+"""Bringing the reviews beside files of matches up to date."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gymposium.analysis.review.file import ReviewFile, read_review, review_path
+from gymposium.analysis.review.judge import judge_of
+from gymposium.analysis.review.match import MatchReview, review_match
+from gymposium.errors import BadRecord, GymposiumError
+from gymposium.games.registry import load_named_game, needs_isolation
+from gymposium.records import Record, read_records
+from gymposium.runs.executors.protocol import Executor
+from gymposium.util.isolated import isolated
+
+A_PART = 16
+"""Number of matches that a worker reviews at once."""
+
+
+@dataclass(slots=True)
+class Reviewed:
+    """A file of matches and its reviews."""
+
+    matches: Path
+    reviews: ReviewFile
+    records: list[Record]
+    """The matches that have a review."""
+    new: int
+    """Number of matches that were reviewed now."""
+    problems: list[str] = field(default_factory=list)
+    """Matches that could not be played again, with the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Matches of one game to review."""
+
+    judge: str
+    records: tuple[Record, ...]
+
+
+def review_file(
+    matches: Path,
+    judge: str | None,
+    executor: Executor,
+    watch: Callable[[int, int], None] = lambda done, planned: None,
+) -> Reviewed:
+    """Review the matches of a file that have no review yet, or whose record has changed, and write the file beside it.
+
+    `judge` is as in `judge_of`. Reviews of another judge are written anew. `executor` searches, if the judge does.
+    `watch` is called with the numbers of reviewed and planned matches.
+
+    Raises `NotJudged` if the game's moves are not judged, and `BadRecord` if the file has no finished match, or matches
+    of several games."""
+    records = [one for _, one in read_records(matches) if isinstance(one, Record) and not one.ending.broke_off]
+    games = sorted({record.game for record in records})
+    if len(games) != 1:
+        what = f"matches of {len(games)} games, and is reviewed only if they are of one" if games else "no match"
+        raise BadRecord(f"{matches} holds {what}.")
+    game = load_named_game(games[0])
+    chosen = judge_of(game, judge)
+    before = read_review(matches)
+    kept = before if before is not None and before.same_judge(game, chosen) else ReviewFile.of(game, chosen, {})
+    missing = [record for record in records if kept.of_record(record) is None]
+    found = {record.id: review for record in records if (review := kept.of_record(record)) is not None}
+    result = Reviewed(matches, kept, [], len(missing))
+    parts = [_Part(chosen.name, tuple(missing[n : n + A_PART])) for n in range(0, len(missing), A_PART)]
+    done = 0
+    watch(done, len(missing))
+    # a table is made once for each process, which takes longer than to judge by it
+    reviewed = map(_review, parts) if chosen.exact else (reviews for _, reviews in executor.map(_review, parts))
+    for reviews in reviewed:
+        for match, made in reviews:
+            if isinstance(made, str):
+                result.problems.append(f"{match}: {made}")
+            else:
+                found[match] = made
+        done += len(reviews)
+        watch(done, len(missing))
+    result.reviews = ReviewFile.of(game, chosen, {r.id: found[r.id] for r in records if r.id in found})
+    result.records = [record for record in records if record.id in found]
+    if missing or before is None:
+        result.reviews.write(review_path(matches))
+    return result
+
+
+def _review(part: _Part) -> list[tuple[str, MatchReview | str]]:
+    """The review of each match, or why it could not be played again."""
+    return [(record.id, review_or_why(part.judge, record)) for record in part.records]
+
+
+def review_or_why(judge: str, record: Record) -> MatchReview | str:
+    """The review of a match, or why it could not be played again. A game whose engine may end its process is played in
+    another process."""
+    try:
+        return isolated(_review_one, judge, record) if needs_isolation(record.game) else _review_one(judge, record)
+    except GymposiumError as error:
+        return str(error)
+
+
+def _review_one(judge: str, record: Record) -> MatchReview:
+    return review_match(record, judge_of(load_named_game(record.game), judge))

@@ -1,0 +1,128 @@
+"""Players as bots of OpenSpiel: `PlayerBot`, for `pyspiel.evaluate_bots` and other loops of OpenSpiel."""
+
+from __future__ import annotations
+
+import pyspiel
+
+from gymposium.errors import BadOption, BadRecord, GymposiumError
+from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch
+from gymposium.games.openspiel.lookup import game_of_engine
+from gymposium.games.registry import load_game
+from gymposium.match.failures import FailurePolicy, Tally
+from gymposium.players.asking import ask_player
+from gymposium.players.grammar import make_opponents
+from gymposium.players.protocol import Ask, MatchContext, Player, legal_moves
+from gymposium.replies.reading import Reading, bound, read, read_action
+from gymposium.util.streams import derived_seed, stream
+
+
+class PlayerBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel publishes no types
+    """A gymposium player in one seat of a game of OpenSpiel, as a `pyspiel.Bot`.
+
+    The player is asked in words, with what its seat may see and nothing else, so it plays games of hidden information
+    too. It may be asked in any loop that calls `step`::
+
+        bots = [PlayerBot("mcts-100", game, 0, seed=7), PlayerBot("random", game, 1, seed=7)]
+        pyspiel.evaluate_bots(game.new_initial_state(), bots, 7)
+
+    The matches of one bot have different seeds, which follow from `seed`."""
+
+    def __init__(
+        self,
+        player: str | Player,
+        game: pyspiel.Game | OpenSpielGame | str,
+        player_id: int,
+        *,
+        seed: int,
+        on_illegal: str | FailurePolicy = "forfeit",
+    ) -> None:
+        """`game` is the engine's game, or gymposium's game or its name, whose words the player then reads. `on_illegal`
+        is the policy for replies that are not legal moves: `forfeit` raises the reason, since a bot of OpenSpiel cannot
+        forfeit; `retry(n)` asks again first; `random` plays a random legal move.
+
+        Raises `BadOption` for other policies, for a seat that the game does not have, and for a game that adds rules
+        to those of OpenSpiel."""
+        super().__init__()
+        (self.player,) = make_opponents(player, 1)
+        self.game = _game(game)
+        if player_id not in range(self.game.seats):
+            raise BadOption(f"player_id={player_id!r}: {self.game.name} has the seats 0 to {self.game.seats - 1}.")
+        self.policy = on_illegal if isinstance(on_illegal, FailurePolicy) else FailurePolicy.parse(on_illegal)
+        if self.policy.kind == "penalty":
+            raise BadOption(f"on_illegal={self.policy}: write forfeit, retry(n) or random; a bot pays no penalties.")
+        check = getattr(self.player, "check_game", None)
+        if check is not None:
+            check(self.game)
+        self._seat, self._seed, self._number = player_id, seed, 0
+        self._context: MatchContext | None = None
+
+    def restart(self) -> None:
+        """Forget the match: the next `step` begins another one."""
+        self._context = None
+
+    def restart_at(self, state: pyspiel.State) -> None:
+        """Forget the match: the next `step` begins one that has come to `state`, or further."""
+        self._context = None
+
+    def inform_action(self, state: pyspiel.State, player_id: int, action: int) -> None:
+        """Do nothing: `step` reads the history of its state."""
+
+    def inform_actions(self, state: pyspiel.State, actions: list[int]) -> None:
+        """Do nothing: `step` reads the history of its state."""
+
+    def step(self, state: pyspiel.State) -> int:
+        """Return the player's action in this state, in which its seat is to move.
+
+        Raises `GymposiumError` if the player gives no legal move."""
+        context = self._at(state)
+        tally = Tally(self.policy)
+        reason = None
+        while True:
+            ask = context.ask(self._seat, reason)
+            legal = legal_moves(ask) or []
+            reading = self._read(ask, legal)
+            if reading.kind == "move" and reading.move is not None:
+                return ask.legal_actions[legal.index(reading.move)]
+            reason = reading.reason(legal)
+            match tally.failed(self._seat, can_draw=True):
+                case "random":
+                    rng = stream(ask.seed, "random move", self._seat, ask.turn)
+                    return ask.legal_actions[int(rng.random() * len(legal))]
+                case "forfeit":
+                    raise GymposiumError(f"{self.player.name} gave no legal move of {self.game.name}: {reason}")
+
+    def _read(self, ask: Ask, legal: list[str]) -> Reading:
+        (reply,) = ask_player(self.player, [ask])
+        if reply.action is not None:
+            return read_action(reply.action, ask.legal_actions, legal)
+        how = bound(self.player.reader, (), self.game.name)
+        return read(reply.text, legal, how, self.game.move_pattern, cut_off=reply.finish_reason != "stop")
+
+    def _at(self, state: pyspiel.State) -> MatchContext:
+        """The match of this state: the last one, played on, or another one."""
+        if self._context is not None:
+            match = self._context.match
+            assert isinstance(match, OpenSpielMatch), "made below"
+            known, actions = match.state.history(), state.history()
+            if actions[: len(known)] == known:
+                match.advance(actions[len(known) :])
+                return self._context
+        match = self.game.begin(None)
+        try:
+            match.advance(state.history())
+        except BadRecord as error:
+            raise BadOption(f"The state is not of {self.game.name}: {error}.") from error
+        seed = derived_seed(self._seed, "bot", self._seat, self._number)
+        self._context = MatchContext(match, f"bot-{self._seat}-{self._number}", seed)
+        self._number += 1
+        return self._context
+
+
+def _game(game: pyspiel.Game | OpenSpielGame | str) -> OpenSpielGame:
+    opened = load_game(game) if isinstance(game, str) else game
+    if isinstance(opened, pyspiel.Game):
+        opened = game_of_engine(str(opened))
+    if not isinstance(opened, OpenSpielGame) or not isinstance(opened.start(), pyspiel.State):
+        name = getattr(opened, "name", opened)
+        raise BadOption(f"{name} has rules beside those of OpenSpiel, so its players are no bots of OpenSpiel.")
+    return opened

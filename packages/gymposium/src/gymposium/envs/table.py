@@ -1,0 +1,385 @@
+"""One match that is driven from outside: `gymposium.Table`.
+
+The driver plays the match, with failed replies, retries, penalties and simultaneous moves. The environments and play in
+the browser are built on tables. `advance` lets many tables go on together, so that a player of several of them is asked
+once.
+"""
+
+from __future__ import annotations
+
+import operator
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+
+from gymposium.errors import BadOption, GymposiumError, NotAsked, WrongType
+from gymposium.games.protocol import CHANCE, Event, Game, Match, Style
+from gymposium.games.registry import load_game
+from gymposium.match import EngineError, Guard, MatchJob, MatchResult, RunningMatch, ask_players, replies_of
+from gymposium.match.failures import FailurePolicy
+from gymposium.match.watchdog import Watchdog
+from gymposium.players.grammar import make_opponents
+from gymposium.players.protocol import Ask, Player, Reply
+from gymposium.records import Record
+from gymposium.replies.prompt import prompt_for
+from gymposium.replies.reading import Reader, reader
+
+_numbers = count()
+
+
+@dataclass(slots=True, eq=False)
+class OutsideSeat:
+    """The player of a seat that is answered from outside. It holds the reader and the style of the prompts, and is
+    never asked."""
+
+    reader: Reader
+    style: Style
+    name: str = "outside"
+    """The name of the player in records."""
+
+    def act(self, asks: Sequence[Ask]) -> Sequence[Reply]:
+        raise GymposiumError("This seat is answered from outside: through Table.answer() or an environment's step().")
+
+
+@dataclass(frozen=True, slots=True)
+class AskedSeat:
+    """One seat that has to be answered, with its prompt."""
+
+    seat: int
+    text: str
+    """The prompt; after a failed reply it begins with the reason."""
+    legal_moves: list[str] | None
+    """The legal moves as text; None if the game takes free text."""
+    ask: Ask
+    """The ask as players get it: tensor, indices of legal moves, the seat's random stream."""
+
+
+class Table:
+    """A match in which some seats are answered from outside and the others by players.
+
+    `asked` lists the seats to answer, each with its prompt. `answer` plays one reply and all that follows from it:
+    opponents answer at once. `played` is the result as soon as the match is over::
+
+        table = gymposium.Table("kuhn_poker", seats=0, opponents=["mcts-100"], seed=7)
+        while table.asked:
+            for asked in table.asked:
+                table.answer(asked.seat, my_agent(asked.text))
+        print(table.played.result(0), table.record())
+
+    `gymposium.match.play` plays the same match of the same job, with the same record. A table belongs to one thread. A
+    copy (`copy.deepcopy`, `pickle`) plays the match again from its seed, and raises `GymposiumError` if an opponent
+    then plays otherwise.
+    """
+
+    __slots__ = (
+        "_answers",
+        "_given",
+        "_outside",
+        "_running",
+        "asks",
+        "due",
+        "error",
+        "job",
+        "match",
+        "played",
+        "turns",
+    )
+
+    match: Match
+    """The game's match: `events`, `to_move()`, `observe(seat)`. It must not be changed."""
+
+    def __init__(
+        self,
+        game: str | Game,
+        *,
+        seats: int | Iterable[int] = 0,
+        opponents: str | Player | Sequence[str | Player] = "random",
+        seed: int | None = None,
+        player_seed: int | None = None,
+        on_illegal: str | FailurePolicy = "forfeit",
+        opening: int = 0,
+        reply: str = "move",
+        prompt: Style = "full",
+        name: str = "outside",
+        match_id: str | None = None,
+    ) -> None:
+        """`game` is a name or a `Game`; `seats` the seats that are answered from outside. `opponents` holds one player
+        for each other seat, in order, or one for all of them, by name or ready-made. `seed` decides chance, and the
+        players' streams unless `player_seed` is given; without one a seed is drawn. `on_illegal`, `reply` (`"move"`,
+        `"tags"`, `"json"`) and `prompt` (`"full"`, `"compact"`) are as for the environments, `opening` as in
+        `MatchJob`. `name` is the name of the outside seats in the record.
+
+        Raises `BadOption` and `UnknownName` for wrong arguments, `EngineError` if the game's engine fails, and every
+        exception that an opponent raises."""
+        opened = load_game(game) if isinstance(game, str) else game
+        outside = _check_seats(seats, opened.seats)
+        others = iter(make_opponents(opponents, opened.seats - len(outside)))
+        caller = OutsideSeat(reader(reply), prompt, name)
+        prompt_for(opened, prompt, caller.reader)  # refuses an unknown style now, not at the first prompt
+        self._open(
+            MatchJob(
+                id=f"table-{secrets.token_hex(6)}" if match_id is None else match_id,
+                game=opened,
+                players=[caller if seat in outside else next(others) for seat in range(opened.seats)],
+                seed=secrets.randbits(48) if seed is None else seed,
+                player_seed=player_seed,
+                on_illegal=on_illegal if isinstance(on_illegal, FailurePolicy) else FailurePolicy.parse(on_illegal),
+                opening=opening,
+            )
+        )
+        self._go_on_or_raise()
+
+    @classmethod
+    def of_job(cls, job: MatchJob) -> Table:
+        """The table of a job in which an `OutsideSeat` stands for each seat that is answered from outside. No player
+        has been asked yet: call `go_on`, or `advance` for many tables. An engine that fails raises nothing here; it
+        sets `error`."""
+        table = cls.__new__(cls)
+        table._open(job)
+        return table
+
+    def _open(self, job: MatchJob) -> None:
+        self.job = job
+        """The job: game, players, seeds."""
+        self.played: MatchResult | None = None
+        """The result; None while the match goes on. A match that broke off says so in its `error`."""
+        self.error: EngineError | None = None
+        """The error of the game's engine if it failed; the match is over then."""
+        self.asks: dict[int, Ask] = {}
+        """The open decision: the asks that are to be answered from outside, by seat."""
+        self.due = False
+        """True if the match can go on without an answer from outside."""
+        self._outside = [isinstance(player, OutsideSeat) for player in job.players]
+        self._given: dict[int, Reply] = {}
+        self._answers: list[Mapping[int, Reply]] = []
+        self._running = running = RunningMatch(job)
+        self.turns = running.turns
+        """The replies so far, of all seats."""
+        try:
+            running.begin()
+        except EngineError as error:
+            self.break_off(error)
+        else:
+            self._look()
+        if hasattr(running, "match"):
+            self.match = running.match
+
+    # -- who is asked
+
+    @property
+    def asked(self) -> list[AskedSeat]:
+        """The seats that have to be answered now; empty if the match is over. In a simultaneous move a seat that has
+        answered is left out while the others are awaited."""
+        return [
+            AskedSeat(seat, self._prompt(ask), ask.legal_moves, ask)
+            for seat, ask in self.asks.items()
+            if seat not in self._given
+        ]
+
+    def _prompt(self, ask: Ask) -> str:
+        player = self.job.players[ask.seat]
+        return prompt_for(self.job.game, player.style, player.reader)(ask.observe(player.style), ask.reason)
+
+    def answer(self, seat: int, reply: str | int | Reply) -> None:
+        """Answers for one seat: text, the index of a move in the game's action space, or a `Reply`. Once every seat of
+        the decision has answered, the moves are played and the opponents answer, up to the next decision outside or to
+        the end.
+
+        Raises `NotAsked` if the seat has nothing to answer, `WrongType` for a reply of another type (nothing is
+        played then), `EngineError` if the game's engine fails, and every exception that an opponent raises."""
+        if seat not in self.asks or seat in self._given:
+            raise NotAsked(self._why_not_asked(seat))
+        self._given[seat] = reply if isinstance(reply, Reply) else reply_of(reply, self.job.game)
+        if len(self._given) == len(self.asks):
+            replies, self._given = self._given, {}
+            self.give(replies)
+            self._go_on_or_raise()
+
+    def _why_not_asked(self, seat: object) -> str:
+        if self.over:
+            return "The match is over: set up a new Table for another one."
+        if not self.asks:
+            return "A player failed in this match, so it cannot go on: set up a new Table."
+        waiting = " and ".join(str(other) for other in self.asks if other not in self._given)
+        why = "has answered already" if seat in self._given else "is not asked now"
+        return f"Seat {seat} {why}: answer for seat {waiting}."
+
+    # -- how it stands
+
+    @property
+    def over(self) -> bool:
+        """True if the match has finished or broken off."""
+        return self.played is not None
+
+    @property
+    def penalties(self) -> Mapping[int, float]:
+        """Sum of each seat's penalties so far, for seats that have any."""
+        return self._running.penalties
+
+    def return_of(self, seat: int) -> float:
+        """The seat's return so far, penalties included."""
+        if self.played is not None:
+            return self.played.returns[seat]
+        return self.match.returns()[seat] - self._running.penalties.get(seat, 0.0)
+
+    def record(self) -> Record:
+        """The record of the match. Raises `GymposiumError` before its end."""
+        if self.played is None:
+            raise GymposiumError("The match is not over, so it has no record yet: answer for the seats in `asked`.")
+        return Record.of(self.played)
+
+    def close(self) -> None:
+        """Release what the match holds, such as a server, if it is not over. It cannot be played on, only read."""
+        self._running.close()
+
+    # -- for environments, which own the loop
+
+    def give(self, replies: Mapping[int, Reply]) -> None:
+        """Hands over one reply for each seat in `asks`. The moves are played unless a player is asked in the same
+        decision; `go_on` or `advance` does the rest. An engine that fails sets `error`."""
+        running = self._running
+        self._answers.append(replies)
+        self.asks = {}
+        running.answers = [replies.get(ask.seat) for ask in running.asks]
+        if None in running.answers:
+            self.due = True
+        else:
+            self._play()
+
+    def go_on(self) -> None:
+        """Asks the players until a seat outside is asked, or to the end. An engine that fails sets `error`."""
+        running = self._running
+        while self.due:
+            asks = running.asks
+            try:
+                if len(asks) == 1:  # nothing to sort
+                    (running.answers[0],) = replies_of(self.job.players[asks[0].seat], asks)
+                else:
+                    ask_players((running,))
+            except EngineError as error:
+                if error.played.job is not self.job:
+                    raise  # from another match, which a player plays itself
+                self.break_off(error)
+                return
+            self._play()
+
+    def break_off(self, error: Exception) -> None:
+        """Ends the match here because the game's engine raised `error`."""
+        self.error = error if isinstance(error, EngineError) else self._running.broken_off(error)
+        self.played = self.error.played
+        self.asks, self.due = {}, False
+
+    def look_at_match(self) -> Match:
+        """The match. Raises `EngineError` if the engine could not begin it."""
+        if self.error is not None and not hasattr(self, "match"):
+            raise self.error
+        return self.match
+
+    def _go_on_or_raise(self) -> None:
+        self.go_on()
+        if self.error is not None:
+            raise self.error
+
+    def _play(self) -> None:
+        """Plays the answers, which are complete."""
+        try:
+            self.played = self._running.go_on()
+        except EngineError as error:
+            self.break_off(error)
+            return
+        if self.played is None:
+            self._look()
+        else:
+            self.due = False
+
+    def _look(self) -> None:
+        asks, outside = self.asks, self._outside
+        for ask in self._running.asks:
+            if outside[ask.seat]:
+                asks[ask.seat] = ask
+        self.due = not asks
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """A copy plays the match again, since a running match can be neither copied nor stored."""
+        events = list(self.match.events) if hasattr(self, "match") else []
+        return _played_again, (self.job, self._answers, self._given, events)
+
+
+def advance(tables: Iterable[Table], watchdog: Watchdog | None = None, guard: Guard | None = None) -> None:
+    """Asks the players until every match waits for an outside seat or is over. A player of several tables is asked for
+    all of them in one call. If one match breaks off (`Table.error`), the others go on; if that happens while a player
+    is asked, the player is asked again for the others, and draws again for them.
+
+    `watchdog` and `guard` are as in `gymposium.match.play`."""
+    due = [table for table in tables if table.due]
+    while due:
+        try:
+            ask_players([table._running for table in due], watchdog, guard)
+        except EngineError as error:
+            broken = next((table for table in due if table.job is error.played.job), None)
+            if broken is None:
+                raise  # from another match, which a player plays itself
+            broken.break_off(error)
+            due.remove(broken)
+            continue
+        for table in due:
+            table._play()
+        due = [table for table in due if table.due]
+
+
+def reply_of(answer: object, game: Game) -> Reply:
+    """The reply for an answer, which is text or an index into the game's action space. Raises `WrongType`."""
+    if isinstance(answer, str):
+        return Reply(answer)
+    try:
+        index = operator.index(answer)  # type: ignore[arg-type]
+    except TypeError:
+        index = -1
+    if 0 <= index < game.num_actions:
+        return Reply(str(index), action=index)
+    expected = f"text or an index from 0 to {game.num_actions - 1}" if game.num_actions else "text"
+    raise WrongType(f"An answer in {game.name}", expected, answer)
+
+
+def new_match_id(tag: str) -> str:
+    """An id that no other match of this process has."""
+    return f"{tag}-{next(_numbers)}"
+
+
+def _check_seats(seats: int | Iterable[int], count: int) -> set[int]:
+    """The seats that are answered from outside. Raises `BadOption`."""
+    given: list[object] = [*seats] if isinstance(seats, Iterable) else [seats]
+    for seat in given:
+        if isinstance(seat, bool) or not isinstance(seat, int) or seat not in range(count):
+            raise BadOption(f"seats={seats!r}: write a seat from 0 to {count - 1}, or a list of them.")
+    if not given or len(set(given)) < len(given):
+        raise BadOption(f"seats={seats!r}: name at least one seat, and each of them once.")
+    return {seat for seat in range(count) if seat in given}
+
+
+def _played_again(
+    job: MatchJob, answers: Sequence[Mapping[int, Reply]], given: Mapping[int, Reply], events: Sequence[Event]
+) -> Table:
+    """A table of the same match, played from its seed with the answers from outside. The players are asked again."""
+    table = Table.of_job(replace(job, id=new_match_id("copy")))
+    table.go_on()
+    for replies in answers:
+        table.give(replies)
+        table.go_on()
+    table._given.update(given)
+    if hasattr(table, "match") and table.match.events != events:
+        names = ", ".join(dict.fromkeys(p.name for p in job.players if not isinstance(p, OutsideSeat)))
+        raise GymposiumError(
+            f"A match is copied by playing it again, and that came out otherwise: {names} does not follow from the "
+            f"seed alone. Copy an environment before reset() or after the end."
+        )
+    return table
+
+
+def moves_of_others(match: Match, seat: int, since: int) -> list[tuple[int, str]]:
+    """The moves of other seats, as (seat, move), after the first `since` events; [] in a game with hidden information,
+    where a seat learns of a move only what its observations say."""
+    if match.game.spec.information != "perfect":
+        return []
+    return [(event.seat, event.move) for event in match.events[since:] if event.seat not in (seat, CHANCE)]

@@ -1,0 +1,47 @@
+"""The application of a server for programs: routes behind the guard, and errors in one form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute
+from starlette.types import ASGIApp, Scope
+
+from gymposium.errors import GymposiumError
+from gymposium.http.guard import ApiGuard
+from gymposium.http.requests import Refused
+
+
+def api(
+    routes: Sequence[BaseRoute],
+    *,
+    names: Iterable[str] = (),
+    token: str | None = None,
+    needs_token: Callable[[Scope], bool] = lambda scope: True,
+    lifespan: Any = None,
+) -> ASGIApp:
+    """An application of these routes behind an `ApiGuard`, whose arguments are `names`, `token` and `needs_token`.
+
+    `Refused` and other errors become responses in the form of OpenAI's API. What a route raises besides is logged, and
+    the client is told nothing of it."""
+    handlers: dict[Any, Any] = dict.fromkeys((Refused, HTTPException, GymposiumError, Exception), _failed)
+    app = Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan)
+    return ApiGuard(app, names=names, token=token, needs_token=needs_token)
+
+
+def _failed(request: Request, error: Exception) -> Response:
+    match error:
+        case Refused():
+            return error.response()
+        case HTTPException():
+            why = f"{request.method} {request.url.path}: {error.detail}."
+            code = "bad_request" if error.status_code == 400 else "no_such_route"
+            return Refused(error.status_code, code, why).response()
+        case GymposiumError() if error.tells_what_to_do:
+            return Refused(400, "bad_request", str(error)).response()
+    return Refused(500, "failed", "The server failed at this request; its log says why.").response()

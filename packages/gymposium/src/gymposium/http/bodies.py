@@ -1,0 +1,76 @@
+"""Bodies of requests: read within limits of size and time, and parsed strictly."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect, Request
+from starlette.types import Message, Receive
+
+from gymposium.http.requests import Refused
+
+MOST_BYTES = 4 * 2**20
+"""Maximum number of bytes of a body, and of a message over a websocket."""
+PARSED = "gymposium.json"
+"""Key of a request's scope that holds the value of its body."""
+SECONDS = 30.0
+"""Time limit for a body to arrive."""
+
+
+def has_body(headers: Headers) -> bool:
+    """True if a request has a body."""
+    return "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
+
+
+async def read_body(headers: Headers, receive: Receive, *, most: int, seconds: float) -> bytes:
+    """The body of a request. Raises `Refused` for one that is not JSON by its content type, larger than `most` bytes
+    or slower than `seconds`, and `ClientDisconnect`."""
+    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise Refused(415, "not_json", "A body must be JSON: send Content-Type: application/json.")
+    declared = headers.get("content-length", "")
+    if declared.isdecimal() and int(declared) > most:
+        raise _too_large(most)
+    parts = bytearray()
+    try:
+        async with asyncio.timeout(seconds):
+            while True:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise ClientDisconnect
+                parts += message.get("body", b"")
+                if len(parts) > most:
+                    raise _too_large(most)
+                if not message.get("more_body", False):
+                    return bytes(parts)
+    except TimeoutError:
+        raise Refused(408, "too_slow", f"The body did not arrive within {seconds:g} seconds.") from None
+
+
+def replayed(body: bytes, receive: Receive) -> Receive:
+    """A `receive` that returns the body once more, and then what follows it."""
+    first = True
+
+    async def again() -> Message:
+        nonlocal first
+        if first:
+            first = False
+            return {"type": "http.request", "body": body, "more_body": False}
+        return await receive()
+
+    return again
+
+
+def json_object(request: Request, *, empty: bool = False) -> dict[str, Any]:
+    """The JSON object in the body of a request that came through an `ApiGuard`. Raises `Refused` without one, unless
+    `empty` allows a request without a body."""
+    value = request.scope.get(PARSED, {} if empty else None)
+    if not isinstance(value, dict):
+        raise Refused(400, "not_an_object", "The body must be a JSON object.")
+    return value
+
+
+def _too_large(most: int) -> Refused:
+    return Refused(413, "too_large", f"The body is larger than {most:,} bytes.")

@@ -1,0 +1,77 @@
+"""The Dockerfile of an environment server, with the versions that are installed here."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from importlib.metadata import version
+
+from gymposium.errors import BadOption
+from gymposium.games.registry import find_spec, game_and_parameters, is_registered
+from gymposium.http.listening import TOKEN
+from gymposium.players.grammar import check_player
+from gymposium.plugins.host import host
+from gymposium.plugins.specs import DISGUISE, Spec
+
+PORT = 8710
+_DOCKERFILE = """\
+# An environment server of gymposium. Build and run it:
+#
+#   docker build -t gymposium-env .
+#   docker run --read-only --tmpfs /tmp -v matches:/data -e {token} -p 127.0.0.1:{port}:{port} gymposium-env
+#
+# {token} is a secret that you choose; clients send it. Distributions that are on no index: put their
+# wheels into a folder `wheels` beside this file.
+FROM python:{python}-slim
+COPY Dockerfile* wheels* /wheels/
+RUN pip install --no-cache-dir --find-links /wheels {pins} \\
+    && useradd --uid 10001 --home-dir /data --create-home gymposium
+USER 10001
+WORKDIR /data
+VOLUME /data
+ENV HOME=/data NUMBA_CACHE_DIR=/data/.numba PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
+EXPOSE {port}
+HEALTHCHECK --interval=30s --timeout=5s --start-period=30s \\
+    CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:{port}/health')"]
+ENTRYPOINT ["gymposium", "serve-env", "--host", "0.0.0.0", "--port", "{port}"]
+CMD {command}
+"""
+
+
+def dockerfile_for(games: Sequence[str], opponents: Sequence[str], on_illegal: str) -> str:
+    """The Dockerfile of a server with this offer. It installs the distributions that add the games and opponents, each
+    in the version that is installed here.
+
+    Raises `BadOption` for a game or an opponent of a plugin that is a file."""
+    command = [*games, *(part for name in opponents for part in ("--opponent", name)), "--on-illegal", on_illegal]
+    return _DOCKERFILE.format(
+        token=TOKEN,
+        port=PORT,
+        python=f"{sys.version_info.major}.{sys.version_info.minor}",
+        pins=" ".join(_pins([*_specs_of_games(games), *(check_player(name)[0] for name in opponents)])),
+        command=json.dumps(command),
+    )
+
+
+def _specs_of_games(names: Iterable[str]) -> Iterator[Spec]:
+    for name in names:
+        base, parameters = game_and_parameters(name)
+        if is_registered(base):
+            yield find_spec(base)
+        if DISGUISE.name in parameters:
+            yield host().disguises[base]
+
+
+def _pins(specs: Iterable[Spec]) -> Iterator[str]:
+    yield f'"gymposium[serve,worlds]=={version("gymposium")}"'
+    for distribution, number in sorted({_distribution(spec) for spec in specs}):
+        if distribution != "gymposium":
+            yield f'"{distribution}=={number}"'
+
+
+def _distribution(spec: Spec) -> tuple[str, str]:
+    plugin = host().owner(spec)
+    if not plugin.distribution:
+        raise BadOption(f"{spec.name} is of the plugin {plugin.source}, which is no distribution: install it first.")
+    return plugin.distribution, plugin.version

@@ -1,0 +1,166 @@
+"""The environment server: a session for each websocket, and what OpenEnv's clients ask over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from importlib.metadata import version
+from threading import Lock
+
+from anyio import CapacityLimiter, to_thread
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route, WebSocketRoute
+from starlette.types import ASGIApp
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from gymposium.errors import GymposiumError, UnknownName
+from gymposium.http.app import api
+from gymposium.http.environments.offer import OPTIONS, EnvOffer
+from gymposium.http.environments.session import EnvSession
+from gymposium.http.environments.wire import SCHEMAS, Incoming, WireError, message
+from gymposium.http.requests import Refused
+from gymposium.match import MatchResult
+
+SESSIONS = 64
+"""Maximum number of clients at once."""
+IDLE = 900.0
+"""Seconds without a message after which a client's session ends."""
+
+
+def environments_app(
+    offer: EnvOffer,
+    write: Callable[[MatchResult], object],
+    *,
+    names: Iterable[str] = (),
+    token: str | None = None,
+    sessions: int = SESSIONS,
+    idle: float = IDLE,
+) -> ASGIApp:
+    """The application that lends the games of an offer. `write` records a match that is over; it is called from one
+    thread at a time. `names` and `token` are those of the guard; `/health` needs no token."""
+    server = _Server(offer, write, sessions, idle)
+    routes = [Route("/health", _health)]
+    for at in ("", "/{game:path}"):
+        routes += [Route(f"{at}/metadata", server.metadata), Route(f"{at}/schema", server.schema)]
+    sockets = [WebSocketRoute(path, server.play) for path in ("/ws", "/{game:path}/ws")]
+    return api([*routes, *sockets], names=names, token=token, needs_token=lambda scope: scope["path"] != "/health")
+
+
+async def _health(request: Request) -> Response:
+    return JSONResponse({"status": "healthy"})
+
+
+class _Server:
+    """The sessions under way."""
+
+    def __init__(self, offer: EnvOffer, write: Callable[[MatchResult], object], sessions: int, idle: float) -> None:
+        self._offer, self._write, self._sessions, self._idle = offer, write, sessions, idle
+        self._writing = Lock()
+        self._threads = CapacityLimiter(sessions)  # each session waits for one step at most
+        self._open = 0
+
+    def _keep(self, played: MatchResult) -> None:
+        with self._writing:
+            self._write(played)
+
+    def _game(self, connection: Request | WebSocket) -> str:
+        """The name of the game in the address. Raises `Refused` if it is not offered."""
+        name = connection.path_params.get("game") or connection.query_params.get("game") or self._offer.first
+        try:
+            self._offer.game(name)
+        except UnknownName as error:
+            raise Refused(404, "unknown_game", str(error)) from None
+        return str(name)
+
+    # -- over HTTP
+
+    async def metadata(self, request: Request) -> Response:
+        """What the environment is, in the form of OpenEnv's `EnvironmentMetadata`."""
+        game = self._offer.game(self._game(request))
+        offered = ", ".join(dict.fromkeys(game.name for game in self._offer.games.values()))
+        readme = (
+            f"{game.rules(0)}\nGames on this server: {offered}.\nOpponents: {', '.join(self._offer.opponents)}.\n"
+            f"Options of reset: seed, episode_id, {', '.join(OPTIONS)}.\n"
+        )
+        return JSONResponse(
+            {
+                "name": game.name,
+                "description": game.spec.summary,
+                "readme_content": readme,
+                "version": version("gymposium"),
+                "author": None,
+                "documentation_url": None,
+            }
+        )
+
+    async def schema(self, request: Request) -> Response:
+        """The schemas of actions, observations and states, which are the same for all games."""
+        self._game(request)
+        return JSONResponse(SCHEMAS)
+
+    # -- over a websocket
+
+    async def play(self, socket: WebSocket) -> None:
+        """Plays with one client until it leaves, is idle for too long, or says close."""
+        try:
+            session = EnvSession(self._offer, self._game(socket), self._keep)
+        except Refused as refused:
+            await socket.send_denial_response(refused.response())
+            return
+        await socket.accept()
+        try:
+            if self._open >= self._sessions:
+                await socket.send_text(self._full().message())
+            else:
+                self._open += 1
+                try:
+                    await self._talk(socket, session)
+                finally:
+                    self._open -= 1
+            await socket.close()
+        except (WebSocketDisconnect, TimeoutError):
+            pass  # the client has left, or reads nothing
+
+    def _full(self) -> WireError:
+        return WireError(
+            "CAPACITY_REACHED",
+            f"This server plays with {self._sessions} clients at once: try again later.",
+            active_sessions=self._open,
+            max_sessions=self._sessions,
+        )
+
+    async def _talk(self, socket: WebSocket, session: EnvSession) -> None:
+        while True:
+            try:
+                async with asyncio.timeout(self._idle):
+                    received = await socket.receive()
+            except TimeoutError:
+                why = f"The session ended after {self._idle:g} seconds without a message."
+                await socket.send_text(WireError("SESSION_ERROR", why).message())
+                return
+            if received["type"] == "websocket.disconnect":
+                raise WebSocketDisconnect(received.get("code", 1005))
+            try:
+                answer = await self._answer(session, received.get("text"))
+            except WireError as error:
+                answer = error.message()
+            except GymposiumError as error:  # such as a full disk
+                answer = WireError("EXECUTION_ERROR", str(error)).message()
+            if not answer:
+                return
+            async with asyncio.timeout(self._idle):
+                await socket.send_text(answer)
+
+    async def _answer(self, session: EnvSession, text: str | None) -> str:
+        """The answer to a message; empty if the client says close. Raises `WireError`."""
+        if text is None:
+            raise WireError("INVALID_JSON", "Invalid JSON: send messages as text, not as bytes.")
+        sent = Incoming.parse(text)
+        match sent.type:
+            case "state":
+                return message("state", session.state())
+            case "close":
+                return ""
+        play = session.reset if sent.type == "reset" else session.step
+        return message("observation", await to_thread.run_sync(play, sent.data, limiter=self._threads))

@@ -1,0 +1,141 @@
+"""The session of one client, which plays one seat in one match after another."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from gymposium.envs.learner import LearnerSeat
+from gymposium.envs.table import Table
+from gymposium.errors import GymposiumError, tells_what_to_do
+from gymposium.http.environments.offer import OPTIONS, EnvOffer
+from gymposium.http.environments.wire import WireError, reply_in
+from gymposium.match import EngineError, MatchResult
+from gymposium.players.protocol import Reply
+
+GREATEST_SEED = 2**63 - 1
+_LONGEST_ID = 255
+_log = logging.getLogger("gymposium.http")
+
+
+class EnvSession:
+    """The matches of one client, played as `gymposium.envs.gym.TextGameEnv` plays them: with the same seed, options and
+    replies, observations and rewards are the same. One thread at a time may use it."""
+
+    def __init__(self, offer: EnvOffer, game: str, keep: Callable[[MatchResult], object]) -> None:
+        """`game` is the name of the game that is played if `reset` names none. `keep` records a match that is over."""
+        self._offer, self._keep = offer, keep
+        self._name = offer.game(game).name
+        self._default = self._name
+        self._learner: LearnerSeat | None = None
+        self._episode: str | None = None
+        self._steps = 0
+
+    def reset(self, data: Mapping[str, Any]) -> dict[str, Any]:
+        """Begins a match; one that is under way is given up. Raises `WireError`."""
+        for key in data:
+            if key not in ("seed", "episode_id", *OPTIONS):
+                known = ", ".join(("seed", "episode_id", *OPTIONS))
+                raise WireError("VALIDATION_ERROR", f"reset takes no {key[:80]!r}. Options: {known}.")
+        seed = data.get("seed")
+        if seed is not None and (type(seed) is not int or not 0 <= seed <= GREATEST_SEED):
+            raise WireError("VALIDATION_ERROR", f"seed={str(seed)[:80]}: write an integer from 0 to {GREATEST_SEED}.")
+        episode = data.get("episode_id")
+        if episode is not None and (not isinstance(episode, str) or len(episode) > _LONGEST_ID):
+            raise WireError("VALIDATION_ERROR", f"episode_id: write a text of at most {_LONGEST_ID} characters.")
+        given = {key: data[key] for key in OPTIONS if key in data and key != "seat"}
+        seed = secrets.randbits(48) if seed is None else seed
+        try:
+            options = self._offer.chosen(self._default, given)
+            seat = options.seat_for(seed, {"seat": data["seat"]} if "seat" in data else None)
+        except GymposiumError as error:
+            raise WireError("VALIDATION_ERROR", str(error)) from None
+        learner = LearnerSeat(options)
+        number = f"env-{secrets.token_hex(8)}"
+        self._learner, self._name, self._steps = None, options.game.name, 0
+        self._episode = number if episode is None else episode
+
+        def begin() -> Table:
+            table = learner.begin(seed, seat, number)
+            table.go_on()
+            return table
+
+        table = self._played(begin)
+        self._learner = learner
+        if table.played is not None:  # over before this seat was asked
+            return self._outcome(table)
+        text, info = learner.look()
+        if table.error is not None:
+            self._break_off(table)
+        return self._observation(text, info, None, done=False)
+
+    def step(self, data: Mapping[str, Any]) -> dict[str, Any]:
+        """Plays one reply, and what follows up to this seat's next decision or the end. Raises `WireError`."""
+        text = reply_in(data)
+        learner = self._learner
+        if learner is None or learner.over:
+            raise WireError("EXECUTION_ERROR", "There is no match under way: send reset first.")
+
+        def play() -> Table:
+            table = learner.give(Reply(text))
+            table.go_on()
+            return table
+
+        self._steps += 1
+        return self._outcome(self._played(play))
+
+    def state(self) -> dict[str, Any]:
+        """The state as OpenEnv's clients read it."""
+        learner = self._learner
+        return {
+            "episode_id": self._episode,
+            "step_count": self._steps,
+            "game": self._name,
+            "seat": None if learner is None else learner.seat,
+            "done": learner is not None and learner.over,
+        }
+
+    def _outcome(self, table: Table) -> dict[str, Any]:
+        learner = self._learner
+        assert learner is not None
+        text, reward, done, _, info = learner.outcome()
+        if table.error is not None:
+            self._break_off(table)
+        if table.played is not None:
+            self._keep(table.played)
+        info.pop("tools", None)  # they stand in the first observation
+        return self._observation(text, info, reward, done=done)
+
+    def _played(self, step: Callable[[], Table]) -> Table:
+        """The table after a step. What a player or an engine raises ends the match, and the client is not told it,
+        because it may reveal hidden information."""
+        try:
+            table = step()
+        except Exception as error:  # noqa: BLE001 - players and engines may raise anything
+            self._learner = None
+            if tells_what_to_do(error) and not isinstance(error, EngineError):
+                raise WireError("EXECUTION_ERROR", str(error)) from None
+            _log.exception("A player failed in a match of %s.", self._name)
+            raise WireError("EXECUTION_ERROR", "A player of this match failed. Send reset to begin another.") from None
+        if table.error is not None:
+            self._break_off(table)
+        return table
+
+    def _break_off(self, table: Table) -> None:
+        """Records a match that broke off, and raises `WireError`: it has no reward."""
+        assert table.played is not None
+        assert table.error is not None
+        self._learner = None
+        self._keep(table.played)
+        what = "world" if table.error.world_broke else "engine"
+        raise WireError("EXECUTION_ERROR", f"The match broke off: the {what} of {self._name} failed. Send reset.")
+
+    def _observation(self, text: str, info: dict[str, Any], reward: float | None, *, done: bool) -> dict[str, Any]:
+        moves = info.pop("legal_moves", None)
+        learner = self._learner
+        assert learner is not None
+        metadata = {"episode_id": self._episode, "match": learner.table.job.id, "game": self._name, **info}
+        observation = {"text": text, "legal_moves": moves, "metadata": metadata}
+        return {"observation": observation, "reward": reward, "done": done, "metadata": metadata}

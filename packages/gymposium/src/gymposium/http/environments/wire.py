@@ -1,0 +1,121 @@
+"""OpenEnv's messages over a websocket, as its client of version 0.10 sends and reads them.
+
+A client sends `{"type": "reset", "data": {…}}`, `{"type": "step", "data": ACTION}`, `{"type": "state"}` and
+`{"type": "close"}`. It gets `{"type": "observation", "data": {"observation", "reward", "done", "metadata"}}`,
+`{"type": "state", "data": {…}}` or `{"type": "error", "data": {"message", "code"}}`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from gymposium.errors import GymposiumError
+from gymposium.util.strict_json import bounded_json
+
+ErrorCode = Literal[
+    "INVALID_JSON", "UNKNOWN_TYPE", "VALIDATION_ERROR", "EXECUTION_ERROR", "CAPACITY_REACHED", "SESSION_ERROR"
+]
+TYPES = ("reset", "step", "state", "close")
+LONGEST_REPLY = 100_000
+"""Maximum number of characters of a reply, which is kept in the record of its match."""
+
+
+class WireError(GymposiumError):
+    """An error that the client is told, with one of OpenEnv's codes."""
+
+    def __init__(self, code: ErrorCode, why: str, **details: Any) -> None:
+        super().__init__(why)
+        self.code, self.details = code, details
+
+    def message(self) -> str:
+        """The error as a message."""
+        return message("error", {"message": str(self), "code": self.code, **self.details})
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """A message of a client."""
+
+    type: str
+    """One of `TYPES`."""
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def parse(cls, text: str) -> Incoming:
+        """The message in a text. Raises `WireError`."""
+        try:
+            sent = bounded_json(text)
+        except ValueError as error:
+            raise WireError("INVALID_JSON", f"Invalid JSON: {error}.") from None
+        if not isinstance(sent, dict):
+            raise WireError("VALIDATION_ERROR", "A message is a JSON object with a type.")
+        kind, data = sent.get("type"), sent.get("data", {})
+        if kind not in TYPES:
+            raise WireError("UNKNOWN_TYPE", f"Unknown message type: {str(kind)[:80]}. Known: {', '.join(TYPES)}.")
+        known = {"type", "data"} if kind in ("reset", "step") else {"type"}
+        if sent.keys() - known or not isinstance(data, dict):
+            raise WireError("VALIDATION_ERROR", f"A message of type {kind} has {' and '.join(sorted(known))} alone.")
+        return cls(kind, data)
+
+
+def message(kind: str, data: Mapping[str, Any]) -> str:
+    """A message of the server, in ASCII: a text may hold a lone surrogate, which UTF-8 cannot encode."""
+    return json.dumps({"type": kind, "data": data}, allow_nan=False)
+
+
+def reply_in(action: Mapping[str, Any]) -> str:
+    """The text of an action. Raises `WireError` for an action that does not fit `SCHEMAS`."""
+    text = action.get("text")
+    if not isinstance(text, str) or action.keys() - {"text", "metadata"}:
+        raise WireError("VALIDATION_ERROR", 'An action is {"text": "…"}: the reply of the player.')
+    if len(text) > LONGEST_REPLY:
+        raise WireError("VALIDATION_ERROR", f"A reply has {LONGEST_REPLY:,} characters at most, not {len(text):,}.")
+    return text
+
+
+_METADATA = {"type": "object", "additionalProperties": True, "default": {}, "title": "Metadata"}
+SCHEMAS: Mapping[str, Any] = {
+    "action": {
+        "title": "TextAction",
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {
+            "metadata": _METADATA,
+            "text": {"type": "string", "title": "Text", "description": "The reply of the player, such as a move."},
+        },
+        "required": ["text"],
+    },
+    "observation": {
+        "title": "TextObservation",
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {
+            "done": {"type": "boolean", "default": False, "title": "Done"},
+            "reward": {"anyOf": [{"type": "number"}, {"type": "null"}], "default": None, "title": "Reward"},
+            "metadata": _METADATA,
+            "text": {"type": "string", "title": "Text", "description": "The prompt of the player."},
+            "legal_moves": {
+                "anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "null"}],
+                "title": "Legal Moves",
+                "description": "The legal moves; null if the game takes free text.",
+            },
+        },
+        "required": ["text", "legal_moves"],
+    },
+    "state": {
+        "title": "MatchState",
+        "type": "object",
+        "additionalProperties": True,
+        "properties": {
+            "episode_id": {"anyOf": [{"type": "string"}, {"type": "null"}], "default": None, "title": "Episode Id"},
+            "step_count": {"type": "integer", "minimum": 0, "default": 0, "title": "Step Count"},
+            "game": {"type": "string", "title": "Game"},
+            "seat": {"anyOf": [{"type": "integer"}, {"type": "null"}], "title": "Seat"},
+            "done": {"type": "boolean", "title": "Done"},
+        },
+    },
+}
+"""What `GET /schema` answers."""

@@ -1,0 +1,99 @@
+"""The guard of servers for programs, which checks every request first.
+
+A program names the server's host, sends JSON and, if the server has a token, the token. A page of another site in a
+browser does none of it: its requests carry its own origin, and foreign names that point at this machine (DNS rebinding)
+are not among the server's hosts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+from urllib.parse import parse_qs
+
+from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from gymposium.http.bodies import MOST_BYTES, PARSED, SECONDS, has_body, read_body, replayed
+from gymposium.http.requests import Refused, allowed_hosts, bearer, check_host, check_origin, is_same
+from gymposium.util.strict_json import bounded_json
+
+
+class ApiGuard:
+    """An ASGI application that checks requests and websockets before it passes them to another application.
+
+    | status | what is refused |
+    |---|---|
+    | 421 | another host than `names` and loopback, or not exactly one |
+    | 403 | an `Origin` that is not the server's own |
+    | 401 | no token, or a wrong one |
+    | 415, 413, 408 | a body that is not JSON by its content type, is too large, or arrives too slowly |
+    | 400 | a body that is not strict JSON, or nested too deeply |
+
+    `gymposium.http.bodies.json_object` returns the body of a request that came through. The body of a refusal is
+    `{"error": {"message", "type", "code"}}`, as in OpenAI's API.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        names: Iterable[str] = (),
+        token: str | None = None,
+        needs_token: Callable[[Scope], bool] = lambda scope: True,
+        most: int = MOST_BYTES,
+        seconds: float = SECONDS,
+    ) -> None:
+        """`names` are the allowed hosts besides loopback. With a `token`, requests carry it in `Authorization: Bearer
+        …`; a websocket may carry it as `?token=…` instead, since not every client can set its headers. `needs_token`
+        returns False for a request that the application lets in by itself. `most` and `seconds` limit a body."""
+        self._app = app
+        self._hosts = allowed_hosts(names)
+        self._token, self._needs_token = token, needs_token
+        self._most, self._seconds = most, seconds
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        try:
+            check_host(headers, self._hosts)
+            check_origin(scope, headers)
+            self._check_token(scope, headers)
+            if scope["type"] == "http" and has_body(headers):
+                body = await read_body(headers, receive, most=self._most, seconds=self._seconds)
+                scope[PARSED], receive = _parsed(body), replayed(body, receive)
+        except Refused as refused:
+            await _refuse(refused.response(), scope, receive, send)
+        except ClientDisconnect:
+            return
+        else:
+            await self._app(scope, receive, send)
+
+    def _check_token(self, scope: Scope, headers: Headers) -> None:
+        if self._token is None or not self._needs_token(scope):
+            return
+        given = bearer(headers)
+        if not given and scope["type"] == "websocket":
+            given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[-1]
+        if not is_same(given, self._token):
+            what = "This is not the token of this server." if given else "This server needs a token."
+            raise Refused(401, "wrong_token" if given else "no_token", f"{what} Send Authorization: Bearer TOKEN.")
+
+
+def _parsed(body: bytes) -> Any:
+    try:
+        return bounded_json(body.decode())
+    except ValueError as error:
+        raise Refused(400, "invalid_json", f"The body is not JSON that can be read: {error}.") from None
+
+
+async def _refuse(response: Response, scope: Scope, receive: Receive, send: Send) -> None:
+    """Sends a response; a websocket whose server cannot send one is closed."""
+    if scope["type"] == "websocket" and "websocket.http.response" not in scope.get("extensions", {}):
+        await send({"type": "websocket.close", "code": 1008})
+    else:
+        await response(scope, receive, send)

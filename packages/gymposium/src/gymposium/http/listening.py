@@ -1,0 +1,206 @@
+"""The socket of a server, and the names and the address by which clients reach it."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import sys
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Self
+
+import h11
+import uvicorn
+from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from gymposium.errors import BadOption, reason
+from gymposium.http.bodies import MOST_BYTES
+from gymposium.http.requests import is_loopback
+
+if sys.platform != "win32":
+    import resource
+
+TOKEN = "GYMPOSIUM_SERVE_TOKEN"
+"""The environment variable with the token that clients of `gymposium serve` and `serve-env` send."""
+KEEP_ALIVE = 300
+"""Number of seconds for which a connection stays open without a request. Agents think for a while between two requests,
+and a request that meets the end of its connection fails."""
+HEADER_SECONDS = 20.0
+"""Number of seconds for the headers of a request to arrive, from its first byte or the beginning of the connection."""
+BODY_SECONDS = 40.0
+"""Number of seconds for the body of a request to arrive, for applications without a limit of their own."""
+REST_SECONDS = 5.0
+"""Number of seconds for the rest of a body to arrive after the response, as when the request was refused."""
+READ_SECONDS = 60.0
+"""Number of seconds for a client to read what fills its connection."""
+BACKLOG = 1024
+"""Maximum number of clients that wait for their connection to be accepted. Twice as many may be connected."""
+_LEAST = 4
+"""The smallest backlog."""
+_WILDCARDS = ("0.0.0.0", "::")
+
+
+def check_address(host: str, token: str | None, variable: str | None = None) -> None:
+    """Raise `BadOption` if other machines could reach a server at `host` without a token. `variable` is the environment
+    variable in which the user gives it."""
+    if not token and not is_loopback(host):
+        how = "" if variable is None else f" Set the environment variable {variable} to a secret of your choice."
+        raise BadOption(f"--host {host}: other machines could reach this address, so it needs a token.{how}")
+
+
+def _descriptors() -> int:
+    """The number of files that this process may have open."""
+    if sys.platform == "win32":
+        return 8 * BACKLOG
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return 8 * BACKLOG if most == resource.RLIM_INFINITY else most
+
+
+class TimedProtocol(H11Protocol):
+    """HTTP as uvicorn speaks it, with time limits for what the client sends and reads, and a limit on connections.
+
+    uvicorn's `backlog` is half the largest number of connections. One connection more ends that which has waited
+    longest for a request."""
+
+    _deadline: asyncio.TimerHandle | None = None
+    _limit = 0.0
+    """Number of seconds of the deadline."""
+    _unread: asyncio.TimerHandle | None = None
+    _since = 0.0
+    """Time at which the connection began to wait for its next request."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
+        super().connection_made(transport)
+        self._since = self.loop.time()
+        self._watch()
+        if len(self.connections) > 2 * self.config.backlog:
+            self._end_one()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_watching()
+        self.resume_writing()
+        super().connection_lost(exc)
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._since = self.loop.time()
+        if self.conn.their_state is h11.IDLE and not self.conn.trailing_data[0]:
+            self._stop_watching()  # an idle connection has its own limit, KEEP_ALIVE
+        else:
+            self._watch()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        if self._unread is None:
+            self._unread = self.loop.call_later(READ_SECONDS, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
+
+    def _watch(self) -> None:
+        """Set the deadline for what the client sends now."""
+        if self.conn.their_state is h11.IDLE:
+            limit = HEADER_SECONDS
+        elif self.conn.their_state is h11.SEND_BODY:
+            limit = REST_SECONDS if self._is_answered() else BODY_SECONDS
+        else:
+            self._stop_watching()
+            return
+        if self._deadline is None or limit != self._limit:
+            self._stop_watching()
+            self._limit = limit
+            self._deadline = self.loop.call_later(limit, self._give_up)
+
+    def _stop_watching(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _give_up(self) -> None:
+        if not self.transport.is_closing():
+            self.transport.close()
+
+    def _is_answered(self) -> bool:
+        """True unless the headers of a request have arrived that is not answered yet."""
+        return self.cycle is None or self.cycle.response_complete  # type: ignore[redundant-expr]  # as in uvicorn
+
+    def _is_waiting(self) -> bool:
+        """True unless a request has arrived whole and is being answered."""
+        return self._is_answered() or self.conn.their_state is h11.SEND_BODY or self.transport.is_closing()
+
+    def _end_one(self) -> None:
+        """End the connection that has waited longest for a request; this one if all others have one."""
+        others = (other for other in self.connections if isinstance(other, TimedProtocol) and other._is_waiting())
+        longest = min(others, key=lambda other: other._since, default=self)
+        self.connections.discard(longest)
+        longest.transport.abort()
+
+
+class Listener:
+    """A socket that listens for a server. As a context manager it closes the socket at the end."""
+
+    def __init__(
+        self, host: str, port: int, *, names: Sequence[str] = (), token: str | None = None, variable: str | None = None
+    ) -> None:
+        """Port 0 takes any free port. `names` are further names by which clients reach the server. `variable` is the
+        environment variable in which the user gives the token, for the error without one.
+
+        Raises `BadOption` if the server cannot listen there, or if other machines could reach it without a token."""
+        check_address(host, token, variable)
+        try:
+            family = socket.AF_INET6 if ":" in host else socket.AF_INET
+            self._socket = socket.create_server((host, port), family=family, backlog=BACKLOG)
+        except (OSError, OverflowError) as error:
+            raise BadOption(
+                f"--host {host} --port {port}: cannot listen there ({reason(error)}). Try --port 0."
+            ) from error
+        own = socket.gethostname() if host in _WILDCARDS else host
+        self.names = (own, host, *names)
+        """The names that the guard of the server should allow."""
+        shown = names[0] if names else own
+        self.port: int = self._socket.getsockname()[1]
+        self.address = f"http://{f'[{shown}]' if ':' in shown else shown}:{self.port}"
+        """The address for clients, without a slash at its end."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._socket.close()
+
+    def server(self, app: ASGIApp) -> uvicorn.Server:
+        """The server of an application, which does not run yet. Its connections leave descriptors for other work."""
+        free = _descriptors() - self._socket.fileno()
+        return uvicorn.Server(
+            uvicorn.Config(
+                app,
+                http=TimedProtocol,
+                log_level="warning",
+                server_header=False,
+                proxy_headers=False,
+                timeout_graceful_shutdown=1,
+                timeout_keep_alive=KEEP_ALIVE,
+                backlog=max(_LEAST, min(BACKLOG, free // 4)),  # as many are accepted before one is refused
+                ws_max_size=MOST_BYTES,
+                ws_per_message_deflate=False,  # a few bytes become megabytes
+                ws_ping_interval=None,  # pings draw from the global random numbers; silent sessions end by themselves
+            )
+        )
+
+    def serve(self, app: ASGIApp) -> None:
+        """Serves an application until interrupted."""
+        self.run(self.server(app))
+
+    def run(self, server: uvicorn.Server) -> None:
+        """Runs a server on this socket until it is told to exit."""
+        server.run(sockets=[self._socket])

@@ -1,0 +1,260 @@
+"""One match as the driver plays it.
+
+This module has the rules of play: which seats are asked, what a failed reply costs, and how a match may end. A schedule
+(`gymposium.match.rounds`, `gymposium.match.streaming`) or a `gymposium.Table` decides when and how players are asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+
+from gymposium.errors import GymposiumError, WorldBroke, tells_what_to_do
+from gymposium.games.protocol import CHANCE, Match, Waits
+from gymposium.match.ending import OVER, Ending
+from gymposium.match.failures import Tally, forfeited
+from gymposium.match.guard import Answer, PlayerFailure
+from gymposium.match.opening import open_match
+from gymposium.match.promises import check_length, check_returns
+from gymposium.match.result import EngineError, GameRefused, MatchJob, MatchResult, Turn
+from gymposium.players.protocol import Ask, MatchContext, Reply, legal_moves
+from gymposium.replies.prompt import prompt_for
+from gymposium.replies.reading import bound, read, read_action
+from gymposium.tasks.tools import tools_of
+from gymposium.util.streams import stream
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+
+class RunningMatch:
+    """A match that is being played.
+
+    `begin` opens it. From then on `asks` holds the current asks: put an answer to each of them, in order, into
+    `answers`, and call `go_on` to play these. `match` and `turns` must not be changed.
+
+    The moves of some games take time (`Waits`), such as calls of tools. `go_on(wait=False)` begins them, and `waiting`
+    is then the future after which `arrived` plays on.
+    """
+
+    __slots__ = (
+        "_context",
+        "_decisions",
+        "_moves",
+        "_paid",
+        "_readers",
+        "_so_far",
+        "_tally",
+        "_tools",
+        "answers",
+        "asks",
+        "job",
+        "match",
+        "opening",
+        "penalties",
+        "turns",
+        "waiting",
+    )
+
+    match: Match
+    """The game's match. Not set before `begin`, nor if the game's engine cannot make one."""
+
+    def __init__(self, job: MatchJob) -> None:
+        if len(job.players) != job.game.seats:
+            raise ValueError(f"{job.game.name} has {job.game.seats} seats, but {len(job.players)} players were given.")
+        self.job = job
+        self._tools = tools_of(job.game)
+        self._readers = [bound(player.reader, self._tools, job.game.name) for player in job.players]
+        self.turns: list[Turn] = []
+        """The replies so far, of all seats."""
+        self.asks: list[Ask] = []
+        self.answers: list[Answer] = []
+        """One place for each ask: None until its player has answered, and after the watchdog fired."""
+        self.waiting: Future[Any] | None = None
+        """What the match waits for after its moves, before it asks again."""
+        self.opening = 0
+        """Number of random plies with which the match began."""
+        self._tally = Tally(job.on_illegal)
+        self.penalties = self._tally.penalties
+        """Sum of each seat's penalties so far, for seats that have any."""
+        self._moves: dict[int, str] = {}
+        self._decisions = 0
+        self._paid: tuple[float, ...] | None = None
+        self._so_far = partial(_result_so_far, job, None, self.turns, self.penalties, 0)
+
+    def begin(self) -> None:
+        """Opens the match and asks its first seats. Raises `EngineError` if the game's engine fails, and `GameRefused`
+        if a player does not play this game (`Choosy`)."""
+        job = self.job
+        for seat, player in enumerate(job.players):
+            check = getattr(player, "check_game", None)  # of `Choosy`
+            if check is not None:
+                try:
+                    check(job.game)
+                except GymposiumError as error:
+                    raise GameRefused(self._so_far(f"seat {seat} could not be asked: {error}"), error) from error
+        try:
+            self.match, self.opening = open_match(job.game, job.seed, job.opening)
+            if self.opening:
+                self._decisions = sum(event.seat != CHANCE for event in self.match.events)
+            # functions of its parts, not of `self`: a reference cycle would outlive the match
+            self._so_far = partial(_result_so_far, job, self.match, self.turns, self.penalties, self.opening)
+            self._context = MatchContext(self.match, job.id, job.seed_for_players, partial(_engine_error, self._so_far))
+            self._next_decision()
+        except Exception as error:
+            if tells_what_to_do(error):
+                raise
+            raise self.broken_off(error) from error
+
+    def broken_off(self, error: Exception) -> EngineError:
+        """The error to raise because the game's engine raised `error`; it holds the match so far."""
+        self.close()
+        return _engine_error(self._so_far, error)
+
+    def close(self) -> None:
+        """Release what the match holds, such as a server. It cannot be played on."""
+        close = getattr(getattr(self, "match", None), "close", None)  # of `Closes`
+        if close is not None:
+            close()
+
+    def go_on(self, *, wait: bool = True) -> MatchResult | None:
+        """Plays the answers. Returns the result of the match if it is over, and None if it asks for more or, without
+        `wait`, is `waiting`. A match whose player could not be asked (a `PlayerFailure` that is not the player's own)
+        is over as far as it came.
+
+        Raises `EngineError` if the game's engine fails."""
+        job, match, turns, moves, paid = self.job, self.match, self.turns, self._moves, self._paid
+        again: list[Ask] = []
+        failures: list[Ending] = []
+        try:
+            for ask, reply in zip(self.asks, self.answers, strict=True):  # all are read, whichever fails first
+                seat = ask.seat
+                if reply is None:
+                    failures.append(Ending("timed out", seat))
+                    continue
+                if isinstance(reply, PlayerFailure):
+                    if not reply.own:
+                        self.close()
+                        return self._so_far(reply.text)
+                    failures.append(Ending("crashed", seat, reply.text))
+                    continue
+                if reply.finish_reason == "context":
+                    failures.append(Ending("out of context", seat))
+                    continue
+                legal = legal_moves(ask)
+                if reply.action is None:
+                    cut_off = reply.finish_reason == "length"
+                    pattern, calls = job.game.move_pattern, bool(self._tools)
+                    reading = read(reply.text, legal, self._readers[seat], pattern, cut_off=cut_off, calls=calls)
+                else:
+                    reading = read_action(reply.action, match.legal_actions(seat), legal)
+                before = None if paid is None else paid[seat]
+                turn = Turn(
+                    seat,
+                    reading.kind,
+                    reply.text,
+                    reply.trace,
+                    reply.action,
+                    reply.usage,
+                    before,
+                    repaired=reading.repaired,
+                )
+                turns.append(turn)
+                if reading.kind == "move" and reading.move is not None:
+                    moves[seat] = reading.move
+                    continue
+                outcome = self._tally.failed(seat, can_draw=bool(legal))
+                if outcome == "random" and legal:
+                    # not from the player's stream: a replay cannot know how much the player drew from that
+                    rng = stream(ask.seed, "random move", seat, ask.turn)
+                    moves[seat] = legal[int(rng.random() * len(legal))]
+                elif outcome == "again":
+                    turn.penalty = job.on_illegal.cost  # 0 if a retry is free
+                    again.append(self._context.ask(seat, reading.reason(legal)))
+                else:
+                    failures.append(Ending("no legal move", seat))
+            if failures:
+                return self._result(forfeited(failures, self._context.seed))
+            if again:
+                self.asks, self.answers = again, [None] * len(again)
+                return None
+            begin = getattr(match, "begin_moves", None)  # of `Waits`
+            if begin is None:
+                match.apply(moves)
+                return self._next_decision()
+            self.asks, self.answers, self.waiting = [], [], begin(moves)
+        except Exception as error:
+            if tells_what_to_do(error):
+                raise
+            # players' exceptions do not pass through here, so it is the engine's
+            raise self.broken_off(error) from error
+        return self.arrived() if wait else None
+
+    def arrived(self) -> MatchResult | None:
+        """Plays the moves that the match is `waiting` for, and waits for them if they are not done. Returns as `go_on`
+        does.
+
+        Raises `EngineError` if the game's engine fails."""
+        done, self.waiting = self.waiting, None
+        assert done is not None, "the match waits for its moves"
+        try:
+            done.exception()  # waits
+            cast(Waits, self.match).finish_moves(done)
+            return self._next_decision()
+        except Exception as error:
+            if tells_what_to_do(error):
+                raise
+            raise self.broken_off(error) from error
+
+    def _next_decision(self) -> MatchResult | None:
+        match, job = self.match, self.job
+        seats = match.to_move()
+        self._decisions += len(self._moves)
+        if seats:
+            check_length(job.game, self._decisions + len(seats))
+            self._tally.next_decision()
+            self._moves = {}
+            self._paid = match.returns() if job.note_pay else None
+            self.asks, self.answers = [*map(self._context.ask, seats)], [None] * len(seats)
+            return None
+        return self._result(OVER)
+
+    def _result(self, ending: Ending) -> MatchResult:
+        match, job = self.match, self.job
+        returns = match.returns()
+        if ending is OVER:
+            check_returns(job.game, returns)
+        self.close()
+        reports: tuple[dict[str, float], ...] = ()
+        unanswered: dict[int, Any] = {}
+        if ending is OVER:
+            # isinstance(match, Reports) takes longer than a game of tic-tac-toe
+            report = getattr(match, "report", None)
+            reports = () if report is None else tuple(dict(report(seat)) for seat in range(job.game.seats))
+        else:
+            for ask, reply in zip(self.asks, self.answers, strict=True):
+                if isinstance(reply, Reply) and reply.finish_reason == "context" and reply.trace is not None:
+                    unanswered[ask.seat] = reply.trace
+        return MatchResult(
+            job, match.events, self.turns, returns, ending, self.penalties, unanswered, self.opening, reports
+        )
+
+
+def _result_so_far(
+    job: MatchJob, match: Match | None, turns: list[Turn], penalties: dict[int, float], opening: int, error: str
+) -> MatchResult:
+    """The result of a match that broke off. It has no events if the engine could not make a match."""
+    events = [] if match is None else match.events
+    return MatchResult(job, events, turns, (), Ending("broke off", detail=error), penalties, opening=opening)
+
+
+def _engine_error(so_far: Callable[[str], MatchResult], error: Exception) -> EngineError:
+    text = " ".join(str(error).split())
+    return EngineError(so_far(text if isinstance(error, WorldBroke) else f"{type(error).__name__}: {text}"), error)
+
+
+def prompt_hash(job: MatchJob, seat: int) -> str:
+    """The digest of the prompt of this seat."""
+    player = job.players[seat]
+    return prompt_for(job.game, player.style, player.reader).hash

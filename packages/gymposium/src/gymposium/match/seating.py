@@ -1,0 +1,185 @@
+"""The plan of a comparison between players: the seats and seeds of each match."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from itertools import accumulate
+from math import lcm
+
+from gymposium.errors import BadOption
+from gymposium.games.protocol import Game
+from gymposium.match import MatchJob
+from gymposium.match.failures import FailurePolicy
+from gymposium.players.protocol import Player
+from gymposium.util.streams import stream
+from gymposium.util.strict_json import is_integer
+
+
+def even_share(matches: int, *games: Game) -> int:
+    """Round a number of matches up so that the seats of each game share them evenly."""
+    round_length = lcm(*(game.seats for game in games))
+    return -(-matches // round_length) * round_length
+
+
+def seated_jobs(
+    game: Game,
+    players: Sequence[Player],
+    matches: int,
+    *,
+    seed: int,
+    swap: bool,
+    tag: str,
+    on_illegal: FailurePolicy,
+    first: int = 0,
+) -> Iterator[tuple[MatchJob, list[int]]]:
+    """The jobs of a series, each with the index of the player in each seat. With `swap` the players move one seat on
+    from match to match, and the matches of one round over the seats share a match seed, so that every player gets every
+    deal. The players' own streams differ from match to match. Ids begin with `tag`; `first` is the number of the first
+    match in the plan of the run."""
+    for number in range(matches):
+        job = seated_job(game, players, number, seed=seed, swap=swap, tag=tag, on_illegal=on_illegal, first=first)
+        yield job, seats_of(number, game.seats, swap=swap)
+
+
+def seated_job(
+    game: Game,
+    players: Sequence[Player],
+    number: int,
+    *,
+    seed: int,
+    swap: bool,
+    tag: str,
+    on_illegal: FailurePolicy,
+    first: int = 0,
+) -> MatchJob:
+    """The job of one match of a series, as `seated_jobs` plans it."""
+    match_seed, player_seed = seeds_of(number, game.seats, seed=seed, swap=swap)
+    return MatchJob(
+        id=f"{tag}-{number}",
+        game=game,
+        players=[players[index] for index in seats_of(number, game.seats, swap=swap)],
+        seed=match_seed,
+        player_seed=player_seed,
+        on_illegal=on_illegal,
+        number=first + number,
+    )
+
+
+def seats_of(number: int, seats: int, *, swap: bool) -> list[int]:
+    """The index of the player in each seat of a match."""
+    shift = number % seats if swap else 0
+    return [(seat - shift) % seats for seat in range(seats)]
+
+
+def seeds_of(number: int, seats: int, *, seed: int, swap: bool) -> tuple[int, int]:
+    """The seed of a match, and the seed of its players' streams."""
+    deal = number // seats if swap else number
+    return stream(seed, "deal", deal).getrandbits(48), stream(seed, "players", number).getrandbits(48)
+
+
+class MatchNumbers(Mapping[str, int]):
+    """The numbers of planned matches by id, in order, computed when asked for: a plan may be of any size."""
+
+    def __init__(self, count: int, find: Callable[[str], int | None], name: Callable[[int], str]) -> None:
+        """`find` returns the number of a match, or None for an unknown id; `name` returns the id of a number."""
+        self._count, self._find, self._name = count, find, name
+
+    def __getitem__(self, match_id: str) -> int:
+        number = self._find(match_id)
+        if number is None or self._name(number) != match_id:  # "m-07" is not the id of match 7
+            raise KeyError(match_id)
+        return number
+
+    def __iter__(self) -> Iterator[str]:
+        return map(self._name, range(self._count))
+
+    def __len__(self) -> int:
+        return self._count
+
+    def missing(self, finished: Set[str]) -> Iterator[int]:
+        """Yield the numbers of the matches that are not finished, in order."""
+        return (number for number in range(self._count) if self._name(number) not in finished)
+
+    def count_missing(self, finished: Set[str]) -> int:
+        """Return how many matches are not finished."""
+        return self._count - sum(match_id in self for match_id in finished)
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Matches of one game between the same players, as `seated_jobs` plans them: one part of a run's plan."""
+
+    tag: str
+    """Beginning of the match ids."""
+    game: str
+    players: tuple[str, ...]
+    """Names of the players, one for each seat of the first match."""
+    matches: int
+    seed: int
+    swap: bool
+    on_illegal: str
+
+    def __post_init__(self) -> None:
+        """Raises `ValueError` for a series without players or with a negative number of matches, and `BadOption` for a
+        seed of more than 64 bits."""
+        if not self.players or self.matches < 0:
+            raise ValueError("a series needs at least one player and 0 or more matches")
+        if not is_integer(self.seed):
+            raise BadOption(f"seed={self.seed}: give an integer of at most 64 bits.")
+
+    def match(self, number: int) -> dict[str, object]:
+        """The fields of the record of this match that are known before it is played."""
+        seats = len(self.players)
+        match_seed, player_seed = seeds_of(number, seats, seed=self.seed, swap=self.swap)
+        return {
+            "id": f"{self.tag}-{number}",
+            "game": self.game,
+            "players": [self.players[index] for index in seats_of(number, seats, swap=self.swap)],
+            "seed": match_seed,
+            "player_seed": player_seed,
+            "on_illegal": self.on_illegal,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class MatchPlan:
+    """All matches of a run, numbered from 0 over its series."""
+
+    series: tuple[Series, ...]
+
+    @property
+    def count(self) -> int:
+        """The number of matches."""
+        return sum(series.matches for series in self.series)
+
+    def numbers(self) -> MatchNumbers:
+        """Return the number of each match by its id."""
+        ends = accumulate((series.matches for series in self.series), initial=0)
+        begins = {series.tag: (begin, series.matches) for series, begin in zip(self.series, ends)}
+
+        def find(match_id: str) -> int | None:
+            tag, _, digits = match_id.rpartition("-")
+            begin, matches = begins.get(tag, (0, 0))
+            number = int(digits) if digits.isdecimal() and len(digits) < 20 else matches
+            return begin + number if number < matches else None
+
+        return MatchNumbers(self.count, find, self.match_id)
+
+    def match_id(self, number: int) -> str:
+        """Return the id of a match. Raises `IndexError` for a number that is not in the plan."""
+        series, inside = self._place(number)
+        return f"{series.tag}-{inside}"
+
+    def match(self, number: int) -> dict[str, object]:
+        """The fields of the record of this match that are known before it is played. Raises `IndexError` for a number
+        that is not in the plan."""
+        series, inside = self._place(number)
+        return series.match(inside)
+
+    def _place(self, number: int) -> tuple[Series, int]:
+        """Return the series of a match and its number there."""
+        for series, end in zip(self.series, accumulate(series.matches for series in self.series)):
+            if 0 <= number < end:
+                return series, number - end + series.matches
+        raise IndexError(f"the plan has {self.count} matches")

@@ -1,0 +1,297 @@
+"""The schedule `streaming`: a match goes on as soon as its own answers are in.
+
+A `Concurrent` player gets each ask at once. Any other player has a desk with a thread, which asks the player, in one
+call, for everything that waits when the previous call has returned. Everything else happens in the caller's thread: it
+takes the answers from one queue, lets their matches go on and begins new ones. A match is used by that thread, and by
+the players of its pending asks, who may look at it at the same time if several seats move at once. Players that share
+something, such as a model, must guard it themselves.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from queue import Empty, SimpleQueue
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from gymposium.match.guard import Answer, Guard, PlayerFailure
+from gymposium.match.match import RunningMatch
+from gymposium.match.result import EngineError, MatchJob, MatchResult
+from gymposium.match.rounds import answers_of, result_or_raise
+from gymposium.match.waiting import WaitingJobs
+from gymposium.match.watchdog import Watchdog
+from gymposium.players.asking import blaming, check_replies
+from gymposium.players.protocol import Ask, Concurrent, Player, Reply
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+
+def streaming(
+    jobs: Iterable[MatchJob], at_once: int, watchdog: Watchdog | None, guard: Guard | None
+) -> Iterator[MatchResult]:
+    """The schedule `streaming` of `gymposium.match.play`.
+
+    If it ends early, because a player or an engine failed or because the caller wants no more matches, pending futures
+    are cancelled. A call to `act` cannot be cancelled: its thread is abandoned and ends when the call returns."""
+    waiting = WaitingJobs(jobs, at_once)
+    asker = _Asker(None if watchdog is None else watchdog.seconds, guard)
+    running = 0
+    try:
+        while True:
+            while (job := waiting.take(running)) is not None:
+                match = RunningMatch(job)
+                try:
+                    match.begin()
+                except EngineError as error:
+                    yield result_or_raise(error, guard)
+                else:
+                    asker.ask(match)
+                    running += 1
+            if not running:
+                return
+            ended: list[MatchResult] = []
+            failure: Exception | None = None
+            for match in asker.answered():
+                try:
+                    result = match.go_on(wait=False) if match.waiting is None else match.arrived()
+                    if match.waiting is not None:
+                        asker.wait_for(match, match.waiting)
+                    elif result is None:
+                        asker.ask(match)
+                    else:
+                        ended.append(result)
+                except EngineError as error:
+                    if guard is None and not error.world_broke:
+                        failure = error
+                        break
+                    ended.append(error.played)
+                except Exception as error:  # noqa: BLE001 - raised below, after the matches that ended are yielded
+                    failure = error
+                    break
+            if failure is None:
+                asker.hand_over()  # so that players work while the caller handles the matches that ended
+            running -= len(ended)
+            yield from ended
+            if failure is not None:
+                raise failure
+    finally:
+        asker.close()
+
+
+@dataclass(slots=True, eq=False)
+class _Pending:
+    """One ask that has no answer yet."""
+
+    match: RunningMatch
+    index: int
+    """Its place in `match.asks`."""
+    ask: Ask
+    desk: _Desk | None = None
+    """The desk of its player; None for a concurrent player."""
+    future: Future[Reply] | None = None
+    """The future that a concurrent player returned for it."""
+    deadline: float | None = None
+    """When the watchdog fires; None without a watchdog, and while the desk is busy with an earlier call."""
+
+
+@dataclass(slots=True)
+class _Answered:
+    """The answers to some asks, or the exception that their player raised, or a match whose moves are done."""
+
+    pending: Sequence[_Pending]
+    answers: Sequence[Answer] | BaseException
+    desk: _Desk | None = None
+    """The desk whose call has returned."""
+    moved: RunningMatch | None = None
+    """The match whose moves are done."""
+
+
+class _Desk:
+    """The asks that wait for a player without `submit`, and the thread in which its `act` is called."""
+
+    __slots__ = ("_answered", "_calls", "_guard", "_player", "busy", "overdue", "waiting")
+
+    def __init__(self, player: Player, answered: SimpleQueue[_Answered], guard: Guard | None) -> None:
+        self._player, self._answered, self._guard = player, answered, guard
+        self._calls: SimpleQueue[list[_Pending] | None] = SimpleQueue()
+        self.waiting: list[_Pending] = []
+        self.busy = False
+        """True while a call is running."""
+        self.overdue = False
+        """True if the watchdog has given up that call."""
+        # a daemon thread does not keep the program from ending: a call that never returns cannot be stopped
+        threading.Thread(target=self._work, name=f"player {player.name}", daemon=True).start()
+
+    def call(self) -> Sequence[_Pending]:
+        """Asks the player for everything that waits, in one call."""
+        handed, self.waiting, self.busy = self.waiting, [], True
+        self._calls.put(handed)
+        return handed
+
+    def close(self) -> None:
+        """Lets the thread end after the call that is running."""
+        self._calls.put(None)
+
+    def _work(self) -> None:
+        while (handed := self._calls.get()) is not None:
+            answers: Sequence[Answer] | BaseException
+            try:
+                answers = answers_of(self._player, [pending.ask for pending in handed], guard=self._guard)
+            except BaseException as error:  # noqa: BLE001 - raised in the thread that plays the matches
+                answers = error
+            self._answered.put(_Answered(handed, answers, self))
+
+
+class _Asker:
+    """Asks the players of all running matches and collects their answers."""
+
+    def __init__(self, seconds: float | None, guard: Guard | None) -> None:
+        """`seconds` is the watchdog's limit for each ask."""
+        self._seconds, self._guard = seconds, guard
+        self._answered: SimpleQueue[_Answered] = SimpleQueue()
+        self._players: dict[int, tuple[Player, Concurrent | _Desk]] = {}
+        self._pending: set[_Pending] = set()
+        self._missing: dict[RunningMatch, int] = {}
+        """Number of asks without an answer, for each match that waits."""
+
+    def ask(self, match: RunningMatch) -> None:
+        """Asks for everything that the match waits for. Asks for a desk are sent by `hand_over`."""
+        self._missing[match] = len(match.asks)
+        for index, ask in enumerate(match.asks):
+            pending = _Pending(match, index, ask)
+            self._pending.add(pending)
+            player = match.job.players[ask.seat]
+            receiver = self._receiver(player)
+            if isinstance(receiver, _Desk):
+                pending.desk = receiver
+                receiver.waiting.append(pending)
+                if receiver.overdue:
+                    self._start_clock([pending])
+            else:
+                self._start_clock([pending])
+                self._submit(pending, receiver, player)
+
+    def wait_for(self, match: RunningMatch, moves: Future[Any]) -> None:
+        """Counts the match as answered when its moves are done."""
+        moves.add_done_callback(lambda _: self._answered.put(_Answered((), (), moved=match)))
+
+    def hand_over(self) -> None:
+        """Lets every desk that is not busy ask for what waits there."""
+        for _, receiver in self._players.values():
+            if isinstance(receiver, _Desk) and receiver.waiting and not receiver.busy:
+                self._start_clock(receiver.call())
+
+    def answered(self) -> list[RunningMatch]:
+        """Waits for answers. Returns the matches that have all of theirs or whose moves are done. Raises what a player
+        raised."""
+        self.hand_over()
+        complete: list[RunningMatch] = []
+        while not complete:
+            for batch in self._next_answers():
+                if batch.moved is not None:
+                    complete.append(batch.moved)
+                    continue
+                if batch.desk is not None:
+                    batch.desk.busy = batch.desk.overdue = False
+                if not any(pending in self._pending for pending in batch.pending):
+                    continue  # replies or an error that came too late
+                if isinstance(batch.answers, BaseException):
+                    raise batch.answers
+                for pending, answer in zip(batch.pending, batch.answers, strict=True):
+                    self._settle(pending, answer, complete)
+            self._fire(complete)
+            self.hand_over()
+        return complete
+
+    def close(self) -> None:
+        """Gives up every pending ask."""
+        left, self._pending = self._pending, set()
+        for pending in left:
+            if pending.future is not None:
+                pending.future.cancel()
+        for _, receiver in self._players.values():
+            if isinstance(receiver, _Desk):
+                receiver.close()
+
+    def _receiver(self, player: Player) -> Concurrent | _Desk:
+        known = self._players.get(id(player))
+        if known is None:
+            receiver = player if isinstance(player, Concurrent) else _Desk(player, self._answered, self._guard)
+            known = self._players[id(player)] = (player, receiver)
+        return known[1]
+
+    def _submit(self, pending: _Pending, receiver: Concurrent, player: Player) -> None:
+        try:
+            with blaming(player):
+                pending.future = receiver.submit(pending.ask)
+        except (Exception, SystemExit) as error:  # a third-party player may raise anything
+            if self._guard is None:
+                raise
+            self._answered.put(_Answered([pending], [PlayerFailure.of(error, pending.ask, player)]))
+        else:
+            pending.future.add_done_callback(partial(self._done, pending, player))
+
+    def _done(self, pending: _Pending, player: Player, future: Future[Reply]) -> None:
+        """Called in whichever thread completed the future."""
+        answers: Sequence[Answer] | BaseException
+        try:
+            with blaming(player):
+                answers = check_replies(player, [future.result()], 1)
+        except BaseException as error:  # noqa: BLE001 - raised in the thread that plays the matches
+            guarded = self._guard is not None and isinstance(error, Exception | SystemExit)
+            answers = [PlayerFailure.of(error, pending.ask, player)] if guarded else error
+        self._answered.put(_Answered([pending], answers))
+
+    def _settle(self, pending: _Pending, answer: Answer, complete: list[RunningMatch]) -> None:
+        self._pending.discard(pending)
+        match = pending.match
+        match.answers[pending.index] = answer
+        self._missing[match] -= 1
+        if not self._missing[match]:
+            del self._missing[match]
+            complete.append(match)
+
+    def _next_answers(self) -> list[_Answered]:
+        """Everything in the queue: at least one entry, or none if the watchdog has to fire."""
+        deadlines = [pending.deadline for pending in self._pending if pending.deadline is not None]
+        wait = max(0.0, min(deadlines) - monotonic()) if deadlines else None
+        batches: list[_Answered] = []
+        try:
+            batches.append(self._answered.get(timeout=wait))
+            while True:
+                batches.append(self._answered.get_nowait())
+        except Empty:
+            return batches
+
+    # -- the watchdog
+
+    def _start_clock(self, asked: Sequence[_Pending]) -> None:
+        """Sets the deadline: the limit times the number of asks, shared by all of them."""
+        if self._seconds is not None:
+            deadline = monotonic() + self._seconds * len(asked)
+            for pending in asked:
+                pending.deadline = deadline
+
+    def _fire(self, complete: list[RunningMatch]) -> None:
+        """Gives up the asks whose deadline has passed. The clock of asks that wait behind an overdue call starts then,
+        since the player is not asked again before that call returns."""
+        if self._seconds is None:
+            return
+        now = monotonic()
+        overdue = [pending for pending in self._pending if pending.deadline is not None and pending.deadline <= now]
+        for pending in overdue:
+            self._settle(pending, None, complete)
+            if pending.future is not None:
+                pending.future.cancel()
+            desk = pending.desk
+            if desk is None:
+                continue
+            if pending in desk.waiting:
+                desk.waiting.remove(pending)
+            elif not desk.overdue:
+                desk.overdue = True
+                self._start_clock(desk.waiting)

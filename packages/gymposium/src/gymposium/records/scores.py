@@ -1,0 +1,297 @@
+"""Scores of players: rates and means of finished matches, with 95 % intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from gymposium.match.ending import FAILURES, EndingKind
+from gymposium.match.failures import FailurePolicy
+from gymposium.players.protocol import Usage
+from gymposium.replies.reading import KINDS, READERS, lenient, read
+from gymposium.replies.repetition import ends_in_loop
+
+if TYPE_CHECKING:
+    from gymposium.games.protocol import Game
+    from gymposium.match import MatchResult
+    from gymposium.records import Record
+
+CONFIDENCE = 0.95
+_TOLD = frozenset({"unparsable", "cut off"})
+"""Readings of replies whose text is looked at for advice."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """An estimate with the ends of its interval."""
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        """`0.920 [0.850, 0.959]`, with a dash for NaN."""
+        value, low, high = (
+            "–" if math.isnan(figure) else f"{figure:.3f}" for figure in (self.value, self.low, self.high)
+        )
+        return f"{value} [{low}, {high}]"
+
+
+def rate(count: int, total: int) -> Estimate:
+    """A proportion with Wilson's score interval (SciPy's)."""
+    from scipy.stats import binomtest
+
+    if total == 0:
+        return Estimate(math.nan, math.nan, math.nan)
+    interval = binomtest(count, total).proportion_ci(CONFIDENCE, method="wilson")
+    return Estimate(count / total, float(interval.low), float(interval.high))
+
+
+Bounds = tuple[float, float]
+"""The least and the greatest possible value."""
+
+
+def mean(values: Sequence[float], bounds: Bounds | None = None) -> Estimate:
+    """A mean with Student's t interval (SciPy's); fewer than two values give no interval.
+
+    With `bounds` the interval stays within them, and covers 95 % for small samples and rare values too: each end is
+    computed as if there were one more value, as far beyond the others as these lie apart. If all values are equal the
+    interval is `_constant_interval`."""
+    import numpy as np
+
+    if not values:
+        return Estimate(math.nan, math.nan, math.nan)
+    centre = float(np.mean(values))
+    if len(values) < 2:
+        return Estimate(centre, math.nan, math.nan)
+    if bounds is None:
+        half = _half(values)
+        return Estimate(centre, centre - half, centre + half)
+    least, most = bounds
+    low, high = _constant_interval(centre, len(values), bounds)
+    if not are_equal(values, bounds):
+        lowest, highest = min(values), max(values)
+        below, above = [*values, max(least, 2 * lowest - highest)], [*values, min(most, 2 * highest - lowest)]
+        low = max(least, float(np.mean(below)) - _half(below))
+        high = min(most, float(np.mean(above)) + _half(above))
+    return Estimate(centre, min(low, centre), max(high, centre))
+
+
+def are_equal(values: Sequence[float], bounds: Bounds) -> bool:
+    """Whether values within these bounds are equal, but for rounding."""
+    return math.isclose(min(values), max(values), abs_tol=1e-9 * (bounds[1] - bounds[0]))
+
+
+def mean_gain(
+    before: Sequence[float | None], after: Sequence[float | None], seats: int, bounds: Bounds | None = None
+) -> Estimate:
+    """The mean difference between two series of returns in equal matches, paired deal by deal.
+
+    The matches of a deal, one for each of the `seats`, are averaged first, since they share its luck. A deal counts if
+    all its returns are known. `bounds` are those of the returns."""
+    gains = []
+    for first in range(0, min(len(before), len(after)) - seats + 1, seats):
+        old, new = before[first : first + seats], after[first : first + seats]
+        known = [b - a for a, b in zip(old, new, strict=True) if a is not None and b is not None]
+        if len(known) == seats:
+            gains.append(math.fsum(known) / seats)
+    return mean(gains, None if bounds is None else margin_bounds(bounds))
+
+
+def ratio_by_deal(amounts: Sequence[float], counts: Sequence[float]) -> list[float]:
+    """Return one value for each deal, whose mean is the sum of the amounts over that of the counts. Their spread is
+    that of this ratio by its linear approximation (Cochran, 1977, Sampling Techniques, section 6.4)."""
+    import numpy as np
+
+    paid, count = np.asarray(amounts, dtype=float), np.asarray(counts, dtype=float)
+    ratio = paid.sum() / count.sum()
+    by_deal: list[float] = (ratio + len(paid) * (paid - ratio * count) / count.sum()).tolist()
+    return by_deal
+
+
+def margin_bounds(bounds: Bounds) -> Bounds:
+    """Return the least and the greatest difference of two values within these bounds."""
+    return bounds[0] - bounds[1], bounds[1] - bounds[0]
+
+
+def _half(values: Sequence[float]) -> float:
+    """Half the width of Student's t interval."""
+    import numpy as np
+    from scipy.special import stdtrit
+
+    count = len(values)
+    return float(np.std(values, ddof=1) / math.sqrt(count) * stdtrit(count - 1, (1 + CONFIDENCE) / 2))
+
+
+def _constant_interval(value: float, count: int, bounds: Bounds) -> Bounds:
+    """The interval of a mean of which `count` values are known, all equal to `value`. If a share p of all values
+    differs, a sample has none of them with probability (1 - p)^count. The interval assumes the share for which this is
+    2.5 %, with all of these values at a bound."""
+    least, most = bounds
+    share = 1 - ((1 - CONFIDENCE) / 2) ** (1 / count)
+    return value - share * (value - least), value + share * (most - value)
+
+
+@dataclass(slots=True)
+class Score:
+    """The results of one player, over all the seats it took. Its representation leaves the single matches and replies
+    out."""
+
+    returns: list[float] = field(default_factory=list, repr=False)
+    bounds: Bounds | None = None
+    """Range of possible returns in the games played, penalties included; None before the first match."""
+    results: dict[str, int] = field(default_factory=dict)
+    readings: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
+    forfeits: int = 0
+    failures: dict[EndingKind, int] = field(default_factory=lambda: dict.fromkeys(FAILURES, 0))
+    """Number of matches that ended in a step in which this player failed, by kind of failure."""
+    prompt_tokens: int = 0
+    """Sum over all replies whose tokens were counted."""
+    completion_tokens: list[int] = field(default_factory=list, repr=False)
+    """Tokens of each reply whose tokens were counted."""
+    seconds: list[float] = field(default_factory=list, repr=False)
+    """Wall time of each reply whose player reports it."""
+    cost: float | None = None
+    """Cost of the replies whose player reports it; None if none does."""
+    repaired: int = 0
+    """Number of replies in another form than was asked for, in which a lenient reader found the move."""
+    looping: int = 0
+    """Number of replies that were cut off while they repeated themselves."""
+    unparsable_example: str | None = field(default=None, repr=False)
+    """The first unparsable reply."""
+    marked_moves: int = 0
+    """Number of replies that are unparsable to a strict reader and a move, legal or not, to a lenient one."""
+    reports: dict[str, list[float]] = field(default_factory=dict, repr=False)
+    """Values that the matches report beside the returns (`Reports`), by name."""
+
+    def add(self, played: MatchResult, seat: int) -> None:
+        """Count a finished match in which the player had `seat`."""
+        self._count(played, seat, played.result(seat), played.job.game, played.job.on_illegal)
+        for turn in played.turns:
+            if turn.seat == seat:
+                self._reply(turn.reading, turn.usage)
+                self.repaired += bool(turn.repaired)
+                if turn.reading in _TOLD:
+                    self._failed(turn.reading, turn.text, played.job.players[seat].reader.name, played.job.game)
+
+    def add_record(self, record: Record, game: Game, seat: int) -> None:
+        """Count a recorded match of this game in which the player had `seat`."""
+        self._count(record, seat, record.results[seat], game, FailurePolicy.parse(record.on_illegal))
+        for turn in record.turns:
+            if turn["seat"] == seat:
+                prompt, completion = turn.get("tokens", (None, None))
+                usage = Usage(prompt, completion, turn["seconds"], turn.get("cost")) if "seconds" in turn else None
+                self._reply(turn["reading"], usage)
+                self.repaired += "repaired" in turn
+                if turn["reading"] in _TOLD:
+                    self._failed(turn["reading"], turn["text"], record.prompts[seat]["reader"], game)
+
+    def _count(self, match: MatchResult | Record, seat: int, result: str, game: Game, policy: FailurePolicy) -> None:
+        self.returns.append(match.returns[seat])
+        least, most = game.utility_range
+        if policy.kind == "penalty":
+            least -= policy.tries * policy.cost
+        self.bounds = (least, most) if self.bounds is None else (min(least, self.bounds[0]), max(most, self.bounds[1]))
+        self.results[result] = self.results.get(result, 0) + 1
+        self.forfeits += match.ending.seat == seat
+        if (failure := match.ending.failure_of(seat)) is not None:
+            self.failures[failure.kind] += 1
+        for name, value in match.reports[seat].items() if match.reports else ():
+            self.reports.setdefault(name, []).append(value)
+
+    def _reply(self, reading: str, usage: Usage | None) -> None:
+        self.readings[reading] += 1
+        if usage is not None:
+            self.prompt_tokens += usage.prompt_tokens or 0
+            if usage.completion_tokens is not None:
+                self.completion_tokens.append(usage.completion_tokens)
+            self.seconds.append(usage.seconds)
+            if usage.cost is not None:
+                self.cost = (self.cost or 0.0) + usage.cost
+
+    def _failed(self, reading: str, text: str, reader: str, game: Game) -> None:
+        """Note what advice about a reply depends on that was cut off or unparsable."""
+        if reading == "cut off":
+            self.looping += ends_in_loop(text)
+            return
+        if self.unparsable_example is None:
+            self.unparsable_example = text
+        if reader in READERS:
+            legal: list[str] | None = None if game.spec.free_text else []
+            how, calls = lenient(READERS[reader]), bool(game.spec.tools)
+            self.marked_moves += read(text, legal, how, game.move_pattern, calls=calls).move is not None
+
+    @property
+    def matches(self) -> int:
+        return len(self.returns)
+
+    def result_rate(self, result: str) -> Estimate:
+        return rate(self.results.get(result, 0), self.matches)
+
+    def reading_rate(self, kind: str) -> Estimate:
+        """Share of this player's replies with this reading."""
+        return rate(self.readings[kind], sum(self.readings.values()))
+
+    def repaired_rate(self) -> Estimate:
+        """Share of this player's replies that a lenient reader repaired."""
+        return rate(self.repaired, sum(self.readings.values()))
+
+    def mean_return(self) -> Estimate:
+        return mean(self.returns, self.bounds)
+
+    def mean_report(self, name: str) -> Estimate:
+        """Mean of a reported value, over the matches that report it: those that were played to their end."""
+        return mean(self.reports.get(name, []))
+
+    def reports_all(self, name: str) -> bool:
+        """True if every match reports this value, so that none ended too early."""
+        return len(self.reports.get(name, [])) == self.matches
+
+    def failure_rate(self, kind: EndingKind) -> Estimate:
+        """Share of matches that ended in a step in which this player failed in this way."""
+        return rate(self.failures[kind], self.matches)
+
+    def tokens_per_move(self) -> Estimate:
+        """Mean tokens of a reply, over those whose tokens were counted."""
+        return mean(self.completion_tokens)
+
+    def seconds_per_move(self) -> Estimate:
+        """Mean wall time of a reply, over those whose player reports it."""
+        return mean(self.seconds)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The score as plain data. Estimates are `[value, low, high]`; `usage` is left out if no reply reports any."""
+
+        def plain(estimate: Estimate) -> list[float]:
+            return [estimate.value, estimate.low, estimate.high]
+
+        kinds = ("score",) if set(self.results) == {"score"} else ("win", "draw", "loss")
+        usage: dict[str, Any] = {}
+        if self.completion_tokens:
+            usage |= {
+                "prompt_tokens": self.prompt_tokens,
+                "completion_tokens": sum(self.completion_tokens),
+                "tokens_per_move": plain(self.tokens_per_move()),
+            }
+        if self.seconds:
+            usage |= {"seconds": sum(self.seconds), "seconds_per_move": plain(self.seconds_per_move())}
+        if self.cost is not None:
+            usage["cost"] = self.cost
+        return {
+            "matches": self.matches,
+            "return": plain(self.mean_return()),
+            "results": {kind: plain(self.result_rate(kind)) for kind in kinds},
+            "readings": {k: plain(self.reading_rate(k)) for k in KINDS},
+            "repaired": plain(self.repaired_rate()),
+            "reports": {name: plain(self.mean_report(name)) for name in self.reports},
+            "counts": {
+                "results": dict(self.results),
+                "readings": dict(self.readings),
+                "repaired": self.repaired,
+                "forfeits": self.forfeits,
+                "failures": dict(self.failures),
+            },
+            **({"usage": usage} if usage else {}),
+        }

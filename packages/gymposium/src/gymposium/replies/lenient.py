@@ -1,0 +1,276 @@
+"""Moves in replies that do not have the form that the prompt asks for.
+
+The *answer* is the reply without its thoughts (`gymposium.replies.thoughts`). A *mark* is a place in the answer where a
+move is marked, in one of these ways:
+
+- `<move>b2</move>`, in any case, or `<move>b2` with nothing that closes it;
+- `{"move": "b2"}`, in any case and with other keys, in a code fence or in text; the move may also be a call of a tool;
+- an *odd* mark, whose move cannot be read: anything else that looks like a tag or a key called `move`, such as a broken
+  tag or object, or a mark in an HTML comment.
+
+A mark with no text, or with an ellipsis, is an example of the form and does not count. The last mark holds the move. If
+it is odd, or a complete mark before it holds another move, the reply has no move. Prose is never searched.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from gymposium.replies.delimiters import strip_turn_tokens, unwrap_answer
+from gymposium.replies.thoughts import SplitReply, remove_thoughts
+from gymposium.util.strict_json import strict_json
+
+Repair = Literal["thoughts", "text", "fence", "json", "tags"]
+"""What was wrong with a reply: `thoughts` before the move, `text` around it, a code `fence` around it, or `json` or
+`tags` that were not asked for or are not written as asked."""
+REPAIRS: tuple[Repair, ...] = get_args(Repair)
+
+_TAG = re.compile(r"<(?P<slash>/?)move[ \t]*>", re.IGNORECASE)
+_SIGN = r"[^\w\s.,;:!?()*–—-]"
+"""A character of tags or keys, such as a bracket or a quotation mark: no punctuation of sentences, and no emphasis."""
+_GAP = r"[^\w<{]?\s{0,20}+"
+_WORD = r"(?:\w{0,20}m.?o.?v.?e\w{0,20}|(?:ove|mve|moe|mov)\b)"
+"""The word move, also with a character too many or too few, or within another word (`final_move`)."""
+_ODD = re.compile(
+    rf"(?:(?P<opening>[<{{\[＜]|&\#?\w{{1,8}};|\\u\w{{4}})|{_SIGN}){_GAP}{_WORD}"
+    rf"(?(opening)|(?={_GAP}(?:{_SIGN}|:)))"
+    rf"|[,\n]{_GAP}{_WORD}(?={_GAP}[:=])"  # a key without quotation marks
+    rf"|m.?o.?v.?e\w{{0,20}}(?=\s{{0,20}}+(?:[>}}\]]|{_SIGN}?\s{{0,20}}+[:=]>?\s{{0,20}}+{_SIGN}))",
+    re.IGNORECASE | re.DOTALL,
+)
+"""What looks like a tag or a key called move."""
+_HINT = re.compile(r"m.?o.?v.?e|ove|mve|moe|mov|\\", re.IGNORECASE | re.DOTALL)
+"""What every answer with a mark holds."""
+_REACH = 80
+"""The length beyond which no odd mark extends."""
+_BEGINNING = re.compile(
+    rf"(?P<tag>{_TAG.pattern})|(?P<comment><!--)|(?P<object>\{{(?=\s*+\"))|{_ODD.pattern}", re.IGNORECASE | re.DOTALL
+)
+"""What a mark may begin with."""
+_MOST_BROKEN = 100
+"""Number of broken objects behind which an answer is not searched further: the time of each grows with the answer."""
+_EXAMPLE = re.compile(r"[\s.…]*")
+_JSON = json.JSONDecoder(parse_int=str, parse_float=str)
+"""A decoder that finds the end of a value."""
+
+_FENCE = re.compile(r"(?:`{3,}|~{3,})[\w.+-]*")
+_INFO = re.compile(r"[^\S\n]*+[\w.+-]*+[^\S\n]*+\n")
+"""The rest of the line that opens a fence, such as `json`."""
+
+_LABEL = re.compile(
+    r"(?:^|[.:;!?,])[\s*_#>-]{0,9}+(?:(?:my|so|the|final|new|correct(?:ed)?|better|best) ){0,3}+"
+    r"(?:move|answer)[*_]*+\s{0,9}+[:=][*_]*+(?P<line>[^\n]{0,80})",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A label such as `Move:` at the beginning of a line or a clause, and what follows it."""
+
+_LONGEST_DECORATED = 1000
+_MOST_LAYERS = 5
+"""Number of fences, tags and boxes around each other that are removed from a move."""
+_INVISIBLE = "\ufeff\u200b\u2060"
+_DECORATION = re.compile(
+    r"""(?P<quote>\*\*|__|["'`*_])(?P<quoted>.+)(?P=quote)|(?P<sentence>.+)\."""
+    r"|[*_]*(?:(?:my|the|final|best) )*(?:move|answer)[*_]*\s*:[*_]*(?P<named>.+)",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class MoveMark:
+    """A mark in an answer."""
+
+    start: int
+    end: int
+    form: Literal["tags", "json"]
+    text: str | None
+    """The move, with its white space; None for an odd mark."""
+    is_complete: bool = True
+    is_exact: bool = False
+    """Whether it is written as a prompt asks for it."""
+
+
+def find_marks(answer: str) -> Iterator[MoveMark]:
+    """Yield the marks in an answer, in order. The time grows with the length of the answer."""
+    at = broken = 0
+    if not _HINT.search(answer):
+        return
+    while beginning := _BEGINNING.search(answer, at):
+        start = beginning.start()
+        if beginning["tag"]:
+            mark = _tagged(answer, beginning, at)
+            at = mark.end if mark.is_complete else beginning.end()
+        elif beginning["comment"]:
+            closed = answer.find("-->", start)
+            at = len(answer) if closed < 0 else closed
+            mark = _odd(answer, start, at)
+        elif beginning["object"]:
+            mark = _object(answer, start)
+            at = mark.end
+            broken += mark.form == "tags"
+            if broken == _MOST_BROKEN:
+                mark = _odd(answer, start, at := len(answer))
+        else:
+            mark = _odd(answer, start, at := beginning.end())
+        if mark.text is None or not _EXAMPLE.fullmatch(mark.text):
+            yield mark
+
+
+def find_final_mark(answer: str) -> MoveMark | None:
+    """Return the mark that holds the move of an answer, or None if the answer has no move."""
+    marks = [*find_marks(answer)]
+    if not marks or (final := marks[-1].text) is None:
+        return None
+    differ = any(mark.text.strip() != final.strip() for mark in marks if mark.is_complete and mark.text is not None)
+    return None if differ else marks[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A move that was found in a reply of another form."""
+
+    move: str
+    """Its text, with white space."""
+    repairs: set[Repair]
+    behind: str = ""
+    """The answer behind the mark of the move; empty if no mark holds it."""
+
+
+def find_move(answer: SplitReply, form: str, *, is_free_text: bool = False) -> Found | None:
+    """Return the marked move of an answer, and what was repaired apart from thoughts; None if there is no move. `form`
+    is the form that the prompt asks for. Free text is read whole or not at all."""
+    text = answer.text
+    mark = find_final_mark(text)
+    if mark is None or mark.text is None or mark.start < answer.certain or (is_free_text and not _is_whole(text, mark)):
+        return None
+    is_fenced, is_alone = _surroundings(text, mark)
+    if answer.ends_with_closing and not is_alone:
+        return None
+    needed: dict[Repair, bool] = {
+        "text": not is_alone,
+        "fence": is_fenced,
+        mark.form: mark.form != form or not mark.is_exact,
+    }
+    return Found(mark.text, {name for name, is_needed in needed.items() if is_needed}, text[mark.end :])
+
+
+def find_labeled(behind: str) -> set[str]:
+    """Return what may be moves behind labels such as `Move:` in the text behind a mark: the first word and the rest of
+    the line, without decoration."""
+    lines = [label["line"].strip() for label in _LABEL.finditer(behind)]
+    return {undress(text)[0].rstrip(".,;:!?") for line in lines for text in (line, *line.split()[:1])}
+
+
+def _is_whole(answer: str, final: MoveMark) -> bool:
+    """Whether all marks in an answer are complete, and no delimiter of thoughts makes the final one part of a thought
+    or stands behind it. A delimiter before it makes a thought of other marks before it."""
+    marks = [*find_marks(answer)]
+    before, after = answer[: final.start].strip(), answer[final.end :].strip()
+    if not all(mark.is_complete and mark.text is not None for mark in marks) or remove_thoughts(after) != after:
+        return False
+    return remove_thoughts(before) == before or (len(marks) == 1 and remove_thoughts(f"{before}\n.").endswith("."))
+
+
+def unwrap_fence(text: str) -> str:
+    """Return the content of the code fence that a text consists of, or the text if it is none."""
+    fence = re.match("`{3,}|~{3,}", text)
+    inside = text[fence.end() :].removesuffix(fence[0]) if fence else text
+    if fence is None or len(text) - len(inside) < 2 * len(fence[0]) or fence[0][:3] in inside:
+        return text
+    info = _INFO.match(inside)
+    return inside[info.end() if info else 0 :].strip()
+
+
+def undress(text: str) -> tuple[str, set[Repair]]:
+    """Return a move without what models write around it, and what that is: a code fence, line breaks within the JSON
+    of a call, control tokens, tags or a box around an answer, emphasis, quotation marks, a full stop, `Move:`,
+    invisible characters."""
+    bare, repairs = text.strip(), set[Repair]()
+    for _ in range(_MOST_LAYERS):
+        outer = bare
+        if (unfenced := unwrap_fence(outer)) != outer:
+            repairs.add("fence")
+        if (bare := unwrap_answer(strip_turn_tokens(unfenced))) != unfenced:
+            repairs.add("text")
+        if bare == outer:
+            break
+    joined = _one_line_each(bare)
+    if joined is not None:
+        return joined, {*repairs, "json"}
+    if len(bare) > _LONGEST_DECORATED:
+        return bare, repairs
+    plain = bare.strip(_INVISIBLE).strip()
+    while decoration := _DECORATION.fullmatch(plain):
+        plain = (decoration["quoted"] or decoration["sentence"] or decoration["named"]).strip()
+    return plain, {*repairs, "text"} if plain != bare else repairs
+
+
+def _tagged(answer: str, tag: re.Match[str], after: int) -> MoveMark:
+    """The mark that begins with a tag. `after` is the end of the mark before it."""
+    start = tag.start()
+    if tag["slash"]:  # it closes nothing
+        return MoveMark(start, tag.end(), "tags", None if answer[after:start].strip() else "")
+    following = _TAG.search(answer, tag.end())
+    end = following.start() if following else len(answer)
+    is_complete = following is not None and following["slash"] == "/"
+    is_exact = is_complete and tag[0] == "<move>" and following is not None and following[0] == "</move>"
+    return MoveMark(
+        start, following.end() if following and is_complete else end, "tags", answer[tag.end() : end],
+        is_complete, is_exact,
+    )  # fmt: skip
+
+
+def _object(answer: str, start: int) -> MoveMark:
+    """The mark that begins with a brace; a blank one for an object that is none."""
+    try:
+        _, end = _JSON.raw_decode(answer, start)
+    except json.JSONDecodeError as error:
+        return _odd(answer, start, max(error.pos, start + 1))
+    except RecursionError:
+        return _odd(answer, start, len(answer))
+    try:
+        value = strict_json(answer[start:end], any_integer=True)
+    except ValueError:
+        return _odd(answer, start, end)
+    match [move for key, move in value.items() if key.lower() == "move"]:
+        case [int(move)] if not isinstance(move, bool):
+            return MoveMark(start, end, "json", str(move))
+        case [str(move)]:
+            return MoveMark(start, end, "json", move, is_exact=len(value) == 1 and "move" in value)
+        case [{"name": str(), "arguments": dict()} as call]:
+            return MoveMark(start, end, "json", json.dumps(call, ensure_ascii=False))
+    return _odd(answer, start, end)
+
+
+def _odd(answer: str, start: int, end: int) -> MoveMark:
+    """The mark in a part of an answer that cannot be read; a blank one if that part marks no move."""
+    return MoveMark(start, end, "tags", None if _ODD.search(answer, start, end + _REACH) else "")
+
+
+def _surroundings(answer: str, mark: MoveMark) -> tuple[bool, bool]:
+    """Whether a mark fills a code fence, and whether the answer holds nothing else."""
+    before, after = answer[: mark.start].strip(), answer[mark.end :].strip()
+    head, _, line = before.rpartition("\n")
+    is_fenced = _FENCE.fullmatch(line) is not None and after.startswith(("```", "~~~"))
+    if is_fenced:
+        before, after = head.strip(), after.lstrip("`~").strip()
+    return is_fenced, not before and not after
+
+
+def _one_line_each(text: str) -> str | None:
+    """Objects of JSON in lines of their own; None for other text, and for objects that are written so already."""
+    lines, at = [], 0
+    while text.startswith("{", at):
+        try:
+            _, end = _JSON.raw_decode(text, at)
+        except (json.JSONDecodeError, RecursionError):
+            return None
+        lines.append(text[at:end].replace("\r", "").replace("\n", " "))
+        while text[end : end + 1].isspace():
+            end += 1
+        at = end
+    joined = "\n".join(lines)
+    return joined if at == len(text) and joined != text else None

@@ -1,0 +1,51 @@
+"""The prompts of players: rules, observation, legal moves, and instructions for the answer."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import lru_cache
+
+from gymposium.errors import BadOption
+from gymposium.games.protocol import Game, Observation, Style
+from gymposium.replies.reading import Reader, Wanted
+from gymposium.tasks.tools.reader import ToolsReader
+from gymposium.tasks.tools.tool import tools_of
+from gymposium.tasks.tools.wording import tools_in_words
+
+PROMPT_VERSION = 1
+"""Version of the prompts' wording, which every record holds. Raise it when the wording changes."""
+
+
+class Prompt:
+    """Builds the prompts of one game in one style for one reader. The fixed parts are built once."""
+
+    def __init__(self, game: Game, style: Style, how: Reader) -> None:
+        if style not in ("full", "compact"):
+            raise BadOption(f"prompt={style!r}: write 'full' or 'compact'.")
+        self.style: Style = style
+        self.reader = how
+        tools = tools_of(game)
+        listed = tools_in_words(tools, style) if tools and not isinstance(how, ToolsReader) else ""
+        gap = "\n" if style == "full" else ""
+        self._heads = [game.rules(seat, style) + listed + gap for seat in range(game.seats)]
+        wanted: Wanted = "one call" if tools else "your text" if game.num_actions == 0 else "one legal move"
+        self._tail = how.instructions(style, wanted=wanted)
+        self._full = style == "full"
+        self.hash = hashlib.sha256("\0".join([*self._heads, self._tail]).encode()).hexdigest()[:12]
+        """Digest of the fixed parts, 12 hexadecimal digits."""
+
+    def __call__(self, observation: Observation, reason: str | None = None, *, rules: bool = True) -> str:
+        """The prompt for an observation. `reason` says why the seat's last reply was not accepted and stands first.
+        `rules=False` leaves the rules out, for later messages of a conversation that began with them."""
+        head = self._heads[observation.seat] if rules else ""
+        if reason is not None:
+            head = f"{reason}\n{head}"
+        if self._full and observation.legal_moves is not None:
+            return f"{head}{observation.text}Legal moves: {', '.join(observation.legal_moves)}\n{self._tail}"
+        return f"{head}{observation.text}{self._tail}"
+
+
+@lru_cache(maxsize=256)
+def prompt_for(game: Game, style: Style, how: Reader) -> Prompt:
+    """The shared `Prompt` of a game, style and reader."""
+    return Prompt(game, style, how)

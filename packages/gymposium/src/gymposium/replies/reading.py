@@ -1,0 +1,336 @@
+"""Readers of replies, which classify the text of a reply as *move*, *illegal*, *unparsable* or *cut off*.
+
+A reader also writes the part of the prompt that says how to answer. Strict readers accept a reply only if all of it has
+the form that the prompt asks for. Lenient ones also find a marked move in other replies, and note what they repaired
+(`gymposium.replies.lenient`). Prose is never searched for a move. *Cut off* follows from the player's finish
+reason, never from the text. A reply of more than `MAX_REPLY` characters is *unparsable* without being read.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, Protocol
+
+from gymposium.errors import BadOption, UnknownName
+from gymposium.replies.delimiters import strip_turn_tokens
+from gymposium.replies.lenient import REPAIRS, Found, Repair, find_labeled, find_move, undress, unwrap_fence
+from gymposium.replies.thoughts import SplitReply, find_answer, find_text, remove_stray_closing, split_leading_thoughts
+from gymposium.tasks.tools.calls import calls_of, move_of
+from gymposium.tasks.tools.reader import ToolsReader, tools_readers
+from gymposium.tasks.tools.tool import Tool
+from gymposium.util.strict_json import strict_json
+from gymposium.util.visible import is_encodable
+
+MAX_REPLY = 1_000_000
+"""Length of the longest reply that is read, in characters, thoughts included."""
+
+Kind = Literal["move", "illegal", "unparsable", "cut off"]
+KINDS: tuple[Kind, ...] = ("move", "illegal", "unparsable", "cut off")
+
+Wanted = Literal["one legal move", "your text", "one call"]
+"""What a game wants as an answer: a move of its list, free text, or a call of one of its tools."""
+
+
+@dataclass(slots=True)
+class Reading:
+    """The reading of a reply."""
+
+    kind: Kind
+    move: str | None = None
+    """The legal move, or the illegal one; None for the other kinds."""
+    detail: str = ""
+    """Why the reply is no call of a tool, in a few words; empty in games without tools."""
+    repaired: tuple[Repair, ...] = ()
+    """What a lenient reader repaired; () if the reply has the form that was asked for, or no move."""
+
+    def reason(self, legal: Sequence[str] | None) -> str:
+        """A message to the player that says why the reply was not accepted."""
+        allowed = f" Legal moves: {', '.join(legal)}." if legal else ""
+        if self.kind == "illegal":
+            return f"{self.move!r} is not legal now.{allowed}"
+        if self.kind == "cut off":
+            return f"The reply was cut off before it ended.{allowed}"
+        if self.detail:
+            return f"The reply is not a call of a tool: {self.detail}."
+        return f"The reply could not be read.{allowed}"
+
+
+class Reader(Protocol):
+    """Protocol of readers, which define a form of replies and extract the move from it."""
+
+    @property
+    def name(self) -> str: ...
+
+    def __hash__(self) -> int: ...
+
+    def instructions(self, style: str, *, wanted: Wanted = "one legal move") -> str:
+        """The lines of the prompt that say how to answer."""
+
+    def submission(self, reply: str) -> str | None:
+        """The text of the move, with its white space; None if the reply does not have the required form."""
+
+    def answer(self, move: str) -> str:
+        """The canonical reply with this move."""
+
+
+class MoveReader:
+    """A reader of replies that consist of the move alone."""
+
+    name = "move"
+
+    def instructions(self, style: str, *, wanted: Wanted = "one legal move") -> str:
+        if style == "compact":
+            return {"one legal move": "move:", "your text": "answer:", "one call": "call:"}[wanted]
+        return f"Answer with {wanted} and nothing else.\n"
+
+    def submission(self, reply: str) -> str | None:
+        return reply
+
+    def answer(self, move: str) -> str:
+        return move
+
+
+class TagsReader:
+    """A reader of replies such as `<think>…</think><move>…</move>`. The thoughts may be left out, and are ignored."""
+
+    name = "tags"
+
+    def instructions(self, style: str, *, wanted: Wanted = "one legal move") -> str:
+        if style == "compact":
+            return "<think>...</think><move>...</move>"
+        return (
+            f"Think first if you like, inside <think></think>. Then answer with {wanted} inside <move></move>, and "
+            f"nothing else.\n"
+        )
+
+    def submission(self, reply: str) -> str | None:
+        rest = split_leading_thoughts(reply.strip())[1].lstrip()
+        if not rest.startswith("<move>") or not rest.endswith("</move>"):
+            return None
+        move = rest[len("<move>") : -len("</move>")]
+        return None if "<move>" in move or "</move>" in move else move
+
+    def answer(self, move: str) -> str:
+        return f"<move>{move}</move>"
+
+
+class JsonReader:
+    """A reader of replies that are a JSON object with one key: `{"move": "…"}`."""
+
+    name = "json"
+
+    def instructions(self, style: str, *, wanted: Wanted = "one legal move") -> str:
+        form = self.answer('{"name": "...", "arguments": {...}}' if wanted == "one call" else "...")
+        noted = ", with the call as text in it" if wanted == "one call" else ""
+        return form if style == "compact" else f"Answer with a JSON object and nothing else{noted}: {form}\n"
+
+    def submission(self, reply: str) -> str | None:
+        try:
+            value = strict_json(reply)
+        except ValueError:
+            return None
+        match value:
+            case {"move": str(move)} if len(value) == 1:
+                return move
+        return None
+
+    def answer(self, move: str) -> str:
+        return json.dumps({"move": move}, ensure_ascii=False)
+
+
+@dataclass(frozen=True, slots=True)
+class LenientReader:
+    """A reader that asks for the form of a strict one, and also finds the move in replies of another form."""
+
+    strict: Reader
+
+    @property
+    def name(self) -> str:
+        """The name of the strict reader and `-lenient`."""
+        return f"{self.strict.name}-lenient"
+
+    def instructions(self, style: str, *, wanted: Wanted = "one legal move") -> str:
+        return self.strict.instructions(style, wanted=wanted)
+
+    def submission(self, reply: str) -> str | None:
+        submission = self.strict.submission(reply)
+        found = self.repair(reply) if submission is None else None
+        return submission if found is None else found.move
+
+    def answer(self, move: str) -> str:
+        return self.strict.answer(move)
+
+    def find_answer(self, reply: str, *, is_free_text: bool) -> SplitReply:
+        """Separate a reply from its thoughts and from the control tokens around it."""
+        reply = strip_turn_tokens(reply)
+        answer = self._split(reply, is_free_text=is_free_text)
+        if not answer.text and (ended := remove_stray_closing(reply)) != reply and self._has_marks(is_free_text):
+            answer = replace(self._split(ended, is_free_text=is_free_text), ends_with_closing=True)
+        return replace(answer, text=strip_turn_tokens(answer.text)) if answer.certain == 0 else answer
+
+    def repair(self, reply: str, *, is_free_text: bool = False) -> Found | None:
+        """Return the text of the move in a reply that does not have the strict form, and what was repaired; None if
+        there is nothing to repair, or no move. In free text that is asked for without a mark, no mark is looked for."""
+        answer = self.find_answer(reply, is_free_text=is_free_text)
+        bare = strip_turn_tokens(reply)
+        allowed = split_leading_thoughts(bare)[1].strip() if isinstance(self.strict, TagsReader) else bare
+        repairs: set[Repair] = set()
+        if strip_turn_tokens(allowed) != answer.text:
+            repairs.add("thoughts")
+        if bare != reply.strip() or strip_turn_tokens(allowed) != allowed:
+            repairs.add("text")
+        if self._has_marks(is_free_text):
+            found = find_move(answer, self.strict.name, is_free_text=is_free_text)
+            if found is not None:
+                return replace(found, repairs=repairs | found.repairs)
+        if answer.ends_with_closing:
+            return None
+        content = self.strict.submission(unwrapped := unwrap_fence(answer.text))
+        if unwrapped != answer.text:
+            repairs.add("fence")
+        return Found(content, repairs) if content is not None and repairs else None
+
+    def _split(self, reply: str, *, is_free_text: bool) -> SplitReply:
+        if is_free_text:
+            return find_text(reply, is_marked=self._has_marks(is_free_text))
+        return find_answer(reply)
+
+    def _has_marks(self, is_free_text: bool) -> bool:
+        """Whether a move may be marked: free text that is asked for bare is not."""
+        return not (is_free_text and isinstance(self.strict, MoveReader))
+
+
+READERS: dict[str, Reader] = {r.name: r for r in (MoveReader(), TagsReader(), JsonReader())}
+"""The strict readers for every game."""
+LENIENT: dict[str, LenientReader] = {r.name: r for r in map(LenientReader, READERS.values())}
+"""The lenient readers for every game."""
+GENERAL: dict[str, Reader] = READERS | LENIENT
+"""The readers for every game."""
+_ALL = GENERAL | {r.name: r for r in tools_readers()}
+
+
+def reader(name: str) -> Reader:
+    """The reader called `name`. Raises `UnknownName`, or `BadOption` for anything but text."""
+    if not isinstance(name, str):
+        raise BadOption(f"reply={name!r}: write {', '.join(map(repr, READERS))}.")
+    try:
+        return _ALL[name]
+    except KeyError:
+        raise UnknownName("way of replying", name, _ALL) from None
+
+
+def lenient(how: Reader) -> LenientReader:
+    """The lenient reader of the form that a strict one reads. Raises `BadOption` for a reader of calls."""
+    for one in LENIENT.values():
+        if how in (one, one.strict):
+            return one
+    raise BadOption(f"reading=lenient: calls of tools ({how.name}) are read strictly. Write reading=strict.")
+
+
+def bound(how: Reader, tools: tuple[Tool, ...], game: str) -> Reader:
+    """The reader for a game with these tools. Raises `BadOption` for a reader of calls and a game without tools."""
+    if not isinstance(how, ToolsReader):
+        return how
+    if not tools:
+        raise BadOption(f"reply={how.name}: {game} has no tools to call. Write {', '.join(map(repr, READERS))}.")
+    return how.bound(tools)
+
+
+def split_thoughts(reply: str, how: Reader, *, is_free_text: bool) -> tuple[str, str]:
+    """Return the thoughts in a reply, which its reader ignores, and the answer. The answer is the whole reply if the
+    reader finds no thoughts."""
+    thoughts, answer = "", reply
+    if len(reply) <= MAX_REPLY and isinstance(how, LenientReader):
+        found = how.find_answer(reply, is_free_text=is_free_text)
+        thoughts, answer = found.thoughts, found.text
+    elif isinstance(how, TagsReader | ToolsReader):
+        thoughts, answer = map(str.strip, split_leading_thoughts(reply.strip()))
+    return (thoughts, answer) if thoughts else ("", reply)
+
+
+def read(
+    text: str,
+    legal: Sequence[str] | None,
+    how: Reader,
+    pattern: re.Pattern[str] | None,
+    *,
+    cut_off: bool = False,
+    calls: bool = False,
+) -> Reading:
+    """Reads a reply. With a list of legal moves, white space around the move is ignored; a text that is not legal is
+    *illegal* if it has the shape of a move of this game (`pattern`, None for any shape), otherwise *unparsable*.
+
+    In free text (`legal` is None) white space counts, and every text that is not blank is a move, unless it has a lone
+    surrogate, which cannot be encoded and is *unparsable*. With `calls`, only calls of tools are a move, whose text
+    becomes canonical (`gymposium.tasks.tools.move_of`)."""
+    if type(how) is LenientReader:
+        return _read_leniently(text, legal, how, pattern, cut_off=cut_off, calls=calls)
+    if cut_off:
+        return Reading("cut off")
+    submission = how.submission(text) if len(text) <= MAX_REPLY else None
+    if submission is None or not (move := submission.strip()):
+        return Reading("unparsable")
+    if legal is None:
+        if calls:
+            try:
+                submission = move_of(calls_of(submission))
+            except ValueError as error:
+                return Reading("unparsable", detail=str(error))
+        return Reading("move", submission) if is_encodable(submission) else Reading("unparsable")
+    if move in legal:
+        return Reading("move", move)
+    if pattern is None or pattern.fullmatch(move):
+        return Reading("illegal", move)
+    return Reading("unparsable")
+
+
+def _read_leniently(
+    text: str,
+    legal: Sequence[str] | None,
+    how: LenientReader,
+    pattern: re.Pattern[str] | None,
+    *,
+    cut_off: bool,
+    calls: bool,
+) -> Reading:
+    """Reads a reply strictly and, if it is no move or may be one with thoughts, by what can be repaired."""
+    reading = read(text, legal, how.strict, pattern, cut_off=cut_off, calls=calls)
+    is_free_text = legal is None and not calls
+    is_anything = is_free_text and isinstance(how.strict, MoveReader)
+    if cut_off or len(text) > MAX_REPLY or (_is_certain(reading, pattern) and not is_anything):
+        return reading
+    found = how.repair(text, is_free_text=is_free_text)
+    submission = how.strict.submission(text) if found is None else found.move
+    repairs: set[Repair] = set() if found is None else found.repairs
+    if submission is None:
+        return reading
+    if found is not None:
+        reading = read(submission, legal, READERS["move"], pattern, calls=calls)
+    if not _is_certain(reading, pattern):
+        bare, undressed = undress(submission)
+        again = read(bare, legal, READERS["move"], pattern, calls=calls)
+        if _is_certain(again, pattern):
+            reading, repairs = again, repairs | undressed
+    if found is not None and legal is not None:
+        labeled = find_labeled(found.behind) - {reading.move or ""}
+        if any(move in legal or (pattern is not None and pattern.fullmatch(move)) for move in labeled):
+            return Reading("unparsable")
+    if reading.kind != "unparsable":
+        reading.repaired = tuple(repair for repair in REPAIRS if repair in repairs)
+    return reading
+
+
+def _is_certain(reading: Reading, pattern: re.Pattern[str] | None) -> bool:
+    """Whether a reading is a legal move, or an illegal one with the shape of a move."""
+    return reading.kind == "move" or (reading.kind == "illegal" and pattern is not None)
+
+
+def read_action(action: int, actions: Sequence[int], legal: Sequence[str] | None) -> Reading:
+    """Reads a reply that is an index into the game's action space. `actions` holds the indices of the legal moves, in
+    the order of `legal`."""
+    if legal is not None and action in actions:
+        return Reading("move", legal[actions.index(action)])
+    return Reading("illegal", f"action {action}")

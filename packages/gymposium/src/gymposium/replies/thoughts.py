@@ -1,0 +1,190 @@
+"""Thoughts in the replies of language models, as their chat templates and habits delimit them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+
+from gymposium.replies.delimiters import LONGEST_THOUGHT_DELIMITER, PAIRS, THOUGHT, THOUGHT_NAME, TOKEN_STYLES
+
+_BLANK = re.compile(r"[\s.…]*")
+_SPACE = re.compile(r"\s*+")
+_LINE_END = re.compile(r"[ \t\r]*+(?:\n|\Z)")
+
+
+class _OpenThoughts:
+    """The thoughts that are open at a place in a reply, from the outermost to the innermost."""
+
+    def __init__(self) -> None:
+        self._open: list[tuple[str, str]] = []
+        self._counts: Counter[str | tuple[str, str]] = Counter()
+
+    def __bool__(self) -> bool:
+        return bool(self._open)
+
+    def has(self, style: str) -> bool:
+        return self._counts[style] > 0
+
+    def push(self, style: str, name: str) -> None:
+        self._open.append((style, name))
+        self._counts.update([style, (style, name)])
+
+    def pop(self, style: str, name: str) -> None:
+        """Close the innermost thought with this style and name, or else with this style, and all thoughts in it."""
+        wanted = (style, name) if self._counts[style, name] else style
+        while self._counts[wanted] and self._open:
+            last = self._open.pop()
+            self._counts.subtract([last[0], last])
+            if wanted in (last, last[0]):
+                return
+
+
+def _parse(delimiter: re.Match[str], open_thoughts: _OpenThoughts) -> tuple[str, str, bool] | None:
+    """Return the style and the name of a delimiter, and whether it closes; None for a fence around something else."""
+    style = delimiter.lastgroup or ""
+    if style == "fence":
+        if not open_thoughts.has(style) and not THOUGHT_NAME.fullmatch(delimiter["info"]):
+            return None
+        return style, "", not delimiter["info"]
+    name = "" if style in PAIRS else delimiter[f"{style}_name"].lower()
+    return style, name, delimiter[f"{style}_closes"] is not None
+
+
+@dataclass(frozen=True, slots=True)
+class SplitReply:
+    """A reply, separated into its thoughts and the answer."""
+
+    text: str
+    """The rest, without the white space around it; empty if a thought is not closed or nothing follows the last one."""
+    thoughts: str = ""
+    """The thoughts, without the delimiters around them."""
+    certain: int = 0
+    """Index in the text at which what follows the last thought begins. A move before it is in doubt."""
+    ends_with_closing: bool = False
+    """Whether the text ended with a delimiter that closes thoughts, which is removed."""
+
+
+def find_answer(reply: str) -> SplitReply:
+    """Separate a reply from its thoughts.
+
+    Models quote delimiters in their thoughts, and servers without a reasoning parser drop the first one. So thoughts
+    nest, a delimiter closes the innermost thought of its name or else of its style, and one that closes nothing makes
+    a thought of all text before it. So does one that closes the first thought, because text before that thought may
+    have lost its delimiter. Text before a blank thought and between later thoughts remains."""
+    reply = reply.strip()
+    open_thoughts, kept, thoughts, at, start, inside = _OpenThoughts(), list[str](), list[str](), 0, 0, 0
+    has_thoughts = False
+    for delimiter in THOUGHT.finditer(reply):
+        if (parsed := _parse(delimiter, open_thoughts)) is None:
+            continue
+        style, name, closes = parsed
+        if not closes:
+            if not open_thoughts:
+                start, inside = delimiter.span()
+            if style not in PAIRS or not open_thoughts.has(style):
+                open_thoughts.push(style, name)
+            continue
+        if not open_thoughts:
+            kept.clear()
+            thoughts = [reply[: delimiter.start()]]
+        else:
+            open_thoughts.pop(style, name)
+            if open_thoughts:
+                continue
+            if has_thoughts or _BLANK.fullmatch(reply, inside, delimiter.start()):
+                kept.append(reply[at:start])
+            else:
+                thoughts.append(reply[at:start])
+            thoughts.append(reply[inside : delimiter.start()])
+        has_thoughts, at = True, delimiter.end()
+    rest = "" if open_thoughts else reply[at:].strip()
+    if not rest:
+        opened = [reply[at:start], reply[inside:]] if open_thoughts else []
+        return SplitReply("", _join([*thoughts, *kept, *opened]))
+    between = "\n".join([*kept, ""]).lstrip()  # line breaks, so that no new delimiter forms
+    return SplitReply(between + rest, _join(thoughts), len(between))
+
+
+def _join(thoughts: list[str]) -> str:
+    return "\n\n".join(filter(None, map(str.strip, thoughts)))
+
+
+def remove_thoughts(reply: str) -> str:
+    """Return a reply without its thoughts and the white space around the rest (see `find_answer`)."""
+    return find_answer(reply).text
+
+
+def find_text(reply: str, *, is_marked: bool) -> SplitReply:
+    """Separate free text from the thoughts before it.
+
+    Free text may name delimiters, and thoughts must not become part of it. Removed are thoughts with which the reply
+    begins, and all text up to a control token that closes thoughts. So is all text up to another delimiter that closes
+    nothing, at the end of a line, if marks tell where the text is (`is_marked`) or it is the only delimiter.
+
+    The answer is empty if a thought is not closed. Without marks it is empty too if a delimiter in it closes thoughts,
+    or opens them at the beginning of a line."""
+    reply = reply.strip()
+    start = _find_text_start(reply, is_marked=is_marked)
+    thoughts = reply[:start]
+    return SplitReply(reply[len(thoughts) :], find_answer(thoughts).thoughts)
+
+
+def _find_text_start(reply: str, *, is_marked: bool) -> int | None:
+    """Return the index at which free text begins, or None if the reply has none."""
+    open_thoughts, start, has_delimiters, is_single = _OpenThoughts(), 0, False, False
+    for delimiter in THOUGHT.finditer(reply):
+        if (parsed := _parse(delimiter, open_thoughts)) is None:
+            continue
+        style, name, closes = parsed
+        is_leading = delimiter.start() == start
+        is_first, has_delimiters = not has_delimiters, True
+        if is_single:
+            return None
+        if not closes:
+            if is_leading or open_thoughts or (style in TOKEN_STYLES and not is_marked):
+                if style not in PAIRS or not open_thoughts.has(style):
+                    open_thoughts.push(style, name)
+            elif not is_marked and _begins_line(reply, delimiter.start()):
+                return None
+            continue
+        if open_thoughts:
+            open_thoughts.pop(style, name)
+            if open_thoughts:
+                continue
+        elif not is_leading and style not in TOKEN_STYLES:
+            ends_line = _LINE_END.match(reply, delimiter.end()) is not None
+            if not is_marked and not (is_first and ends_line):
+                return None
+            if not ends_line:
+                continue
+            is_single = not is_marked
+        space = _SPACE.match(reply, delimiter.end())
+        start = space.end() if space else delimiter.end()
+    return None if open_thoughts else start
+
+
+def _begins_line(reply: str, at: int) -> bool:
+    """Return whether only spaces stand before an index in its line; the last 100 characters are read."""
+    before = reply[max(0, at - 100) : at]
+    return not before.rpartition("\n")[2].strip() and ("\n" in before or at <= 100)
+
+
+def remove_stray_closing(reply: str) -> str:
+    """Return a reply without a delimiter at its end that closes thoughts."""
+    stripped = reply.rstrip()
+    for delimiter in THOUGHT.finditer(stripped, max(0, len(stripped) - LONGEST_THOUGHT_DELIMITER)):
+        style = delimiter.lastgroup
+        if delimiter.end() == len(stripped) and style != "fence" and delimiter[f"{style}_closes"] is not None:
+            return stripped[: delimiter.start()]
+    return reply
+
+
+def split_leading_thoughts(reply: str) -> tuple[str, str]:
+    """Return the thoughts in the `<think>` tags with which a stripped reply begins, and the text behind them.
+
+    The text is empty if the thoughts are not closed, and the whole reply if it does not begin with them."""
+    if not reply.startswith("<think>"):
+        return "", reply
+    thoughts, _, rest = reply.removeprefix("<think>").partition("</think>")
+    return thoughts, rest

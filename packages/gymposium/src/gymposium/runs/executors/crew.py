@@ -1,0 +1,180 @@
+"""The supervisor of a local executor's worker processes, which replaces those that hang or die.
+
+Players are asked in worker processes, since a thread cannot be stopped. If a player does not answer in time, or its
+process dies, the batch of matches is played again one by one in a new process. This finds the ask that failed; the
+match is then played to its end with that ask counted as a failure, which is a forfeit.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from multiprocessing.connection import wait
+from time import monotonic
+
+from gymposium.runs.executors.protocol import PartDone, RunPart
+from gymposium.runs.executors.starting import ctrl_c_waits
+from gymposium.runs.executors.worker import BatchPlayed, Message, PartEnded, PlayerAsked, work
+from gymposium.util.child_process import spawn_context
+
+MOST_DEATHS = 3
+"""Number of processes that may end in a part while no player is asked, before it is given up."""
+ENDING_SECONDS = 5.0
+"""Number of seconds that a process which ends by itself may take."""
+
+
+class Crew:
+    """Worker processes, which are started when they are needed and kept for later parts."""
+
+    def __init__(self, workers: int) -> None:
+        """At most `workers` processes."""
+        self._most = workers
+        self._idle: list[_Worker] = []
+
+    def run(self, parts: Iterable[RunPart]) -> Iterator[PartDone]:
+        """Play parts and yield each as it is done. If the generator is closed or raises, every process that plays is
+        ended at once."""
+        source, again, running = iter(parts), deque[PartDone](), list[_Worker]()
+
+        def next_part() -> PartDone | None:
+            if again:
+                return again.popleft()
+            part = next(source, None)
+            return None if part is None else PartDone(part)
+
+        try:
+            while True:
+                while len(running) < self._most and (begun := next_part()) is not None:
+                    running.append(self._hired())
+                    running[-1].give(begun)
+                if not running:
+                    return
+                _sleep(running)
+                for worker in [*running]:
+                    worker.listen()
+                    if worker.lost or worker.overdue:
+                        running.remove(worker)
+                        begun = worker.replaced()
+                        if begun.error is None and begun.part.numbers:
+                            again.append(begun)
+                        else:
+                            yield begun
+                    elif (done := worker.done) is not None:
+                        running.remove(worker)
+                        self._idle.append(worker)
+                        yield done
+        finally:
+            for worker in running:
+                worker.end()
+
+    def close(self) -> None:
+        """Let all processes end by themselves, so that what their libraries hold is given back."""
+        for worker in self._idle:
+            worker.dismiss()
+        for worker in self._idle:
+            worker.end(ENDING_SECONDS)
+        self._idle.clear()
+
+    def _hired(self) -> _Worker:
+        if self._idle:
+            return self._idle.pop()
+        with ctrl_c_waits():
+            return _Worker()
+
+
+def _sleep(running: Sequence[_Worker]) -> None:
+    """Wait for the next message or deadline of any worker."""
+    deadlines = [worker.deadline for worker in running if worker.deadline is not None]
+    wait([worker.connection for worker in running], max(0.0, min(deadlines) - monotonic()) if deadlines else None)
+
+
+class _Worker:
+    """One worker process and the part that it plays."""
+
+    def __init__(self) -> None:
+        context = spawn_context()
+        self.connection, theirs = context.Pipe()
+        self._process = context.Process(target=work, args=(theirs,), name="match worker")
+        self._process.start()
+        theirs.close()  # so that the connection ends with the process
+        self.lost = False
+        """True once the process has ended."""
+
+    def give(self, begun: PartDone) -> None:
+        """Send the part to the process; `begun` has what was played of it before."""
+        self._begun, self._since = begun, monotonic()
+        self._left = begun.part.numbers
+        self.done: PartDone | None = None
+        """The part, once it is done."""
+        self._asking: PlayerAsked | None = None
+        self.deadline: float | None = None
+        """When the player being asked must have answered; None if no player is being asked or has no limit."""
+        with suppress(OSError):  # the process has died, which `listen` notices
+            self.connection.send(begun.part)
+
+    @property
+    def overdue(self) -> bool:
+        """True if the deadline has passed."""
+        return self.deadline is not None and self.deadline <= monotonic()
+
+    def listen(self) -> None:
+        """Handle the messages that have arrived."""
+        try:
+            while self.connection.poll():
+                self._handle(self.connection.recv())
+        except (EOFError, OSError):
+            self.lost = True
+
+    def _handle(self, message: Message) -> None:
+        self._asking = message if isinstance(message, PlayerAsked) else None
+        limit = None if self._asking is None else self._asking.seconds
+        self.deadline = None if limit is None else monotonic() + limit
+        if isinstance(message, BatchPlayed):
+            self._left = tuple(number for number in self._left if number not in message.numbers)
+            self._begun.lines += message.lines
+            self._begun.faults.update(message.faults)
+            self._begun.broken.update(message.broken)
+        elif isinstance(message, PartEnded):
+            self._stop_clock()
+            self._begun.error, self._begun.stopped = message.error, message.stopped
+            self.done = self._begun
+
+    def _stop_clock(self) -> None:
+        self._begun.seconds += monotonic() - self._since
+
+    def dismiss(self) -> None:
+        """Let the process end by itself."""
+        with suppress(OSError):  # the process has died
+            self.connection.send(None)
+
+    def end(self, seconds: float = 0.0) -> str:
+        """Stop the process, unless it ends within this time. Returns how it ended, if it had already."""
+        self._process.join(ENDING_SECONDS if self.lost else seconds)
+        code = self._process.exitcode
+        self._process.kill()
+        self._process.join()
+        self.connection.close()
+        return f"exit code {code}" if code is None or code >= 0 else signal.Signals(-code).name
+
+    def replaced(self) -> PartDone:
+        """End the process. Returns the part with what is left to play, in which the failed ask is noted, or with the
+        reason why it cannot be played."""
+        how, begun, asking = self.end(), self._begun, self._asking
+        self._stop_clock()
+        part = replace(begun.part, numbers=self._left)
+        if not self._left:
+            pass  # everything was played
+        elif asking is None:
+            begun.deaths += 1
+            if begun.deaths == MOST_DEATHS:
+                begun.error = f"its process ended {MOST_DEATHS} times while no player was asked, at last with {how}"
+        elif asking.which is None:
+            part = replace(part, careful=part.careful.union(asking.numbers))
+        else:
+            verdict = f"its process ended ({how})" if self.lost else None
+            part = replace(part, verdicts={**part.verdicts, asking.which: verdict})
+        begun.part = part
+        return begun

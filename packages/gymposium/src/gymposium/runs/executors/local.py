@@ -1,0 +1,71 @@
+"""The executor `local`: processes of this machine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from itertools import islice
+from typing import TypeVar
+
+from gymposium.errors import GymposiumError
+from gymposium.plugins.host import host
+from gymposium.runs.executors.crew import Crew
+from gymposium.runs.executors.protocol import ExecutorStart, PartDone, RunPart
+from gymposium.runs.executors.starting import begin_worker, ctrl_c_waits
+from gymposium.util.child_process import spawn_context
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class LocalExecutor:
+    """Plays parts in processes of this machine, and calls functions in others."""
+
+    def __init__(self, workers: int) -> None:
+        """`workers` processes. With one worker, `map` calls in this process."""
+        self._workers = workers
+        self._crew = Crew(workers)
+        self._pool: ProcessPoolExecutor | None = None
+
+    def run(self, parts: Iterable[RunPart]) -> Iterator[PartDone]:
+        return self._crew.run(parts)
+
+    def map(self, function: Callable[[T], R], items: Iterable[T]) -> Iterator[tuple[int, R]]:
+        if self._workers == 1:
+            yield from ((number, function(item)) for number, item in enumerate(items))
+            return
+        with ctrl_c_waits():
+            if self._pool is None:
+                self._pool = ProcessPoolExecutor(self._workers, spawn_context(), _begin)
+        waiting = enumerate(items)
+        numbers: dict[Future[R], int] = {}
+        try:
+            while True:
+                with ctrl_c_waits():  # a process starts with the first items
+                    for number, item in islice(waiting, 2 * self._workers - len(numbers)):
+                        numbers[self._pool.submit(function, item)] = number
+                if not numbers:
+                    return
+                for done in wait(numbers, return_when=FIRST_COMPLETED).done:
+                    yield numbers.pop(done), done.result()
+        except BrokenProcessPool as error:
+            raise GymposiumError(
+                "A worker process ended: what it called ended it. Run with --jobs 1 to see where."
+            ) from error
+
+    def close(self) -> None:
+        self._crew.close()
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+
+
+def make_local(start: ExecutorStart) -> LocalExecutor:
+    """The executor of these workers, one for each core by default."""
+    return LocalExecutor(start.workers or os.cpu_count() or 1)
+
+
+def _begin() -> None:
+    begin_worker()
+    host()  # items may be of classes that plugins define

@@ -1,0 +1,151 @@
+"""The player `remote:PLAYER`, whose asks are answered by the workers of an executor."""
+
+from __future__ import annotations
+
+import random
+import weakref
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from gymposium.errors import BadOption, GymposiumError
+from gymposium.games.protocol import Event
+from gymposium.games.registry import load_game
+from gymposium.players.asking import ask_player
+from gymposium.players.grammar import make_player
+from gymposium.players.protocol import Ask, MatchContext, Player, Reply, repeats_of
+from gymposium.runs.executors.make import running_executor
+from gymposium.runs.executors.protocol import Executor, ExecutorStart
+
+PORTIONS = 4
+"""Number of portions for each worker into which asks are divided, since some take longer than others."""
+OPTIONS = ("executor", "workers", "address")
+
+
+@dataclass(frozen=True, slots=True)
+class AskSnapshot:
+    """An ask as data: what the match was, and whose turn it is."""
+
+    game: str
+    events: tuple[Event, ...]
+    key: str
+    seed: int
+    seat: int
+    turn: int
+    reason: str | None
+    rng: tuple[Any, ...]
+    """The state of the seat's random stream."""
+
+    @classmethod
+    def of(cls, ask: Ask) -> AskSnapshot:
+        """The snapshot of an ask."""
+        match = ask._context.match
+        return cls(
+            ask.game.name,
+            tuple(match.events),
+            ask.key,
+            ask.seed,
+            ask.seat,
+            ask.turn,
+            ask.reason,
+            ask.rng.getstate(),
+        )
+
+    def ask(self) -> Ask:
+        """The ask, in a match that is made of its events. The player sees of it what it would see of the original."""
+        context = MatchContext(load_game(self.game).load(self.events), self.key, self.seed)
+        context.asked[self.seat] = self.turn
+        rng = context.rngs[self.seat] = random.Random()
+        rng.setstate(self.rng)
+        return context.ask(self.seat, self.reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """Asks that one worker answers together."""
+
+    player: str
+    asks: tuple[AskSnapshot, ...]
+
+
+class RemotePlayer:
+    """A player that thinks on the workers of an executor, for opponents whose search takes long. It replies as the
+    player itself; only worlds that search seeks from what a seat saw are sought anew at each decision.
+
+    It must not keep anything between its turns, because each of them may be answered by another worker."""
+
+    def __init__(self, player: str, executor: str, start: ExecutorStart, name: str | None = None) -> None:
+        """`name` is the name of this player, `remote:PLAYER` by default.
+
+        Raises `BadOption` for a player whose replies do not follow from the ask and its seed, and what the executor
+        raises if it cannot start."""
+        inner = make_player(player)
+        if repeats_of(inner) not in ("quickly", "slowly"):
+            raise BadOption(
+                f"remote:{player}: the replies of {player} do not follow from the match and its seed alone, so it "
+                f"cannot be asked elsewhere. A language model is asked elsewhere through a server: engine=URL."
+            )
+        self.name = name or f"remote:{player}"
+        self.reader, self.style = inner.reader, inner.style
+        self.deterministic = bool(getattr(inner, "deterministic", False))
+        self.repeats = repeats_of(inner)
+        self._player = player
+        stack = ExitStack()
+        self._executor: Executor = stack.enter_context(running_executor(executor, start))
+        self._portions = PORTIONS * (start.workers or 8)
+        self._end = weakref.finalize(self, stack.close)
+
+    def act(self, asks: Sequence[Ask]) -> list[Reply]:
+        size = -(-len(asks) // self._portions)
+        portions = [
+            Portion(self._player, tuple(map(AskSnapshot.of, asks[start : start + size])))
+            for start in range(0, len(asks), size)
+        ]
+        answers = dict(self._executor.map(answer, portions))
+        replies: list[Reply] = []
+        for number in range(len(portions)):
+            for reply, state in answers[number]:
+                asks[len(replies)].rng.setstate(state)
+                replies.append(reply)
+        return replies
+
+    def close(self) -> None:
+        """End the workers."""
+        self._end()
+
+
+def answer(portion: Portion) -> list[tuple[Reply, tuple[Any, ...]]]:
+    """Let the player of this process answer asks. Returns the replies with the states of the random streams.
+
+    Raises `GymposiumError` if the player remembers something for its next turn."""
+    asks = [snapshot.ask() for snapshot in portion.asks]
+    replies = ask_player(_player(portion.player), asks)
+    if any(ask._context.memory.get(ask.seat) for ask in asks):
+        raise GymposiumError(f"{portion.player} remembers its earlier turns, so it cannot be asked elsewhere.")
+    return [(reply, ask.rng.getstate()) for reply, ask in zip(replies, asks, strict=True)]
+
+
+@cache
+def _player(name: str) -> Player:
+    return make_player(name)
+
+
+def make_remote(player: str, options: str | None) -> RemotePlayer:
+    """The player `remote:PLAYER?OPTIONS`. Raises `BadOption` for unknown options."""
+    name = f"remote:{player}" if options is None else f"remote:{player}?{options}"
+    given = dict(_pairs(options or ""))
+    if unknown := [name for name in given if name not in OPTIONS]:
+        raise BadOption(f"{name}: {unknown[0]} is no option. Options: {', '.join(OPTIONS)}.")
+    workers = given.get("workers")
+    if workers is not None and not (workers.isdecimal() and int(workers) > 0):
+        raise BadOption(f"{name}: workers={workers} must be a whole number, 1 or more.")
+    start = ExecutorStart(workers=None if workers is None else int(workers), address=given.get("address"))
+    return RemotePlayer(player, given.get("executor", "local"), start, name)
+
+
+def _pairs(options: str) -> Iterator[tuple[str, str]]:
+    for pair in filter(None, options.split("&")):
+        name, _, value = pair.partition("=")
+        yield name, value

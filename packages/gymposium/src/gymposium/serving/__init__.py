@@ -1,5 +1,0 @@
-"""Servers for programs: the guard before every request, the socket, and games as environments over a network.
-
-`gymposium.serving.guard` and `gymposium.serving.listening` are for any server of the project. Needs the extra
-`gymposium[serve]`.
-"""

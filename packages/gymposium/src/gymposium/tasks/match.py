@@ -1,0 +1,295 @@
+"""The match of one task: calls and results as events, from which everything that is shown follows."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import weakref
+from collections.abc import AsyncIterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import asynccontextmanager, suppress
+from typing import Any, Protocol
+
+from gymposium.errors import BadRecord, CannotPlayOn, IllegalMove, NoSampler, WorldBroke, WrongSeat
+from gymposium.games.pictures import Picture, code, note, table
+from gymposium.games.protocol import CHANCE, Event, Observation, Style, ToolText
+from gymposium.tasks.one_seat import OneSeatMatch, first_event
+from gymposium.tasks.protocol import Result, Tasks, World
+from gymposium.tasks.recorded import STYLES, described
+from gymposium.tasks.running import limited, start
+from gymposium.tasks.tools import Call, Tool, calls_of
+from gymposium.util.visible import is_encodable
+
+LONGEST = 20_000
+"""Number of characters of a result that are shown; the rest is cut off, and the text says so."""
+_DRAWN, _CALLS = 1500, 6
+"""Maximum number of characters of a text, and of calls and results, in a picture."""
+
+
+class OfTasks(Protocol):
+    """What a match reads of its game."""
+
+    name: str
+    tasks: Tasks
+    record: tuple[Event, ...] | None
+
+    @property
+    def pure(self) -> bool: ...
+
+    @property
+    def tools(self) -> tuple[Tool, ...]: ...
+
+    @property
+    def by_name(self) -> Mapping[str, Tool]: ...
+
+    def load(self, events: Sequence[Event], seed: int | None = None) -> ToolMatch: ...
+
+
+class ToolMatch(OneSeatMatch):
+    """A match that is one task. Its events are the task with its opening, and then each move and what its calls
+    returned; if the world is not pure, the first one also holds the tools. A world is opened for new matches, and for
+    loaded ones when they are played on."""
+
+    def __init__(self, game: OfTasks, seed: int | None, events: Sequence[Event] = ()) -> None:
+        super().__init__(game)
+        self._game, self.seed = game, seed
+        self.events: list[Event] = []
+        self._used, self._invalid = 0, 0
+        self._steps: list[tuple[str, tuple[ToolText, ...], Mapping[str, Any]]] = []
+        """Each move with its results and the state of the task after it."""
+        self._world: World | None = None
+        self._closing: weakref.finalize[[World], ToolMatch] | None = None
+        if events:
+            self._load(events)
+        elif game.record is not None:
+            self._begin(first_event(game.record))
+        else:
+            assert seed is not None, "a new match has a seed"
+            first: dict[str, Any] = {} if game.pure else described(game.tools, game.tasks)
+            first["task"] = game.tasks.task(seed)
+            first["opening"] = start(self._opening_of(first["task"])).result()
+            self._begin(Event(CHANCE, _json(first, sort=game.pure)))  # prompts list arguments in the order of a schema
+
+    # -- what it shows
+
+    def observe(self, seat: int, style: Style = "full") -> Observation:
+        if not self._steps:
+            return Observation(seat, self._opening[style], None)
+        results = self._steps[-1][1]
+        return Observation(seat, "".join(f"{_lined(result.text)}" for result in results), None, results)
+
+    def picture(self, seat: int) -> Picture:
+        """Return the task, the calls so far, and what the last ones returned, with their first lines."""
+        calls = [[str(number), move] for number, (move, _, _) in enumerate(self._steps, start=1)]
+        parts = [note(self._opening["full"].strip()[:_DRAWN])]
+        if calls:
+            parts.append(table([[n, move[:_DRAWN]] for n, move in calls[-_CALLS:]], head=["", "calls"], widths=(1, 9)))
+            for tool, text in self._steps[-1][1][:_CALLS]:
+                lines = text.rstrip("\n")[:_DRAWN].split("\n")
+                parts += [note(f"{tool} returned:"), code(lines)]
+        return Picture.of(*parts, told=f"The task, and {len(calls)} moves so far")
+
+    def view(self, seat: int) -> str:
+        shown = [[move, [result.text for result in results]] for move, results, _ in self._steps]
+        return _json([self._opening["full"], shown])
+
+    def returns(self) -> tuple[float, ...]:
+        return (float(self._steps[-1][2]["score"]) if self._steps else 0.0,)
+
+    def report(self, seat: int) -> Mapping[str, float]:
+        """The world's figures, the number of calls, and the number of calls that were not valid."""
+        named = dict(self._steps[-1][2]["report"]) if self._steps else {}
+        return {**named, "calls": float(self._used), "invalid_calls": float(self._invalid)}
+
+    # -- moves
+
+    def begin_moves(self, moves: Mapping[int, str]) -> Future[tuple[Event, Event]]:
+        if self.is_over or set(moves) != {0}:
+            raise WrongSeat(moves, self.to_move())
+        try:
+            calls = calls_of(moves[0])
+        except ValueError as error:
+            raise IllegalMove(0, moves[0], ()) from error
+        return start(self._outcome(Event(0, moves[0]), calls))
+
+    def finish_moves(self, done: Future[tuple[Event, Event]]) -> None:
+        self._note(*done.result())
+
+    def fork(self, rng: random.Random) -> ToolMatch:
+        return self._game.load(self.events, self.seed)
+
+    def resample(self, seat: int, rng: random.Random) -> ToolMatch:
+        raise NoSampler(f"{self._game.name}: search cannot guess what tools would return.")
+
+    def close(self) -> None:
+        """Let the world end, without waiting for it."""
+        if self._closing is not None:
+            self._closing()
+
+    # -- the world
+
+    async def _opened(self, task: Mapping[str, Any]) -> World:
+        world = self._world = await limited(self._game.tasks.open(task), "The opening of the task")
+        self._closing = weakref.finalize(self, _close, world)
+        self._closing.atexit = False
+        return world
+
+    async def _opening_of(self, task: Mapping[str, Any]) -> dict[str, str]:
+        world = await self._opened(task)
+        async with self._closed_if_broken():
+            return {style: world.opening(style) for style in STYLES}
+
+    @asynccontextmanager
+    async def _closed_if_broken(self) -> AsyncIterator[None]:
+        """Close the world if anything in the block fails, since the match is dropped. Its servers end at once and not
+        only when the match is garbage."""
+        try:
+            yield
+        except BaseException:
+            with suppress(WorldBroke):  # the first failure is the reason
+                await self._close()
+            raise
+
+    async def _close(self) -> None:
+        if self._world is not None and self._closing is not None and self._closing.detach():
+            await limited(self._world.close(), "The end of the task")
+
+    async def _outcome(self, move: Event, calls: Sequence[Call]) -> tuple[Event, Event]:
+        """The move and what its calls return: of the world, or of the record."""
+        if (record := self._game.record) is not None:
+            if len(self.events) + 1 >= len(record):
+                raise WorldBroke("The record ends here.")
+            return move, record[len(self.events) + 1]
+        async with self._closed_if_broken():
+            world = self._world or await self._resumed()
+            # in a thread, because a schema of someone else may take its time
+            objections = [await asyncio.to_thread(self._objection, call) for call in calls]
+            results: list[Result] = []
+            for call, objection in zip(calls, objections, strict=True):
+                results.append(await self._answer(world, call, objection, self._used + len(results)))
+            over = world.over() or self._used + len(calls) >= self._game.tasks.max_calls
+            invalid = sum(objection is not None for objection in objections)
+            state = {"over": over, "score": world.score(), "report": world.report(), "invalid_calls": invalid}
+            outcome = _recorded(self._game, calls, results, state)
+        if over:
+            await self._close()
+        return move, Event(CHANCE, outcome)
+
+    async def _answer(self, world: World, call: Call, objection: str | None, used: int) -> Result:
+        """The result of a call, after `used` other ones. `objection` says why it is not valid."""
+        if used >= self._game.tasks.max_calls:
+            return Result("No calls are left.", error=True)
+        if world.over():
+            return Result("The task is over.", error=True)
+        if objection is not None:
+            return Result(objection, error=True)
+        whole = Call(call.name, self._game.by_name[call.name].completed(call.arguments))
+        return _bounded(await limited(world.call(whole), f"The tool {call.name}"))
+
+    def _objection(self, call: Call) -> str | None:
+        """Why the call is not valid, as a sentence; None if it is."""
+        tool = self._game.by_name.get(call.name)
+        if tool is None:
+            return f"There is no tool {call.name!r}. Tools: {', '.join(self._game.by_name)}."
+        reason = tool.objection(call.arguments)
+        return None if reason is None else f"Wrong arguments for {call.name}: {reason}."
+
+    async def _resumed(self) -> World:
+        """The world at the position of a loaded match, in which every recorded call is made again."""
+        if not self._game.pure:
+            raise CannotPlayOn(
+                f"{self._game.name}: a recorded match cannot be played on, because its tools would not return the same "
+                f"again. Start a new match."
+            )
+        world = await self._opened(json.loads(self.events[0].move)["task"])
+        used = 0
+        for move, shown, _ in self._steps:
+            for call, was in zip(calls_of(move), shown, strict=True):
+                result = await self._answer(world, call, self._objection(call), used)
+                used += 1
+                if result.text != was.text:
+                    raise BadRecord(
+                        f"{call.name} returned {was.text[:80]!r} in the record, and now {result.text[:80]!r}"
+                    )
+        return world
+
+    # -- events
+
+    @property
+    def is_over(self) -> bool:
+        return bool(self._steps) and bool(self._steps[-1][2]["over"])
+
+    def _begin(self, event: Event) -> None:
+        try:
+            opening = json.loads(event.move)["opening"]
+            self._opening = {style: _lined(opening[style]) for style in STYLES}
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise BadRecord("Event 0 is not a task with its opening.") from error
+        self.events.append(event)
+
+    def _note(self, move: Event, outcome: Event) -> None:
+        """Add a move and what it led to."""
+        state = json.loads(outcome.move)
+        results = tuple(ToolText(one["tool"], one["text"]) for one in state.pop("results"))
+        if len(results) != len(calls_of(move.move)):
+            raise ValueError("there is not one result for each call")
+        self._used += len(results)
+        self._invalid += int(state.pop("invalid_calls"))
+        self._steps.append((move.move, results, state))
+        self.events += move, outcome
+
+    def _load(self, events: Sequence[Event]) -> None:
+        if events[0].seat != CHANCE or len(events) % 2 == 0:
+            raise BadRecord("The events are not a task followed by moves and their results.")
+        self._begin(Event(*events[0]))
+        for number in range(1, len(events), 2):
+            move, outcome = Event(*events[number]), Event(*events[number + 1])
+            if move.seat != 0 or outcome.seat != CHANCE or self.is_over:
+                raise BadRecord(f"Event {number} ({move.move[:80]!r}) is of seat {move.seat}, which is not to move.")
+            try:
+                self._note(move, outcome)
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                raise BadRecord(f"Event {number} is no call with its results.") from error
+
+
+def _close(world: World) -> None:
+    """Let the world end, without waiting for it."""
+    start(world.close())
+
+
+def _recorded(game: OfTasks, calls: Sequence[Call], results: Sequence[Result], state: Mapping[str, Any]) -> str:
+    """The event of what calls returned. Raises `WorldBroke` for a score that the game does not allow, and for values
+    that are not JSON."""
+    least, most = game.tasks.utility_range
+    if not least - 1e-9 <= state["score"] <= most + 1e-9:
+        raise WorldBroke(f"The score {state['score']!r} is not from {least:g} to {most:g}.")
+    shown = [
+        {"tool": call.name, "text": result.text, "error": result.error, "value": result.value}
+        for call, result in zip(calls, results, strict=True)
+    ]
+    try:
+        return _json({**state, "report": dict(state["report"]), "results": shown})
+    except (TypeError, ValueError) as error:
+        raise WorldBroke(f"A report or the value of a result is not JSON: {error}") from error
+
+
+def _bounded(result: Result) -> Result:
+    """The result with a text that can be shown and recorded."""
+    if not isinstance(result, Result):
+        raise WorldBroke(f"A tool returned {type(result).__name__} where a Result is wanted.")
+    text: Any = result.text
+    if not isinstance(text, str) or not is_encodable(text):
+        return Result("The tool returned something that is not text.", error=True)
+    if len(text) <= LONGEST:
+        return result
+    cut = f"{text[:LONGEST]}\n[cut off: the whole result has {len(text):,} characters]"
+    return Result(cut, result.error, result.value)
+
+
+def _lined(text: str) -> str:
+    return text if text.endswith("\n") or not text else text + "\n"
+
+
+def _json(value: Any, *, sort: bool = True) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=sort)

@@ -1,0 +1,68 @@
+"""What a record says of its world, for a replay that needs neither the world nor its files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self, get_args
+
+from gymposium.errors import BadRecord, CannotPlayOn
+from gymposium.games.protocol import Event, Style
+from gymposium.tasks.protocol import Tasks, World
+from gymposium.tasks.tools import Tool
+from gymposium.util.strict_json import strict_json
+
+STYLES: tuple[Style, ...] = get_args(Style)
+_NOT_NOW = "A recorded match cannot be played on, because its tools would not return the same again. Start a new match."
+
+
+@dataclass(frozen=True, eq=False)
+class RecordedTasks:
+    """The tasks of a world as the record of one match describes them."""
+
+    max_calls: int
+    utility_range: tuple[float, float]
+    tools: tuple[Tool, ...]
+    _rules: Mapping[str, str]
+
+    @classmethod
+    def of(cls, events: Sequence[Event]) -> Self:
+        """The tasks that the first event describes. Raises `BadRecord` if it does not."""
+        if not events:
+            return cls(1, (0.0, 1.0), (), dict.fromkeys(STYLES, ""))  # the match broke off before the task
+        try:
+            match strict_json(events[0].move):
+                case {"max_calls": int(calls), "utility_range": [int() | float() as least, int() | float() as most],
+                      "rules": {"full": str(), "compact": str()} as rules} if calls >= 1:  # fmt: skip
+                    return cls(calls, (float(least), float(most)), tools_in(events[0]), rules)
+        except (ValueError, OverflowError) as error:
+            raise BadRecord(f"Event 0 is no task: {error}") from error
+        raise BadRecord("Event 0 does not hold the rules, the number of calls and the range of scores of its world.")
+
+    def rules(self, style: Style) -> str:
+        return self._rules[style]
+
+    def task(self, seed: int) -> Mapping[str, Any]:
+        raise CannotPlayOn(_NOT_NOW)
+
+    async def open(self, task: Mapping[str, Any]) -> World:
+        raise CannotPlayOn(_NOT_NOW)
+
+
+def described(tools: Sequence[Tool], tasks: Tasks) -> dict[str, Any]:
+    """What the first event says of a world that is not pure."""
+    return {
+        "tools": [tool.as_dict for tool in tools],
+        "rules": {style: tasks.rules(style) for style in STYLES},
+        "max_calls": tasks.max_calls,
+        "utility_range": [*tasks.utility_range],
+    }
+
+
+def tools_in(event: Event) -> tuple[Tool, ...]:
+    """The tools that the first event of a match names; () if its world is pure, so that they need not be recorded.
+    Raises `BadRecord` for an event that is no task."""
+    try:
+        return tuple(Tool(**tool) for tool in strict_json(event.move).get("tools", ()))
+    except (ValueError, TypeError, AttributeError) as error:
+        raise BadRecord("Event 0 is not a task with its tools.") from error

@@ -1,0 +1,293 @@
+"""Dialects: the ways in which language models write calls of tools in their replies.
+
+Reading is strict: a reply is thoughts, which may be left out, and one or more calls, with nothing but white space
+between them. A repeated key, `NaN` and any other text make a reply unreadable.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from gymposium.errors import UnknownName
+from gymposium.tasks.tools.calls import Call
+from gymposium.tasks.tools.merging import types_of
+from gymposium.tasks.tools.tool import Tool
+from gymposium.util.strict_json import each_key_once, strict_json
+
+
+class Dialect(Protocol):
+    """A wording of calls."""
+
+    name: str
+    example: str
+    """The form of a call, for the instructions of a prompt."""
+    opening: str
+    """The text with which each call begins; empty if a call may begin with other text."""
+
+    def read(self, text: str, tools: Mapping[str, Tool]) -> tuple[Call, ...]:
+        """The calls that make up `text`. Raises `ValueError` for text of another form."""
+        ...
+
+    def write(self, calls: Sequence[Call]) -> str:
+        """The text of these calls. Raises `ValueError` for calls that the dialect cannot write."""
+        ...
+
+
+class Hermes:
+    """Calls as JSON between tags, as Qwen 2.5, Qwen 3 and Hermes write them."""
+
+    name = "hermes"
+    opening = "<tool_call>"
+    example = '<tool_call>\n{"name": "...", "arguments": {...}}\n</tool_call>'
+
+    def read(self, text: str, tools: Mapping[str, Tool]) -> tuple[Call, ...]:
+        return tuple(
+            Call.parse(strict_json(inside, any_integer=True))
+            for inside in _between(text, "<tool_call>", "</tool_call>")
+        )
+
+    def write(self, calls: Sequence[Call]) -> str:
+        texts = (call.json.replace("</tool_call>", r"<\/tool_call>") for call in calls)  # the same JSON
+        return "\n".join(f"<tool_call>\n{text}\n</tool_call>" for text in texts)
+
+
+class Llama:
+    """One call as a JSON object with `parameters`, as Llama 3 writes it."""
+
+    name = "llama"
+    opening = ""
+    example = '{"name": "...", "parameters": {...}}'
+
+    def read(self, text: str, tools: Mapping[str, Tool]) -> tuple[Call, ...]:
+        return (Call.parse(strict_json(text, any_integer=True), "parameters"),)
+
+    def write(self, calls: Sequence[Call]) -> str:
+        if len(calls) != 1:
+            raise ValueError("the dialect llama writes one call in a reply")
+        written = json.loads(calls[0].json)
+        return json.dumps({"name": written["name"], "parameters": written["arguments"]}, ensure_ascii=False)
+
+
+class _Typed(ABC):
+    """Base of the dialects that write a text argument as it is, and any other as JSON. The tool's schema says which."""
+
+    name: str
+
+    def read(self, text: str, tools: Mapping[str, Tool]) -> tuple[Call, ...]:
+        return tuple(
+            Call(name, each_key_once((key, _value(tools.get(name), key, value)) for key, value in arguments))
+            for name, arguments in self._split(text)
+        )
+
+    def write(self, calls: Sequence[Call]) -> str:
+        parts = [(call.name, [(key, _text(call.arguments[key])) for key in sorted(call.arguments)]) for call in calls]
+        written = "\n".join(self._join(name, arguments) for name, arguments in parts)
+        try:
+            same = [*self._split(written)] == parts
+        except ValueError:
+            same = False
+        if not same:
+            raise ValueError(f"the dialect {self.name} cannot write names or texts with its own tags in them")
+        return written
+
+    @abstractmethod
+    def _split(self, text: str) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+        """The name of each call, with the names and texts of its arguments. Raises `ValueError`."""
+
+    @abstractmethod
+    def _join(self, name: str, arguments: Sequence[tuple[str, str]]) -> str:
+        """The text of one call."""
+
+
+class Keys(_Typed):
+    """Calls with a tag for each key and each value, as GLM 4.5 and later write them."""
+
+    name = "keys"
+    opening = "<tool_call>"
+    example = "<tool_call>name\n<arg_key>...</arg_key>\n<arg_value>...</arg_value>\n</tool_call>"
+
+    def _split(self, text: str) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+        for inside in _between(text, "<tool_call>", "</tool_call>"):
+            name, tag, _ = inside.partition("<arg_key>")
+            yield name.strip(), [*self._pairs(_Scanner(inside, len(name)))] if tag else []
+
+    def _pairs(self, scanner: _Scanner) -> Iterator[tuple[str, str]]:
+        while not scanner.is_done:
+            scanner.take("<arg_key>")
+            key = scanner.until("</arg_key>")
+            scanner.skip_space()
+            scanner.take("<arg_value>")
+            yield key, scanner.until("</arg_value>")
+            scanner.skip_space()
+
+    def _join(self, name: str, arguments: Sequence[tuple[str, str]]) -> str:
+        pairs = (f"<arg_key>{key}</arg_key>\n<arg_value>{text}</arg_value>\n" for key, text in arguments)
+        return f"<tool_call>{name}\n{''.join(pairs)}</tool_call>"
+
+
+class Functions(_Typed):
+    """Calls with a tag for the function and for each parameter, as Qwen3-Coder writes them."""
+
+    name = "functions"
+    opening = "<tool_call>"
+    example = "<tool_call>\n<function=name>\n<parameter=...>\n...\n</parameter>\n</function>\n</tool_call>"
+
+    def _split(self, text: str) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+        for inside in _between(text, "<tool_call>", "</tool_call>"):
+            scanner = _Scanner(inside.removesuffix("</function>").rstrip())
+            scanner.take("<function=")
+            name = scanner.name()
+            if not inside.endswith("</function>"):
+                raise ValueError(f"a call is written {self.example}")
+            scanner.skip_space()
+            yield name, [*self._pairs(scanner)]
+
+    def _pairs(self, scanner: _Scanner) -> Iterator[tuple[str, str]]:
+        while not scanner.is_done:
+            scanner.take("<parameter=")
+            key = scanner.name()
+            yield key, scanner.until("</parameter>").removeprefix("\n").removesuffix("\n")
+            scanner.skip_space()
+
+    def _join(self, name: str, arguments: Sequence[tuple[str, str]]) -> str:
+        pairs = (f"<parameter={key}>\n{text}\n</parameter>\n" for key, text in arguments)
+        return f"<tool_call>\n<function={name}>\n{''.join(pairs)}</function>\n</tool_call>"
+
+
+DIALECTS: dict[str, Dialect] = {one.name: one for one in (Hermes(), Llama(), Keys(), Functions())}
+
+
+def dialect(name: str) -> Dialect:
+    """The dialect called `name`. Raises `UnknownName`."""
+    try:
+        return DIALECTS[name]
+    except KeyError:
+        raise UnknownName("dialect of tool calls", name, DIALECTS) from None
+
+
+def _between(text: str, opening: str, closing: str) -> Iterator[str]:
+    """The stripped texts between pairs of tags, of which there is at least one. Raises `ValueError` if there is
+    anything else."""
+    scanner = _Scanner(text.strip())
+    while True:
+        scanner.take(opening)
+        yield scanner.until(closing).strip()
+        scanner.skip_space()
+        if scanner.is_done:
+            return
+
+
+class _Scanner:
+    """A text that is read once from its beginning to its end, in time that grows with its length."""
+
+    _SPACE = re.compile(r"\s*+")
+
+    def __init__(self, text: str, at: int = 0) -> None:
+        self._text, self._at = text, at
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all is read."""
+        return self._at >= len(self._text)
+
+    def take(self, tag: str) -> None:
+        """Read this tag. Raises `ValueError` for anything else."""
+        if not self._text.startswith(tag, self._at):
+            raise ValueError(f"there is no {tag} where a call needs it")
+        self._at += len(tag)
+
+    def until(self, tag: str) -> str:
+        """Return the text before the next such tag, and read both. Raises `ValueError` without one."""
+        end = self._text.find(tag, self._at)
+        if end < 0:
+            raise ValueError(f"there is no {tag} where a call needs it")
+        part, self._at = self._text[self._at : end], end + len(tag)
+        return part
+
+    def name(self) -> str:
+        """Return the name before the next `>`, and read both. Raises `ValueError` for none, or one with spaces."""
+        name = self.until(">")
+        if name.split() != [name]:
+            raise ValueError("a name in a call is a word")
+        return name
+
+    def skip_space(self) -> None:
+        """Read the white space that comes next."""
+        space = self._SPACE.match(self._text, self._at)
+        assert space is not None
+        self._at = space.end()
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def _value(tool: Tool | None, name: str, text: str) -> Any:
+    """The value of an argument: JSON if it may not be text, or if it is JSON of another type that it may have; else its
+    text. An argument that no schema describes is text. Raises `ValueError`."""
+    properties = None if tool is None else tool.parameters.get("properties")
+    described = properties.get(name, True) if isinstance(properties, Mapping) else True
+    types = set(_types(described, {} if tool is None else tool.parameters))
+    if not types or types == {"string"}:
+        return text
+    try:
+        value = strict_json(text, any_integer=True)
+    except ValueError:
+        if "string" in types:
+            return text
+        raise
+    return text if "string" in types and _type_of(value) not in types - {"string"} else value
+
+
+def _types(schema: Any, whole: Mapping[str, Any]) -> Iterator[str]:
+    """The JSON types that a schema lets through, as far as it names any. A number may be an integer."""
+    waiting, followed = [schema], set()
+    while waiting:
+        schema = waiting.pop()
+        if not isinstance(schema, Mapping):
+            continue
+        given = [*_listed(schema, "enum"), *([schema["const"]] if "const" in schema else [])]
+        for kind in [*(types_of(schema) or ()), *map(_type_of, given)]:
+            yield from ("number", "integer") if kind == "number" else (kind,)
+        for keyword in ("anyOf", "oneOf", "allOf"):
+            waiting += _listed(schema, keyword)
+        reference = schema.get("$ref")
+        if isinstance(reference, str) and reference not in followed:
+            followed.add(reference)
+            waiting.append(_pointed(reference, whole))
+
+
+def _listed(schema: Mapping[str, Any], keyword: str) -> Sequence[Any]:
+    """The list that a keyword has. Another value says nothing."""
+    value = schema.get(keyword)
+    return value if isinstance(value, list | tuple) else ()
+
+
+def _type_of(value: Any) -> str:
+    """The JSON type of a value."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "boolean"
+        case int():
+            return "integer"
+        case float():
+            return "number"
+        case str():
+            return "string"
+        case list():
+            return "array"
+    return "object"
+
+
+def _pointed(reference: str, whole: Mapping[str, Any]) -> Any:
+    """What a pointer such as `#/$defs/a` points to in a schema; None for nothing."""
+    found: Any = whole
+    for step in reference.removeprefix("#").split("/")[1:]:
+        found = found.get(step) if isinstance(found, Mapping) else None
+    return found

@@ -1,0 +1,121 @@
+"""The evaluation of JSON schemas by `jsonschema`. Needs gymposium[worlds].
+
+The functions take a schema as text and may take long: `gymposium.tasks.tools.schema` sets the limits.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from typing import Any
+
+from jsonschema import (
+    Draft4Validator,
+    Draft6Validator,
+    Draft7Validator,
+    Draft201909Validator,
+    Draft202012Validator,
+    FormatChecker,
+    validators,
+)
+from jsonschema.exceptions import SchemaError
+from referencing.exceptions import Unresolvable
+from referencing.jsonschema import EMPTY_REGISTRY, SchemaResource, specification_with
+
+from gymposium.tasks.tools.references import Resolve, outside_references
+from gymposium.tasks.tools.samples import ValueSampler
+
+_DRAFTS: dict[str, Any] = {
+    "draft-04": Draft4Validator,
+    "draft-06": Draft6Validator,
+    "draft-07": Draft7Validator,
+    "draft/2019-09": Draft201909Validator,
+    "draft/2020-12": Draft202012Validator,
+}
+_LONE_REFERENCES = (Draft4Validator, Draft6Validator, Draft7Validator)
+"""Drafts in which keywords beside `$ref` say nothing."""
+_DRAFT = re.compile(r"https?://json-schema\.org/(draft[-/][0-9-]+)/schema#?")
+_UNCHECKABLE = (re.error, Unresolvable, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What `jsonschema` raises for a reference to nowhere or to something else than a schema, for a pattern in another
+dialect than Python's, and for numbers beyond floating point."""
+_LONGEST_REASON = 200
+
+
+@lru_cache(maxsize=256)
+def invalidity(text: str) -> str | None:
+    """Return why this is no valid schema of its draft, or None if it is. A reference to another document is invalid."""
+    document = json.loads(text)
+    kind = _draft(document)
+    if kind is None:
+        return f"$schema is {str(document['$schema'])[:80]!r}, which is none of {', '.join(_DRAFTS)}"
+    try:
+        kind.check_schema(document, format_checker=FormatChecker(formats=()))
+    except SchemaError as error:
+        return str(error.message)[:_LONGEST_REASON]
+    except RecursionError:
+        return "it is nested too deeply"
+    outside = next(outside_references(_resource(kind, document)), None)
+    return None if outside is None else f"it refers to {outside[:80]!r}, which is not in it"
+
+
+def objection(text: str, value: Any) -> str | None:
+    """Return why a value does not fit a valid schema, or None if it fits."""
+    try:
+        error = next(_validator(text).iter_errors(value), None)
+    except RecursionError:  # a schema that refers to itself for the same value: it says nothing
+        return None
+    if error is None:
+        return None
+    place = "".join(f"[{step!r}]" if isinstance(step, int) else f".{step}" for step in error.path)
+    reason = f"{place.lstrip('.')}: {error.message}" if place else str(error.message)
+    return reason if len(reason) <= _LONGEST_REASON else f"{reason[: _LONGEST_REASON - 1]}…"
+
+
+def sample(text: str, words: Sequence[str], rng: random.Random) -> dict[str, Any]:
+    """Return a random object, which fits the schema if one that does is found in some tries."""
+    document = json.loads(text)
+    kind = _draft(document) or Draft202012Validator
+    resolve = Resolve.within(_resource(kind, document))
+    sampler = ValueSampler(document, resolve, words, rng, lone_references=kind in _LONE_REFERENCES)
+    return sampler.draw(lambda value: objection(text, value) is None)
+
+
+@lru_cache(maxsize=256)
+def _validator(text: str) -> Any:
+    document = json.loads(text)
+    kind = _draft(document) or Draft202012Validator
+    # the draft is chosen, and `jsonschema` would leave the forgiving class for the one that it names
+    document.pop("$schema", None)
+    return _forgiving(kind)(document, registry=EMPTY_REGISTRY)
+
+
+def _draft(document: dict[str, Any]) -> Any:
+    """The validator of the draft that a schema names, of 2020-12 if it names none, and None for any other."""
+    if "$schema" not in document:
+        return Draft202012Validator
+    named = _DRAFT.fullmatch(str(document["$schema"]))
+    return None if named is None else _DRAFTS.get(named[1])
+
+
+def _resource(kind: Any, document: dict[str, Any]) -> SchemaResource:
+    return specification_with(kind.ID_OF(kind.META_SCHEMA)).create_resource(document)
+
+
+@lru_cache(maxsize=len(_DRAFTS))
+def _forgiving(kind: Any) -> Any:
+    """The validator of a draft, which leaves a keyword unchecked where it cannot be evaluated."""
+    checks = {name: _forgiven(check) for name, check in kind.VALIDATORS.items()}
+    return validators.extend(kind, checks)  # type: ignore[no-untyped-call]
+
+
+def _forgiven(check: Callable[..., Iterator[Any] | None]) -> Callable[..., Iterator[Any]]:
+    def checked(validator: Any, given: Any, instance: Any, schema: Any) -> Iterator[Any]:
+        try:
+            yield from check(validator, given, instance, schema) or ()
+        except _UNCHECKABLE:
+            return
+
+    return checked

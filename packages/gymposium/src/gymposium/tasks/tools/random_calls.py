@@ -1,0 +1,20 @@
+"""Random calls of tools, for the player `random` and for tests."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Sequence
+
+from gymposium.tasks.tools.calls import Call
+from gymposium.tasks.tools.tool import Tool
+
+
+def random_call(tools: Sequence[Tool], text: str, rng: random.Random) -> Call:
+    """Return a call of a random tool whose arguments fit the schema. Text arguments are words of `text`, numbers are
+    from their range. Optional arguments are given half of the time.
+
+    Where no arguments that fit are found within the limits of `gymposium.tasks.tools.schema`, they may not fit."""
+    tool = tools[int(rng.random() * len(tools))]
+    words = re.findall(r"\w[\w@.-]*\w|\w", text) or ["?"]
+    return Call(tool.name, tool.schema.sample(words, rng))

@@ -1,0 +1,328 @@
+"""Random values of a JSON schema.
+
+`hypothesis-jsonschema` does not read the newer drafts, and `jsf` and `polyfactory` draw from the global random numbers,
+so values are drawn here, from the caller's stream. A value is only a proposal: what does not fit is drawn again.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from functools import reduce
+from math import ceil, floor
+from typing import Any
+
+from gymposium.tasks.tools.merging import merged, types_of
+from gymposium.tasks.tools.patterns import REPEATS, NoText, text_for
+
+_TRIES = 50
+_BARE = 10
+"""Number of tries after which what is optional is left out in every other try."""
+_STEPS = 2_000
+"""Number of schemas that are looked at in one try."""
+_DEEPEST = 12
+_MOST = 1000
+"""Greatest absolute value of a number without bounds."""
+_LONGEST = 3
+"""Greatest length of a list without bounds."""
+_LARGEST = 10_000
+"""Greatest length of a text or list that is made."""
+_REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
+_FORMATS = {
+    "date": "2024-03-05",
+    "time": "12:30:00Z",
+    "date-time": "2024-03-05T12:30:00Z",
+    "duration": "P1D",
+    "email": "ann@example.org",
+    "hostname": "example.org",
+    "ipv4": "192.0.2.1",
+    "ipv6": "2001:db8::1",
+    "uri": "https://example.org/",
+    "url": "https://example.org/",
+    "uuid": "00000000-0000-4000-8000-000000000000",
+}
+_HINTS = {
+    "object": ("properties", "required", "additionalProperties", "patternProperties", "minProperties", "propertyNames"),
+    "array": ("items", "prefixItems", "minItems", "contains", "uniqueItems"),
+    "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+}
+"""Keywords by which a schema without a type is known."""
+
+
+_TYPES = ("string", "integer", "number", "boolean", "null", "array", "object")
+_DEPENDENT = ("dependentRequired", "dependentSchemas", "dependencies")
+_PATTERN_TRIES = 20
+"""Number of texts that are made for a pattern in one try."""
+
+
+class _NoValue(Exception):
+    """No value was found for a schema."""
+
+
+class ValueSampler:
+    """Draws objects that fit a schema, whose texts are words."""
+
+    def __init__(
+        self,
+        schema: Mapping[str, Any],
+        resolve: Callable[[str], Mapping[str, Any] | bool | None],
+        words: Sequence[str],
+        rng: random.Random,
+        *,
+        lone_references: bool = False,
+    ) -> None:
+        """`resolve` returns the schema at a reference. With `lone_references`, keywords beside `$ref` say nothing, as
+        in drafts before 2019-09."""
+        self._schema, self._resolve, self._words, self._rng = schema, resolve, words, rng
+        self._lone_references = lone_references
+        self._steps = 0
+        self._tried = 0
+
+    def draw(self, fits: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        """Return the first object that fits, or the last one tried."""
+        drawn: dict[str, Any] = {}
+        for self._tried in range(_TRIES):
+            self._steps = 0
+            try:
+                value = self._value(self._schema, 0)
+            except (_NoValue, NoText, ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+                continue  # the schema has no value here, or points to something else than a schema
+            if isinstance(value, dict):
+                drawn = value
+                if fits(drawn):
+                    break
+        return drawn
+
+    def _value(self, schema: Any, depth: int) -> Any:
+        flat = self._flat(schema, depth)
+        if "const" in flat:
+            return flat["const"]
+        if "enum" in flat:
+            return self._one(flat["enum"])
+        types = types_of(flat) or _likely_types(flat)
+        match types[0] if len(types) == 1 else self._one(types):
+            case "object":
+                return self._object(flat, depth)
+            case "array":
+                return self._array(flat, depth)
+            case "integer":
+                return self._number(flat, whole=True)
+            case "number":
+                return self._number(flat, whole=False)
+            case "boolean":
+                return self._rng.random() < 0.5
+            case "null":
+                return None
+        return self._text(flat)
+
+    def _flat(self, schema: Any, depth: int) -> dict[str, Any]:
+        """The schema without references and without `allOf`, with one option of each choice."""
+        followed: set[str] = set()
+        while True:
+            self._steps += 1
+            if schema is False or self._steps > _STEPS or depth > _DEEPEST:
+                raise _NoValue
+            if schema is True:
+                return {}
+            flat: dict[str, Any] = dict(schema)
+            if keyword := next((one for one in _REFERENCES if one in flat), None):
+                reference = str(flat.pop(keyword))
+                found = None if reference in followed else self._resolve(reference)
+                followed.add(reference)  # one that leads to itself says nothing
+                beside = True if self._lone_references and keyword == "$ref" else flat
+                schema = merged(True if found is None else found, beside)
+            elif "allOf" in flat:
+                schema = reduce(merged, flat.pop("allOf"), flat)
+            elif "const" in flat or "enum" in flat:
+                return flat
+            elif keyword := next((one for one in ("anyOf", "oneOf") if one in flat), None):
+                schema = merged(flat, self._one(flat.pop(keyword)))
+            elif "if" in flat:
+                condition, then, other = flat.pop("if"), flat.pop("then", True), flat.pop("else", True)
+                chosen = merged(condition, then) if self._rng.random() < 0.5 else other
+                schema = merged(flat, chosen)
+            elif due := _due(flat):
+                keyword, name = due
+                flat[keyword] = {**flat[keyword]}
+                then = flat[keyword].pop(name)
+                schema = merged(flat, {"required": then} if isinstance(then, list) else then)
+            else:
+                return flat
+
+    def _object(self, schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
+        properties, required = schema.get("properties", {}), [*schema.get("required", ())]
+        least, most = schema.get("minProperties", 0), schema.get("maxProperties", _LARGEST)
+        wanted = 0.0 if (depth > _DEEPEST // 2 or self._is_bare()) else 0.5
+        made: dict[str, Any] = {}
+        for name, one in properties.items():
+            if name in required or (one is not False and wanted and self._rng.random() < wanted and len(made) < most):
+                self._add(made, name, one, depth, needed=name in required)
+        self._complete(made, schema, [name for name in required if name not in made], depth)
+        for name, one in properties.items():
+            if len(made) < least and name not in made and one is not False:
+                self._add(made, name, one, depth, needed=False)
+        for _ in range(2 * min(least, _LARGEST)):
+            if len(made) >= least:
+                break
+            name = self._name(schema, depth)
+            self._add(made, name, self._other(schema, name), depth, needed=False)
+        return made
+
+    def _complete(self, made: dict[str, Any], schema: Mapping[str, Any], needed: Iterable[str], depth: int) -> None:
+        """Add what is required, also because of what is there."""
+        waiting = [*needed]
+        dependent = {**schema.get("dependencies", {}), **schema.get("dependentRequired", {})}
+        while True:
+            waiting += [
+                other
+                for name in made
+                for other in (dependent.get(name, ()) if isinstance(dependent.get(name), list) else ())
+                if other not in made
+            ]
+            if not waiting:
+                return
+            name = waiting.pop()
+            if name not in made:
+                self._add(made, name, self._other(schema, name), depth, needed=True)
+
+    def _add(self, made: dict[str, Any], name: str, schema: Any, depth: int, *, needed: bool) -> None:
+        try:
+            made[name] = self._value(schema, depth + 1)
+        except (_NoValue, NoText):
+            if needed:
+                raise
+
+    def _other(self, schema: Mapping[str, Any], name: str) -> Any:
+        """The schema of a property, which may not be named."""
+        if name in (properties := schema.get("properties", {})):
+            return properties[name]
+        patterns = schema.get("patternProperties", {})
+        if patterns:
+            return self._one([*patterns.values()])
+        rest = schema.get("additionalProperties", schema.get("unevaluatedProperties", True))
+        return {"type": "string"} if rest is True else rest
+
+    def _name(self, schema: Mapping[str, Any], depth: int) -> str:
+        """The name of a property that the schema does not name."""
+        if patterns := schema.get("patternProperties"):
+            return text_for(self._one([*patterns]), self._rng)
+        if "propertyNames" in schema:
+            return str(self._value(merged({"type": "string"}, schema["propertyNames"]), depth + 1))
+        return f"{self._one(self._words)}{int(self._rng.random() * _MOST)}"
+
+    def _array(self, schema: Mapping[str, Any], depth: int) -> list[Any]:
+        items = schema.get("items", True)
+        prefix = [*schema.get("prefixItems", items if isinstance(items, list) else ())]
+        rest = schema.get("additionalItems", True) if isinstance(items, list) else items
+        if rest is True and not prefix:
+            rest = {}
+        ends = rest is False or (prefix and schema.get("unevaluatedItems", True) is False)
+        least = schema.get("minItems", 0 if rest is False and not prefix else 1)
+        contained = schema.get("minContains", 1) if "contains" in schema else 0
+        least = max(least, contained)
+        usual = len(prefix) if prefix else _LONGEST
+        most = min(schema.get("maxItems", max(least, usual)), len(prefix) if ends else _LARGEST)
+        count = self._integer(min(least, most), most)
+        made: list[Any] = []
+        for at in range(min(count, _LARGEST)):
+            one = prefix[at] if at < len(prefix) else rest
+            if at >= count - contained:
+                one = merged(one, schema["contains"])
+            made.append(self._fresh(one, made, depth) if schema.get("uniqueItems") else self._value(one, depth + 1))
+        return made
+
+    def _fresh(self, schema: Any, made: Sequence[Any], depth: int) -> Any:
+        """A value that is not among others, if one is found."""
+        value = None
+        for _ in range(10):
+            value = self._value(schema, depth + 1)
+            if value not in made:
+                break
+        return value
+
+    def _number(self, schema: Mapping[str, Any], *, whole: bool) -> Any:
+        low, high = self._bounds(schema)
+        step = schema.get("multipleOf")
+        if step is not None:
+            first, last = ceil(low / step), floor(high / step)
+            chosen = self._integer(first, last) * step
+            return int(chosen) if whole else chosen
+        if whole:
+            return self._integer(ceil(low), floor(high))
+        drawn = low + (high - low) * self._rng.random()
+        near = round(drawn, 2)
+        return near if low <= near <= high and self._tried < _BARE else drawn
+
+    def _bounds(self, schema: Mapping[str, Any]) -> tuple[Any, Any]:
+        """The least and the greatest number. Draft 4 has booleans as exclusive bounds."""
+        low, high = schema.get("minimum"), schema.get("maximum")
+        above, below = schema.get("exclusiveMinimum", False), schema.get("exclusiveMaximum", False)
+        gap = 1 if "integer" in (types_of(schema) or ()) else 1e-6 if self._tried >= _BARE else 0.01
+        if above is True and low is not None:
+            low += gap
+        elif above is not False and above is not True:
+            low = above + gap if low is None else max(low, above + gap)
+        if below is True and high is not None:
+            high -= gap
+        elif below is not False and below is not True:
+            high = below - gap if high is None else min(high, below - gap)
+        span = max(_MOST, schema.get("multipleOf", 0))
+        if low is None:
+            low = -span if high is None or high >= -span else high - span
+        if high is None:
+            high = span if low <= span else low + span
+        return low, high
+
+    def _text(self, schema: Mapping[str, Any]) -> str:
+        least, most = schema.get("minLength", 0), schema.get("maxLength")
+        if "pattern" in schema:
+            with suppress(re.error):  # in another dialect than Python's
+                return self._matching(schema["pattern"], least, _LARGEST if most is None else most)
+        made = _FORMATS.get(schema.get("format", "")) or self._one(self._words)
+        while len(made) < min(least, _LARGEST):
+            made += f" {self._one(self._words)}"
+        return str(made[:most])
+
+    def _matching(self, pattern: str, least: int, most: int) -> str:
+        """A text that fits a pattern, of a length between these if one is found."""
+        made = ""
+        for _ in range(_PATTERN_TRIES):
+            made = text_for(pattern, self._rng, max(REPEATS, least))
+            if least <= len(made) <= most:
+                break
+        return made
+
+    def _is_bare(self) -> bool:
+        """Whether this try leaves out what is optional."""
+        return self._tried >= _BARE and self._tried % 2 == 0
+
+    def _one(self, values: Sequence[Any]) -> Any:
+        if not values:
+            raise _NoValue
+        return values[int(self._rng.random() * len(values))]
+
+    def _integer(self, low: int, high: int) -> int:
+        if high < low:
+            raise _NoValue
+        return low + int(self._rng.random() * (high - low + 1))
+
+
+def _likely_types(schema: Mapping[str, Any]) -> Sequence[str]:
+    """The types that the values of a schema without `type` may have: that of its keywords, or text if they tell
+    nothing."""
+    hinted = next((name for name, hints in _HINTS.items() if any(hint in schema for hint in hints)), None)
+    if hinted is not None:
+        return [hinted]
+    if not isinstance(excluded := schema.get("not"), Mapping):
+        return ["string"]
+    without = types_of(excluded) or () if set(excluded) == {"type"} else ()
+    return [name for name in _TYPES if name not in without and not (name == "integer" and "number" in without)]
+
+
+def _due(schema: Mapping[str, Any]) -> tuple[str, str] | None:
+    """The keyword and the name of a required property on which more depends."""
+    required = schema.get("required", ())
+    pairs = ((keyword, name) for keyword in _DEPENDENT for name in schema.get(keyword, ()))
+    return next((pair for pair in pairs if pair[1] in required), None)

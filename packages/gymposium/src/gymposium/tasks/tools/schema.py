@@ -1,0 +1,119 @@
+"""JSON schemas from outside, checked and sampled within bounds.
+
+A schema may come from a server or a record that nobody has read. It is never fetched from, and a schema that could take
+long is evaluated in another process with a limit on its time and memory.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, TypeVar
+
+from gymposium.errors import MissingExtra
+from gymposium.tasks.tools.plain import is_plain
+from gymposium.util.isolated import CallFailed, Child
+
+SECONDS = 2.0
+"""Processor time of one evaluation of a schema that is not plain, in seconds."""
+_WALL_SECONDS = 60.0
+_MOST_LATE = 3
+"""Number of evaluations over the limit after which a schema is not evaluated any more."""
+_LONGEST = 200_000
+_DEEPEST = 100
+
+T = TypeVar("T")
+
+_CHECKER = Child("The check of a JSON schema", _WALL_SECONDS, cpu_seconds=SECONDS)
+
+
+class Schema:
+    """A JSON schema of draft 4, 6, 7, 2019-09 or 2020-12: the one that `$schema` names, else 2020-12.
+
+    References are resolved within the schema. A reference to nowhere within it allows everything, and so does a pattern
+    that Python cannot read: whoever wrote the schema decides."""
+
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        """Raises `ValueError` for what is not JSON, and for a document that is too long or too deep."""
+        try:
+            self._text = json.dumps(document, allow_nan=False)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise ValueError(f"the schema is not JSON ({type(error).__name__}: {error})") from None
+        if len(self._text) > _LONGEST:
+            raise ValueError(f"the schema has {len(self._text):,} characters, more than {_LONGEST:,}")
+        if (depth := _depth(document)) > _DEEPEST:
+            raise ValueError(f"the schema is nested {depth} deep, more than {_DEEPEST}")
+        self._document = document
+        self._late = 0
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """True if the size of the schema bounds the time that it takes."""
+        return is_plain(self._document)
+
+    def check(self) -> None:
+        """Raise `ValueError` for a schema that is not valid, names another draft, or refers to another document."""
+        try:
+            reason = self._evaluate(_evaluation().invalidity)
+        except CallFailed as error:
+            raise ValueError(f"the schema cannot be checked ({_lowered(error)})") from None
+        if reason is not None:
+            raise ValueError(reason)
+
+    def objection(self, value: Any) -> str | None:
+        """Return why a value does not fit, as a short sentence, or None if it fits."""
+        try:
+            reason: str | None = self._evaluate(_evaluation().objection, value)
+        except CallFailed as error:
+            return f"they cannot be checked ({_lowered(error)})"
+        return reason
+
+    def sample(self, words: Sequence[str], rng: random.Random) -> dict[str, Any]:
+        """Return a random object that fits, whose texts are made of `words` where the schema lets them be. If none is
+        found within the limits, the object need not fit."""
+        source = rng if self.is_plain else random.Random(rng.getrandbits(64))
+        try:
+            return self._evaluate(_evaluation().sample, words, source)
+        except CallFailed:
+            return {}
+
+    def _evaluate(self, function: Callable[..., T], *arguments: Any) -> T:
+        """Call a function of `gymposium.tasks.tools.evaluation` with the text of the schema, within the limits. Raises
+        `CallFailed`."""
+        if self.is_plain:
+            return function(self._text, *arguments)
+        if self._late >= _MOST_LATE:
+            raise CallFailed(f"The schema took more than {SECONDS:g} s {_MOST_LATE} times.")
+        try:
+            return _CHECKER.call(function, self._text, *arguments)
+        except CallFailed as error:
+            self._late += 1
+            raise CallFailed(f"The schema takes more than {SECONDS:g} s or too much memory.") from error
+
+
+def _evaluation() -> Any:
+    """The module that needs `jsonschema`."""
+    try:
+        from gymposium.tasks.tools import evaluation
+    except ModuleNotFoundError as error:
+        raise MissingExtra("gymposium's support for worlds", "'gymposium[worlds]'") from error
+    return evaluation
+
+
+def _lowered(error: CallFailed) -> str:
+    text = str(error).rstrip(".")
+    return text[0].lower() + text[1:]
+
+
+def _depth(document: Any) -> int:
+    """The number of levels of objects and lists."""
+    depth, level = 0, [document]
+    while level := [
+        value
+        for one in level
+        for value in (one.values() if isinstance(one, Mapping) else one if isinstance(one, list | tuple) else ())
+    ]:
+        depth += 1
+    return depth

@@ -1,0 +1,64 @@
+"""Tools in the words of a prompt, for players whose chat format has no place for tools."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from gymposium.tasks.tools.tool import Tool
+
+_UNTOLD = {"$schema", "$id", "id", "type", "title", "description", "properties", "required"}
+"""Keywords of the whole schema that say nothing more, or are told on lines of their own."""
+
+
+def tools_in_words(tools: Iterable[Tool], style: str) -> str:
+    """Return lines of a prompt that list the tools, and the form of a call.
+
+    The style `full` shows whole schemas: the arguments, which of them are required, and what else holds, such as the
+    definitions to which arguments refer. The style `compact` shows names, with `?` behind those that are optional.
+    Both tell required from optional arguments only for a tool that has both."""
+    if style == "compact":
+        return "".join(f"{tool.name}({', '.join(_names(tool.parameters))})\n" for tool in tools)
+    described = "".join(
+        f"- {tool.name}: {' '.join(tool.description.split())}\n" + "".join(_lines(tool.parameters)) for tool in tools
+    )
+    return f'Tools:\n{described}A call is one line of JSON: {{"name": "...", "arguments": {{...}}}}\n'
+
+
+def _names(schema: Mapping[str, Any]) -> Iterable[str]:
+    named, required = _properties(schema), _required(schema)
+    yield from (name if name in required or not required else f"{name}?" for name in named)
+    yield from (name for name in required if name not in named)
+
+
+def _lines(schema: Mapping[str, Any]) -> Iterable[str]:
+    yield f"  Arguments: {_json(_properties(schema))}\n"
+    required = _required(schema)
+    if required and not {*_properties(schema)} <= {*required}:
+        yield f"  Required: {', '.join(required)}\n"
+    if rest := further_keywords(schema):
+        yield f"  Also holds: {_json(rest)}\n"
+
+
+def further_keywords(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a schema of an object says besides its properties and which are required."""
+    return {
+        key: value
+        for key, value in schema.items()
+        if key not in _UNTOLD and not (key == "additionalProperties" and isinstance(value, bool))
+    }
+
+
+def _properties(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    given = schema.get("properties")
+    return given if isinstance(given, Mapping) else {}
+
+
+def _required(schema: Mapping[str, Any]) -> list[str]:
+    given = schema.get("required")
+    return [str(name) for name in given] if isinstance(given, list | tuple) else []
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)

@@ -1,1 +1,0 @@
-"""The checks, a module for each family. `gymposium.testing.registry` has them in order."""

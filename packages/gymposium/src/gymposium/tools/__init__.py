@@ -1,6 +1,0 @@
-"""Tools that a player of a game may call: their schemas, calls of them, and the wording of calls in replies."""
-
-from gymposium.tools.calls import NO_CALL, Call, calls_of, move_of
-from gymposium.tools.tool import Tool, tools_of
-
-__all__ = ["NO_CALL", "Call", "Tool", "calls_of", "move_of", "tools_of"]

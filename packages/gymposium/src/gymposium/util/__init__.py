@@ -1,0 +1,1 @@
+"""Helpers without games: durable files, JSON, random streams, child processes, isolation, settings."""

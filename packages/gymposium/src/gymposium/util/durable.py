@@ -1,0 +1,128 @@
+"""Writing files and directories so that they appear completely or not at all, even if the process is killed."""
+
+from __future__ import annotations
+
+import glob
+import os
+import secrets
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from gymposium.errors import GymposiumError
+from gymposium.util.plain_file import open_plain
+
+if sys.platform != "win32":
+    import fcntl
+
+MARK = "COMPLETE"
+"""Name of an empty file in every finished directory. An incomplete copy of the directory lacks it."""
+
+_NEW = os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+"""Flags that open a new file only, and follow no link."""
+
+
+@contextmanager
+def whole_directory(target: Path) -> Iterator[Path]:
+    """Yields a staging directory beside `target`, to be filled in the block. After the block its files are synced to
+    the disk and it is renamed to `target`; if the block raises, it is removed. A process that is killed leaves the
+    staging directory, which is hidden, for `sweep`.
+
+    Raises `FileExistsError` or `OSError` if `target` is a directory that is not empty."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    staging = staging_path(target)
+    staging.mkdir()
+    try:
+        yield staging
+        (staging / MARK).touch()
+        for path in (*sorted(staging.rglob("*")), staging):
+            sync(path)
+        staging.rename(target)
+    except BaseException:
+        shutil.rmtree(staging, ignore_errors=True)
+        raise
+    sync(target.parent)
+
+
+def replace_text(file: Path, text: str) -> None:
+    """Replaces the text of a small file. A reader sees the old or the new text, never a part of it."""
+    with replaced(file) as staging:
+        staging.write(text.encode())
+
+
+@contextmanager
+def replaced(file: Path) -> Iterator[BinaryIO]:
+    """Yields a staging file beside `file`, to be written in the block. After the block it is synced to the disk and
+    renamed to `file`; if the block raises, `file` is unchanged. Staging files of killed processes are removed first.
+
+    The staging file is always a new one, and a link at `file` is replaced, not followed.
+
+    Raises `GymposiumError` if the disk is full or fails."""
+    try:
+        _sweep_files(file)
+        staging = staging_path(file)
+        with open(os.open(staging, os.O_RDWR | _NEW, 0o666), "wb") as opened:
+            try:
+                if sys.platform != "win32":
+                    fcntl.flock(opened, fcntl.LOCK_EX)  # until it is renamed, so that no other process sweeps it
+                yield opened
+                opened.flush()
+                os.fsync(opened.fileno())
+                if sys.platform == "win32":
+                    opened.close()  # Windows renames no open file
+                staging.replace(file)
+            except BaseException:
+                staging.unlink(missing_ok=True)
+                raise
+        sync(file.parent)
+    except OSError as error:
+        raise GymposiumError(f"{file} cannot be written ({error.strerror or error}).") from error
+
+
+def remove_directory(directory: Path) -> None:
+    """Removes a directory, or a file in its place. Its name is free at once, even if deleting the files takes long."""
+    hidden = staging_path(directory)
+    directory.rename(hidden)
+    _delete(hidden)
+
+
+def sweep(parent: Path, prefix: str) -> None:
+    """Removes what killed processes left in `parent` while they wrote or removed directories with this prefix. Call it
+    only if no other process writes them."""
+    for leftover in parent.glob(f".{glob.escape(prefix)}*.partial"):
+        _delete(leftover)
+
+
+def _delete(path: Path) -> None:
+    """Delete a directory, or a file or link that stands in its place."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
+
+
+def _sweep_files(file: Path) -> None:
+    """Remove the staging files of `file` that no process is writing."""
+    for leftover in file.parent.glob(f".{glob.escape(file.name)}.{'[0-9a-f]' * 8}.partial"):
+        with suppress(OSError):  # a link, a folder, or a file that another process writes or has just renamed
+            with open_plain(leftover, follow=False) as opened:
+                if sys.platform != "win32":
+                    fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            leftover.unlink()
+
+
+def sync(path: Path) -> None:
+    """Writes a file, or the entries of a directory, through to the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def staging_path(path: Path) -> Path:
+    """Return a new hidden path beside `path`, which `sweep` finds and nobody can guess."""
+    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")

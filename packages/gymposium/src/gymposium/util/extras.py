@@ -1,0 +1,23 @@
+"""Importing the libraries of an extra where they are used, with an error that says how to install the extra."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from gymposium.errors import MissingExtra
+
+
+@contextmanager
+def needs_extra(what: str, install: str, *modules: str) -> Iterator[None]:
+    """Raise `MissingExtra` if an import in the block fails because one of `modules` is not installed:
+
+    with needs_extra("gymposium serve-env", "gymposium[serve]", "anyio", "starlette", "uvicorn"):
+        from gymposium.http.environments.server import serve
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in modules:
+            raise
+        raise MissingExtra(f"{what}: the library {error.name}", f'"{install}"') from error

@@ -1,0 +1,171 @@
+"""Calls in another process, for code that untrusted input can make crash, hang or run out of memory."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import pickle
+import resource
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from threading import Event, Lock, Timer
+from typing import Any, TypeVar
+
+from gymposium.errors import GymposiumError, describe
+from gymposium.util.child_process import plugin_files, python_command, python_environment
+
+SECONDS = 120.0
+"""Time limit of one call of a game engine, in seconds."""
+MEMORY = 4 << 30
+"""Limit on the address space of the process, in bytes."""
+_SERVE = "from gymposium.util.isolated import _serve; _serve({seconds!r}, {memory!r})"
+_LOAD = "from gymposium.plugins.host import host; host(); "
+"""Code that loads one-file plugins, whose modules may define the functions to call."""
+
+T = TypeVar("T")
+
+
+class CallFailed(GymposiumError):
+    """A call in another process raised, took too long, or ended the process."""
+
+
+class Child:
+    """A process that answers calls, one at a time. It starts on the first call, and again if it has ended."""
+
+    def __init__(self, what: str, seconds: float, *, cpu_seconds: float = 0.0, memory: int = MEMORY) -> None:
+        """`what` is called, as errors name it. A call that takes more than `seconds`, or more than `cpu_seconds` of CPU
+        time if they are given, ends the process. `memory` limits its address space, in bytes."""
+        self._what, self._seconds, self._cpu_seconds = what, seconds, cpu_seconds
+        self._code = _SERVE.format(seconds=cpu_seconds, memory=memory)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._switches: dict[str, str] = {}
+        self._lock = Lock()
+        atexit.register(self.end)
+
+    def call(self, function: Callable[..., T], *arguments: Any) -> T:
+        """Return `function(*arguments)`, called in the process; within such a process it is called directly.
+
+        The function must be defined in a module, and its arguments and result can be pickled. Raises `CallFailed` if
+        the function raises, takes too long, or ends the process."""
+        if _inside:
+            return _timed(self._cpu_seconds, function, *arguments)
+        with self._lock:
+            process = self._started()
+            assert process.stdin is not None
+            assert process.stdout is not None
+            late = Event()
+
+            def give_up() -> None:
+                late.set()
+                process.kill()
+
+            timer = Timer(self._seconds, give_up)
+            timer.daemon = True
+            timer.start()
+            try:
+                pickle.dump((function, arguments), process.stdin)
+                process.stdin.flush()
+                returned, value = pickle.load(process.stdout)  # noqa: S301 - our own process wrote it
+            except (EOFError, BrokenPipeError, pickle.UnpicklingError) as error:
+                raise CallFailed(f"{self._what} {self._ended(late=late.is_set())}.") from error
+            finally:
+                timer.cancel()
+        if not returned:
+            raise CallFailed(value)
+        answer: T = value
+        return answer
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        """The process. It is started again if plugins or switches have changed."""
+        switches = {name: value for name, value in os.environ.items() if name.startswith("GYMPOSIUM_")}
+        if self._process is not None and switches == self._switches:
+            return self._process
+        self.end()
+        self._switches = switches
+        self._process = subprocess.Popen(
+            python_command("-c", _LOAD + self._code if plugin_files() else self._code),
+            env=python_environment({**os.environ, "OPENBLAS_NUM_THREADS": "1"}),  # each reserves address space
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        return self._process
+
+    def end(self) -> None:
+        """End the process."""
+        if self._process is not None:
+            assert self._process.stdin is not None
+            self._process.stdin.close()  # the process ends at the end of its input
+            self._ended(late=False)
+
+    def _ended(self, late: bool) -> str:
+        """How the process ended, as the end of a sentence."""
+        process, self._process = self._process, None
+        assert process is not None
+        with process:  # closes its pipes
+            try:
+                code = process.wait(5)  # its pipe is closed, so it is about to end
+            except subprocess.TimeoutExpired:
+                process.kill()
+                code = process.wait()
+        if late:
+            return f"took more than {self._seconds:g} s"
+        if self._cpu_seconds and code == -signal.SIGVTALRM:
+            return f"took more than {self._cpu_seconds:g} s of CPU time"
+        return f"ended its process ({signal.Signals(-code).name if code < 0 else f'exit code {code}'})"
+
+
+_inside = False
+"""True in a process that answers calls."""
+_ENGINES = Child("The game's engine", SECONDS)
+
+
+def isolated(function: Callable[..., T], *arguments: Any) -> T:
+    """Return `function(*arguments)`, called in the process of game engines, as `Child.call` does."""
+    return _ENGINES.call(function, *arguments)
+
+
+def is_isolated() -> bool:
+    """True in a process that answers the calls of `isolated`."""
+    return _inside
+
+
+def limit_process(memory: int = MEMORY) -> None:
+    """Limits the address space of this process to `memory` bytes, and lets it write no core files."""
+    for limit, most in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CORE, 0)):
+        _, hard = resource.getrlimit(limit)
+        resource.setrlimit(limit, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
+
+
+def _serve(cpu_seconds: float, memory: int) -> None:
+    """Answers calls until stdin is closed."""
+    global _inside
+    _inside = True
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the calling process as well
+    limit_process(memory)
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # an engine's output must not mix with the answers
+    while True:
+        try:
+            function, arguments = pickle.load(sys.stdin.buffer)  # noqa: S301 - from the process that started us
+        except EOFError:
+            return
+        try:
+            answer = True, _timed(cpu_seconds, function, *arguments)
+        except Exception as error:  # noqa: BLE001 - an engine may raise anything
+            answer = False, describe(error)
+        pickle.dump(answer, answers)
+        answers.flush()
+
+
+def _timed(cpu_seconds: float, function: Callable[..., T], *arguments: Any) -> T:
+    """Call a function. If it takes more CPU time than that, this process ends; 0 is no limit."""
+    if not cpu_seconds:
+        return function(*arguments)
+    left, _ = signal.setitimer(signal.ITIMER_VIRTUAL, cpu_seconds)  # without a handler its signal stops C code as well
+    try:
+        return function(*arguments)
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, left)

@@ -1,0 +1,64 @@
+"""The user's file `gymposium.toml`: one-file plugins that are always loaded, and defaults of the commands' options.
+
+It is read from the user's configuration directory, or from where the environment variable `GYMPOSIUM_CONFIG` says, and
+never from the working directory: a plugin runs code, and a folder may come from anyone.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from gymposium.errors import BadOption, reason
+from gymposium.util.plain_file import read_plain_text
+from gymposium.util.strict_toml import strict_toml
+
+VARIABLE = "GYMPOSIUM_CONFIG"
+"""The environment variable with the path of the file; empty: no file is read."""
+PLUGINS = "plugins"
+
+
+@dataclass(frozen=True, slots=True)
+class UserFile:
+    """The content of the user's file, or of none."""
+
+    path: Path | None = None
+    plugins: tuple[Path, ...] = ()
+    """The one-file plugins to load."""
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    """A table for each command."""
+
+
+def user_file() -> UserFile:
+    """The user's file. Raises `BadOption` for a file that cannot be read or is no such file."""
+    path = _path()
+    if path is None:
+        return UserFile()
+    try:
+        data = strict_toml(read_plain_text(path))
+    except OSError as error:
+        raise BadOption(f"{VARIABLE}: {path} cannot be read ({reason(error)}).") from error
+    except ValueError as error:
+        raise BadOption(f"{path} is not TOML: {error}.") from error
+    plugins = data.pop(PLUGINS, [])
+    if not isinstance(plugins, list) or not all(isinstance(plugin, str) for plugin in plugins):
+        raise BadOption(f'{path}: {PLUGINS} is {plugins!r}; give a list of files, such as ["~/games/my_game.py"].')
+    for name, table in data.items():
+        if not isinstance(table, dict):
+            raise BadOption(f"{path}: {name} stands alone; put defaults under the command's name, such as [run].")
+    return UserFile(path, tuple(path.parent / Path(plugin).expanduser() for plugin in plugins), data)
+
+
+def _path() -> Path | None:
+    """Where the file is; None if there is none."""
+    named = os.environ.get(VARIABLE)
+    if named is not None:
+        return Path(named).expanduser().absolute() if named else None
+    try:
+        path = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "gymposium" / "gymposium.toml"
+    except RuntimeError:  # there is no home directory
+        return None
+    return path if path.is_file() else None

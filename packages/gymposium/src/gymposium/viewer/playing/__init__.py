@@ -1,5 +1,0 @@
-"""The part of the viewer in which a person plays against players."""
-
-from gymposium.viewer.playing.pages import make
-
-__all__ = ["make"]

@@ -1,0 +1,65 @@
+"""The command `gymposium serve-affinetes`."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+import typer
+
+from gymposium.cli.listening import HostOption, NamesOption, PortOption
+from gymposium.cli.resume import OutOption
+from gymposium.cli.text import note
+from gymposium.records import RecordWriter
+from gymposium.runs.folder import RunFolder
+from gymposium.util.extras import needs_extra
+
+PORT = 8720
+
+
+def command(
+    allow_base_url: Annotated[
+        list[str] | None,
+        typer.Option(metavar="URL", help="The address of a chat service that may be asked; may be given again."),
+    ] = None,
+    key: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="An environment variable that may be used as a key; may be given again."),
+    ] = None,
+    opponent: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PLAYER", help="An opponent that clients may choose; mcts and random by default."),
+    ] = None,
+    port: PortOption = PORT,
+    host: HostOption = "127.0.0.1",
+    name: NamesOption = None,
+    out_dir: OutOption = None,
+) -> None:
+    """Answer affinetes' calls over HTTP.
+
+    POST /evaluate plays one match of a model behind a chat service and returns affinetes' result. POST /reset, /step,
+    /state and /stop play a match of a task step by step, for training; these matches are recorded.
+
+    A request can only name what you allow here: services (--allow-base-url), keys by the names of environment variables
+    (--key), opponents (--opponent). A key itself is never taken from a request.
+
+    Off loopback, clients send a token, which you choose in the environment variable GYMPOSIUM_SERVE_TOKEN:
+    Authorization: Bearer TOKEN.
+
+    Examples:
+
+        gymposium serve-affinetes --allow-base-url http://127.0.0.1:11434/v1
+        gymposium serve-affinetes --allow-base-url https://api.openai.com/v1 --key OPENAI_API_KEY
+    """
+    with needs_extra("gymposium serve-affinetes", "gymposium-affinetes[serve]", "anyio", "starlette", "uvicorn"):
+        from gymposium.http.listening import TOKEN, Listener
+        from gymposium_affinetes.service import affinetes_app
+    token = os.environ.get(TOKEN) or None
+    settings = {"base_urls": allow_base_url or [], "keys": key or [], "opponents": opponent or ["mcts", "random"]}
+    with Listener(host, port, names=name or (), token=token, variable=TOKEN) as listener:
+        folder = RunFolder.create(out_dir, "serve-affinetes", settings)
+        with RecordWriter(folder.matches) as records:
+            app = affinetes_app(records.write, **settings, names=listener.names, token=token)
+            print(listener.address, flush=True)
+            note(f"Matches of training are recorded in {folder.matches}. Press Ctrl-C to stop.")
+            listener.serve(app)

@@ -1,0 +1,126 @@
+"""affinetes' training shape: episodes that a client plays step by step, as one seat of a task's match."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from threading import Lock
+from typing import Any
+
+from gymposium.errors import GymposiumError
+from gymposium.http.environments.offer import EnvOffer, SharedPlayer
+from gymposium.http.environments.session import EnvSession
+from gymposium.match import MatchResult
+from gymposium.match.failures import FailurePolicy
+from gymposium.players.grammar import make_player
+from gymposium_affinetes.scores import score
+from gymposium_affinetes.tasks import Task, decode
+
+ILLEGAL = FailurePolicy("penalty", 1000, 0.01)
+"""The policy for actions that are no legal moves: each costs 0.01, and the match goes on, up to a thousand times."""
+MOST = 256
+"""Maximum number of episodes at once."""
+IDLE = 3600.0
+"""Seconds without a request after which an episode may be dropped for another one."""
+
+
+class NoEpisode(GymposiumError):
+    """There is no episode of this id, or no room for another one."""
+
+
+class Episode:
+    """One match of a task. The client's seat is the seed modulo the number of seats."""
+
+    def __init__(self, task: Task, seed: int, opponent: str, write: Callable[[MatchResult], object]) -> None:
+        game, simulations = task.load(), task.family.simulations
+        player = ("random" if simulations is None else f"mcts-{simulations}") if opponent == "mcts" else opponent
+        offer = EnvOffer({game.name: game}, {player: SharedPlayer(make_player(player))}, ILLEGAL)
+        self.id = secrets.token_urlsafe(16)
+        self.seat, self.asked_at, self.lock = seed % game.seats, time.monotonic(), Lock()
+        self._task, self._write = task, write
+        self._played: MatchResult | None = None
+        self._session = EnvSession(offer, game.name, self._keep)
+        self._last = self._answer(self._session.reset({"seed": seed, "seat": self.seat, "episode_id": self.id}))
+
+    def step(self, action: str) -> dict[str, Any]:
+        """Play one action. Raises `WireError` if the match is over."""
+        self._last = self._answer(self._session.step({"text": action}))
+        return self._last
+
+    def state(self) -> dict[str, Any]:
+        """The last answer once more."""
+        return self._last
+
+    def _keep(self, played: MatchResult) -> None:
+        self._played = played
+        self._write(played)
+
+    def _answer(self, shown: Mapping[str, Any]) -> dict[str, Any]:
+        """The fields of affinetes. The reward is -0.01 for an action that is no legal move, affinetes' score at the
+        end, and else 0."""
+        info = {"legal_moves": shown["observation"]["legal_moves"], **shown["metadata"]}
+        reward = 0.0 if info.get("reading", "move") == "move" else -ILLEGAL.cost
+        return {
+            "observation": shown["observation"]["text"],
+            "reward": self._score() if shown["done"] else reward,
+            "done": shown["done"],
+            "truncated": False,
+            "episode_id": self.id,
+            "info": info,
+        }
+
+    def _score(self) -> float:
+        played = self._played
+        assert played is not None, "a match that is done was kept"
+        if played.ending.seat == self.seat:
+            return 0.0
+        return score(played.utilities, self.seat, played.job.game.spec.utility, *self._task.utility_range)
+
+
+class Episodes:
+    """The episodes under way, by id."""
+
+    def __init__(self, write: Callable[[MatchResult], object]) -> None:
+        """`write` records a match that is over; it is called from one thread at a time."""
+        self._lock, self._writing = Lock(), Lock()
+        self._record = write
+        self._open: OrderedDict[str, Episode] = OrderedDict()
+
+    def reset(self, task_id: int, seed: int, opponent: str) -> dict[str, Any]:
+        """Begin an episode. Raises `GymposiumError` for a wrong task, and `NoEpisode` if there are too many."""
+        self._make_room()
+        episode = Episode(decode(task_id), seed, opponent, self._write)
+        with self._lock:
+            self._open[episode.id] = episode
+        return episode.state()
+
+    def episode(self, episode_id: str) -> Episode:
+        """The episode of this id. Raises `NoEpisode`."""
+        with self._lock:
+            episode = self._open.get(episode_id)
+            if episode is None:
+                raise NoEpisode("There is no episode of this id: it was stopped, or dropped. Send reset.")
+            episode.asked_at = time.monotonic()
+            self._open.move_to_end(episode_id)
+            return episode
+
+    def stop(self, episode_id: str) -> None:
+        """Drop an episode. Raises `NoEpisode`."""
+        with self._lock:
+            if self._open.pop(episode_id, None) is None:
+                raise NoEpisode("There is no episode of this id.")
+
+    def _make_room(self) -> None:
+        with self._lock:
+            if len(self._open) < MOST:
+                return
+            oldest = next(iter(self._open.values()))
+            if time.monotonic() - oldest.asked_at < IDLE:
+                raise NoEpisode(f"{MOST} episodes are under way: stop one of them, or try again later.")
+            del self._open[oldest.id]
+
+    def _write(self, played: MatchResult) -> None:
+        with self._writing:
+            self._record(played)

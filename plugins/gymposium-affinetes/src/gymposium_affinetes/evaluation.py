@@ -1,0 +1,121 @@
+"""`await evaluate(task_id=…, seed=…, model=…)`: one match of a language model, with affinetes' result fields.
+
+The tasks, the opponents' simulations, two retries per decision, the score and the fields are those of affinetes. Some
+things differ: search sees only what its seat may see, every opponent has a separate random stream in any number of
+seats, the last observation is the model's own, a failure of the infrastructure has no score, and keys come from the
+environment only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, lru_cache
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from gymposium.errors import BadOption
+from gymposium_affinetes.table import Table
+from gymposium_affinetes.tasks import decode
+from gymposium_agents.chat.settings import PlayerSettings
+from gymposium_agents.engines.api_settings import OPENAI_URL, ApiSettings
+from gymposium_agents.engines.protocol import ChatEngine
+from gymposium_agents.players.api_player import ApiPlayer
+
+AT_ONCE = 64
+"""Largest number of matches that are played at once. The others wait, and the wait counts toward their time limit."""
+
+
+async def evaluate(
+    *,
+    task_id: int,
+    seed: int,
+    model: str,
+    base_url: str | None = None,
+    opponent: str = "mcts",
+    timeout: float = 1800.0,
+    temperature: float | None = None,
+    api_key: None = None,
+    key: str | None = None,
+    reply: str = "tags",
+    context: str = "full",
+    max_tokens: int = 1024,
+) -> dict[str, Any]:
+    """Play one match of the task's game with `model`, and return the result in affinetes' fields.
+
+    `model` is a model of the chat service at `base_url`, by default OpenAI's; `key` names the environment variable with
+    its key. Without `base_url`, `model` may also be a directory with a model, which plays in this process. `opponent`
+    is `mcts` (with affinetes' number of simulations for the game, or the random player if affinetes has none),
+    `random`, or any player of gymposium. If `temperature` is None, a service uses its own, and a model in this process
+    is greedy. A match that is not over after `timeout` seconds has an `error`.
+
+    The same task, seed and opponent give the same deal and the same opponents. Many calls may run at once.
+
+    Raises `GymposiumError` for invalid arguments, and for a model or a key that does not exist. A failure during the
+    match is in the result's `error`, and its `score` is None."""
+    if api_key is not None:
+        raise BadOption("api_key= is not taken: put the key into an environment variable and name that with key=.")
+    if not timeout > 0:
+        raise BadOption(f"timeout={timeout!r}: give a number of seconds greater than 0.")
+    if type(seed) is not int:
+        raise BadOption(f"seed={seed!r}: give a whole number.")
+    task = decode(task_id)
+    settings = PlayerSettings(
+        style="full", reply=reply, max_tokens=max_tokens, context=context, temperature=temperature or 0.0
+    )
+
+    def set_up() -> Table:
+        if base_url is None and Path(model).is_dir():
+            player = ApiPlayer(f"lm:{model}", _in_process(model), settings)
+        else:
+            service = ApiSettings(model, base_url or OPENAI_URL, key, own_temperature=temperature is None)
+            with _making:  # lru_cache alone may make two engines if two threads call it at once
+                engine = _service(service)
+            player = ApiPlayer(f"api:{model}", engine, settings)
+        return Table.set_up(task, seed, player, opponent)
+
+    began = time.monotonic()
+    loop = asyncio.get_running_loop()
+    table = await loop.run_in_executor(_threads(), set_up)  # without a timeout: a model may have to be loaded
+    try:
+        async with asyncio.timeout(timeout):
+            played, error = await loop.run_in_executor(_threads(), table.play)
+    except TimeoutError:
+        played, error = None, f"The match was not over after {timeout:g} s."
+    finally:
+        table.give_up()
+    score = None if played is None else table.score(played)
+    result = {
+        "task_name": f"openspiel:{task.family.name}",
+        "score": score,
+        "success": score is not None and score > 0.5,
+        "time_taken": time.monotonic() - began,
+        "extra": {**table.extra(played), "task_id": task_id, "seed": seed, "opponent_type": opponent},
+    }
+    return result if error is None else {**result, "error": error}
+
+
+@cache
+def _threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(AT_ONCE, thread_name_prefix="affinetes")
+
+
+_making = Lock()
+
+
+@lru_cache(maxsize=8)
+def _service(settings: ApiSettings) -> ChatEngine:
+    """The engine for a service, shared by all calls, so that its limits hold for all of them together."""
+    from gymposium_agents.engines.chat_api import OpenAIChatEngine
+
+    return OpenAIChatEngine(settings)
+
+
+def _in_process(model: str) -> ChatEngine:
+    from gymposium_agents.engines.chat_tokens import TokenChatEngine
+    from gymposium_agents.models.loading import load_chat
+    from gymposium_agents.players.grammar import in_process
+
+    return TokenChatEngine(in_process(model), load_chat(model))

@@ -1,0 +1,173 @@
+"""affinetes' calls over HTTP: `POST /evaluate`, and `reset`, `step`, `state` and `stop` for training."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any
+
+from anyio import to_thread
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from gymposium.http.app import api
+from gymposium.http.bodies import json_object
+from gymposium.http.environments.session import GREATEST_SEED
+from gymposium.http.environments.wire import LONGEST_REPLY, WireError
+from gymposium.http.requests import Refused
+from gymposium.match import MatchResult
+from gymposium_affinetes.episodes import Episodes, NoEpisode
+from gymposium_affinetes.evaluation import evaluate
+from gymposium_agents.engines.api_settings import ApiSettings
+
+LONGEST_MATCH = 7200.0
+"""Greatest `timeout` of an evaluation, in seconds."""
+_NUMBER = (int, float)
+_EVALUATE: Mapping[str, Any] = {
+    "task_id": int,
+    "seed": int,
+    "model": str,
+    "base_url": str,
+    "opponent": str,
+    "timeout": _NUMBER,
+    "temperature": _NUMBER,
+    "key": str,
+    "reply": str,
+    "context": str,
+    "max_tokens": int,
+}
+_RESET: Mapping[str, Any] = {"task_id": int, "seed": int, "opponent": str}
+_STEP: Mapping[str, Any] = {"action": str, "episode_id": str}
+_EPISODE: Mapping[str, Any] = {"episode_id": str}
+
+
+def affinetes_app(
+    write: Callable[[MatchResult], object],
+    *,
+    base_urls: Collection[str] = (),
+    keys: Collection[str] = (),
+    opponents: Collection[str] = ("mcts", "random"),
+    names: Iterable[str] = (),
+    token: str | None = None,
+) -> ASGIApp:
+    """The application that answers affinetes' calls. It asks no other service than `base_urls`, with no other key than
+    those in the environment variables `keys`, and plays no other opponents. `write` records the matches of training;
+    `names` and `token` are those of the guard."""
+    service = _Service(write, base_urls, keys, opponents)
+    routes = [
+        Route("/health", _health),
+        Route("/evaluate", service.evaluate, methods=["POST"]),
+        Route("/reset", service.reset, methods=["POST"]),
+        Route("/step", service.step, methods=["POST"]),
+        Route("/state", service.state, methods=["POST"]),
+        Route("/stop", service.stop, methods=["POST"]),
+    ]
+    return api(routes, names=names, token=token, needs_token=lambda scope: scope["path"] != "/health")
+
+
+async def _health(request: Request) -> Response:
+    return JSONResponse({"status": "healthy"})
+
+
+class _Service:
+    """The routes, and what a request may ask for."""
+
+    def __init__(
+        self,
+        write: Callable[[MatchResult], object],
+        base_urls: Collection[str],
+        keys: Collection[str],
+        opponents: Collection[str],
+    ) -> None:
+        self._base_urls = {url.rstrip("/") for url in base_urls}
+        self._keys, self._opponents = frozenset(keys), frozenset(opponents)
+        self._episodes = Episodes(write)
+
+    async def evaluate(self, request: Request) -> Response:
+        """Play one match of a model behind a service."""
+        given = _fields(request, _EVALUATE, "task_id", "seed", "model", "base_url")
+        self._check_opponent(given)
+        base_url = given["base_url"].rstrip("/")
+        if base_url not in self._base_urls:
+            why = f"This server does not ask {base_url[:200]!r}. Its owner can allow it with --allow-base-url."
+            raise Refused(403, "base_url_not_allowed", why)
+        key = ApiSettings(given["model"], base_url, given.get("key")).variable  # a service elsewhere has a default
+        if key is not None and key not in self._keys:
+            why = f"This server uses no key named {key[:80]!r}. Its owner can allow it with --key."
+            raise Refused(403, "key_not_allowed", why)
+        if not 0 < given.get("timeout", 1) <= LONGEST_MATCH:
+            raise Refused(400, "wrong_field", f"timeout: give seconds above 0, and {LONGEST_MATCH:g} at most.")
+        return JSONResponse(await evaluate(**{**given, "base_url": base_url}))
+
+    async def reset(self, request: Request) -> Response:
+        """Begin an episode."""
+        given = _fields(request, _RESET, "task_id", "seed")
+        self._check_opponent(given)
+        if not 0 <= given["seed"] <= GREATEST_SEED:
+            raise Refused(400, "wrong_field", f"seed: give a number from 0 to {GREATEST_SEED}.")
+        opponent = given.get("opponent", "mcts")
+        return await _answered(lambda: self._episodes.reset(given["task_id"], given["seed"], opponent))
+
+    async def step(self, request: Request) -> Response:
+        """Play one action of an episode."""
+        given = _fields(request, _STEP, "action", "episode_id")
+        if len(given["action"]) > LONGEST_REPLY:
+            raise Refused(400, "wrong_field", f"action: give a text of {LONGEST_REPLY:,} characters at most.")
+
+        def play() -> dict[str, Any]:
+            episode = self._episodes.episode(given["episode_id"])
+            with episode.lock:
+                return episode.step(given["action"])
+
+        return await _answered(play)
+
+    async def state(self, request: Request) -> Response:
+        """Return the last answer of an episode once more."""
+        given = _fields(request, _EPISODE, "episode_id")
+        return await _answered(lambda: self._episodes.episode(given["episode_id"]).state())
+
+    async def stop(self, request: Request) -> Response:
+        """Drop an episode."""
+        episode_id = _fields(request, _EPISODE, "episode_id")["episode_id"]
+
+        def drop() -> dict[str, Any]:
+            self._episodes.stop(episode_id)
+            return {"stopped": True, "episode_id": episode_id}
+
+        return await _answered(drop)
+
+    def _check_opponent(self, given: Mapping[str, Any]) -> None:
+        opponent = given.get("opponent", "mcts")
+        if opponent not in self._opponents:
+            known = ", ".join(sorted(self._opponents))
+            raise Refused(403, "opponent_not_allowed", f"No opponent {opponent[:80]!r} here ({known}): --opponent.")
+
+
+def _fields(request: Request, known: Mapping[str, Any], *needed: str) -> dict[str, Any]:
+    """The fields in the body of a request. Those that are null are left out. Raises `Refused`."""
+    given = {name: value for name, value in json_object(request).items() if value is not None}
+    for name, value in given.items():
+        if name == "api_key":
+            raise Refused(400, "key_in_request", "api_key is not taken: name an environment variable here, with key.")
+        if name not in known:
+            raise Refused(400, "unknown_field", f"There is no field {name[:80]!r}. Known: {', '.join(known)}.")
+        if isinstance(value, bool) or not isinstance(value, known[name]):
+            raise Refused(400, "wrong_field", f"{name}: {str(value)[:80]!r} is of the wrong type.")
+        if isinstance(value, float) and not math.isfinite(value):
+            raise Refused(400, "wrong_field", f"{name}: give a number.")
+    for name in needed:
+        if name not in given:
+            raise Refused(400, "missing_field", f"The field {name} is missing.")
+    return given
+
+
+async def _answered(call: Callable[[], dict[str, Any]]) -> Response:
+    """The response to a call, which is made in a thread."""
+    try:
+        return JSONResponse(await to_thread.run_sync(call))
+    except NoEpisode as error:
+        raise Refused(404, "no_episode", str(error)) from None
+    except WireError as error:
+        raise Refused(409, "no_match_under_way", str(error)) from None

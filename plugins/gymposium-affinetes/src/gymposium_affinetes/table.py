@@ -1,0 +1,127 @@
+"""One match of a task: its seats, its play, and the facts of its result."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+from gymposium.errors import GymposiumError
+from gymposium.games.protocol import CHANCE, Game, Match
+from gymposium.match import MatchJob, MatchResult, play
+from gymposium.match.ending import OVER
+from gymposium.match.failures import FailurePolicy
+from gymposium.players.grammar import make_player
+from gymposium.players.protocol import Player
+from gymposium_affinetes.scores import score
+from gymposium_affinetes.tasks import Task
+from gymposium_affinetes.watching import Watched
+from gymposium_agents.players.api_player import ChatTurn
+
+RETRIES = FailurePolicy("retry", 2)
+"""Up to two further replies to one decision, as in affinetes; then the match is lost."""
+
+
+@dataclass(slots=True)
+class Table:
+    """A match that is set up. One thread plays it; another thread may give it up."""
+
+    task: Task
+    game: Game
+    seat: int
+    """The model's seat."""
+    seed: int
+    model: Watched
+    others: Watched
+    """The player of all other seats; it has a separate random stream in each."""
+
+    @classmethod
+    def set_up(cls, task: Task, seed: int, model: Player, opponent: str) -> Table:
+        """The match of a task and a seed. The model's seat is the seed modulo the number of seats. The opponent is
+        `mcts`, with the task's number of simulations, or any player of gymposium."""
+        game = task.load()
+        if opponent == "mcts":
+            simulations = task.family.simulations
+            opponent = "random" if simulations is None else f"mcts-{simulations}"
+        return cls(task, game, seed % game.seats, seed, Watched(model), Watched(make_player(opponent)))
+
+    def play(self) -> tuple[MatchResult | None, str | None]:
+        """Play the match. Returns its result, or None and the error that prevented its end."""
+        players = [self.model if seat == self.seat else self.others for seat in range(self.game.seats)]
+        match_id = f"affinetes-{secrets.token_hex(6)}"  # players see the id, so it must not contain the seed
+        try:
+            (played,) = play([MatchJob(match_id, self.game, players, self.seed, on_illegal=RETRIES)])
+        except GymposiumError as error:
+            return None, str(error)
+        failure = played.ending.failure_of(self.seat)
+        if failure is not None and failure.kind == "out of context":
+            return None, (
+                "The prompt left no room for a reply in the model's context. If the conversation has outgrown it, a "
+                "shorter context= helps (state, last-4); else take a model that reads more."
+            )
+        return played, None
+
+    def give_up(self) -> None:
+        """Let `play` end early, because its result is no longer needed."""
+        self.model.give_up()
+        self.others.give_up()
+
+    def extra(self, played: MatchResult | None) -> dict[str, Any]:
+        """affinetes' `extra` fields of the result, or of the match so far if there is no result."""
+        history, match = ([], None) if played is None else _history(played, self.seat)
+        utilities = list(played.utilities) if played is not None and played.ending == OVER else None
+        turns = [reply.trace for reply in self.model.replies if isinstance(reply.trace, ChatTurn)]
+        messages = [(turn.messages[-1], {"role": "assistant", "content": turn.completion.text}) for turn in turns]
+        fields: dict[str, Any] = {
+            "conversation": [dict(message) for message in chain.from_iterable(messages)],
+            "action_history": history,
+            "observation": None if match is None else match.observe(self.seat, "full").text,
+            "task_type": self.task.family.name,
+            "game_name": self.task.family.name,
+            "game": self.game.name,
+            "llm_player_id": self.seat,
+            "opponent": self.others.name if self.game.seats > 1 else None,
+            "final_return": None if utilities is None else utilities[self.seat],
+            "all_returns": utilities,
+            "forfeit": None if played is None else played.ending.seat,
+            "readings": [] if played is None else [turn.reading for turn in played.turns if turn.seat == self.seat],
+            "usage": _usage(turns),
+        }
+        if self.others.name.startswith("mcts-") and self.game.seats > 1:
+            fields["mcts_timing"] = {
+                "total_mcts_time": self.others.seconds,
+                "total_mcts_calls": self.others.calls,
+                "avg_mcts_time_per_call": self.others.seconds / max(1, self.others.calls),
+                "num_mcts_bots": self.game.seats - 1,
+            }
+        return fields
+
+    def score(self, played: MatchResult) -> float:
+        """affinetes' score of the model, from 0 to 1. A model that forfeited after its retries has 0."""
+        if played.ending.seat == self.seat:
+            return 0.0
+        return score(played.utilities, self.seat, self.game.spec.utility, *self.task.utility_range)
+
+
+def _history(played: MatchResult, seat: int) -> tuple[list[dict[str, Any]], Match]:
+    """The moves of all seats with their numbers in the game's action space, and the match after them."""
+    job = played.job
+    match = job.game.new(job.seed)
+    history: list[dict[str, Any]] = []
+    moves = [event for event in played.events if event.seat != CHANCE]
+    while moves:
+        now, moves = moves[: len(match.to_move())], moves[len(match.to_move()) :]
+        for mover, move in now:
+            legal, actions = match.legal_moves(mover) or [], match.legal_actions(mover)
+            action = actions[legal.index(move)]
+            history.append({"player_id": mover, "action": action, "action_str": move, "is_llm": mover == seat})
+        match.apply(dict(now))
+    return history, match
+
+
+def _usage(turns: Sequence[ChatTurn]) -> dict[str, int]:
+    prompt = sum(turn.completion.prompt_tokens or 0 for turn in turns)
+    completion = sum(turn.completion.completion_tokens or 0 for turn in turns)
+    return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}

@@ -1,0 +1,60 @@
+"""The wrapper around the players of `evaluate`: it keeps their replies, measures their time, and can stop them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from concurrent.futures import CancelledError, Future
+
+from gymposium.errors import GymposiumError
+from gymposium.games.protocol import Style
+from gymposium.players.asking import ask_player, blaming
+from gymposium.players.protocol import Ask, Concurrent, Player, Reply
+from gymposium.replies.reading import Reader
+from gymposium_agents.engines.futures import results
+
+
+class Watched:
+    """A wrapper around a player that keeps its replies, measures its time, and can be stopped from another thread."""
+
+    def __init__(self, player: Player) -> None:
+        self.name = player.name
+        self.reader: Reader = player.reader
+        self.style: Style = player.style
+        self.replies: list[Reply] = []
+        self.calls = 0
+        self.seconds = 0.0
+        self._player = player
+        self._given_up = False
+        self._waiting: list[Future[Reply]] = []
+
+    def act(self, asks: Sequence[Ask]) -> Sequence[Reply]:
+        self._check()
+        began = time.perf_counter()
+        player = self._player
+        replies = self._wait(player, asks) if isinstance(player, Concurrent) else ask_player(player, asks)
+        self.seconds += time.perf_counter() - began
+        self.calls += len(asks)
+        self.replies += replies
+        return replies
+
+    def give_up(self) -> None:
+        """Let the match end with an error: at once if it waits for a server, otherwise at the next decision."""
+        self._given_up = True
+        for future in self._waiting:
+            future.cancel()
+
+    def _wait(self, player: Concurrent, asks: Sequence[Ask]) -> list[Reply]:
+        try:
+            with blaming(self._player):
+                self._waiting = [player.submit(ask) for ask in asks]
+                if self._given_up:  # give_up was called before there was anything to cancel
+                    self.give_up()
+                return results(self._waiting)
+        except CancelledError:
+            self._check()
+            raise
+
+    def _check(self) -> None:
+        if self._given_up:
+            raise GymposiumError("This match was given up: its result is no longer needed.")

@@ -1,0 +1,80 @@
+"""Games in disguise, and the base class of their words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from importlib import import_module
+from typing import cast
+
+import pyspiel
+
+from gymposium.games.openspiel.adapter import OpenSpielGame
+from gymposium.games.openspiel.wording import Wording, WordingByPosition
+from gymposium.games.protocol import Style
+from gymposium.plugins.specs import DISGUISE
+from gymposium_disguises import DISGUISES
+from gymposium_disguises.speech import Speech, listed
+
+
+def disguised(game: OpenSpielGame, seed: int) -> OpenSpielGame:
+    """Return a game in the words that a seed draws."""
+    module, _, name = DISGUISES[game.spec.name].partition(":")
+    words = getattr(import_module(f"gymposium_disguises.{module}"), name)
+    return game.in_words(words(Speech(seed, game.spec.name), game.wording, game.engine), **{DISGUISE.name: seed})
+
+
+class Disguise:
+    """Words of a disguised game, which are made of a story and of lines for the position.
+
+    Nobody has met a disguised game before, so both styles tell all rules. Only the ends of their positions differ."""
+
+    story: str
+    """The rules, in lines."""
+    names: Sequence[str] | None = None
+    move_pattern: re.Pattern[str]
+
+    def __init__(self, speech: Speech, plain: Wording) -> None:
+        self.sides: tuple[str, ...] = speech.sides
+        self._plain = plain
+
+    def lines(self, state: pyspiel.State, seat: int) -> list[str]:
+        """Return all that the seat knows of the position, in lines."""
+        raise NotImplementedError
+
+    def moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
+        """Return the names of actions, which depend on the position if `names` is None."""
+        if self.names is not None:
+            return [self.names[action] for action in actions]
+        return [self.renamed(move) for move in cast(WordingByPosition, self._plain).moves(state, seat, actions)]
+
+    def renamed(self, move: str) -> str:
+        """Return the name of a move by its plain name; a disguise whose `names` is None has this."""
+        raise NotImplementedError
+
+    def role(self, seat: int) -> str:
+        """Return the line of the rules that says who the seat is."""
+        return f"You are {self.sides[seat]}. {self.sides[0]} begins.\n"
+
+    def over(self, state: pyspiel.State) -> bool:
+        """Return whether the match is over."""
+        return bool(state.is_terminal())
+
+    def end(self, state: pyspiel.State, seat: int) -> str:
+        """Return the line of a finished match."""
+        results = [f"{side} {value:+g}" for side, value in zip(self.sides, state.returns())]
+        return f"The match is over. Results: {listed(results)}."
+
+    def rules(self, seat: int, style: Style) -> str:
+        return f"{self.story}{self.role(seat)}"
+
+    def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
+        lines, over = self.lines(state, seat), self.over(state)
+        legal = [] if over else state.legal_actions(seat)
+        if over:
+            lines.append(self.end(state, seat))
+        if style == "compact":
+            lines.append(f"legal: {listed(self.moves(state, seat, legal))}")
+        elif not over:
+            lines.append("It is your turn." if legal else "It is not your turn.")
+        return "\n".join(lines) + "\n"

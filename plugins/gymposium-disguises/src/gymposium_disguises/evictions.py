@@ -1,0 +1,34 @@
+"""Clobber, told as moving in where the other stands."""
+
+from __future__ import annotations
+
+import re
+
+import pyspiel
+
+from gymposium.games.territory.clobber import Clobber
+from gymposium_disguises.places import OnPlaces, content, squares_of
+from gymposium_disguises.speech import Speech
+
+
+class Evictions(OnPlaces):
+    """`clobber` on a board of any size."""
+
+    def __init__(self, speech: Speech, plain: Clobber, engine: pyspiel.Game) -> None:
+        self._squares = squares_of(plain.columns, plain.rows)
+        super().__init__(speech, plain, self._squares)
+        places, (one, other) = self.places, self.sides
+        place, token = places.place, places.token
+        # an action that leads off the board is never legal and keeps its plain name
+        self.names = [places.renamed_or_same(name) for name in plain.names]
+        self.move_pattern = re.compile(f"{places.pattern} to {places.pattern}")
+        self.story = (
+            f"{places.naming} {places.beside}\n"
+            f"{one} and {other} take turns. A move takes one {token} of your own to a neighbour of its {place} on "
+            f"which a {token} of the other stands; that one is taken away. There are no other moves. Whoever cannot "
+            f"move loses. A move is written as the {place} that the {token} leaves and the {place} that it reaches, "
+            f"with to between.\n"
+        )
+
+    def lines(self, state: pyspiel.State, seat: int) -> list[str]:
+        return self.held(self._squares, content(state.observation_string(seat)), "ox")

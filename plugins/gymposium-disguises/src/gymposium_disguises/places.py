@@ -1,0 +1,147 @@
+"""Places of a board, named by two words instead of a letter and a number."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from gymposium.games.openspiel.boards import letters
+from gymposium.games.openspiel.wording import Wording
+from gymposium_disguises.disguise import Disguise
+from gymposium_disguises.speech import Speech, listed
+
+_SQUARE = re.compile(r"([A-Za-z])(\d+)")
+
+
+class Places:
+    """The places of a board of squares such as `a1`, with the words that explain them.
+
+    The seed decides whether rows or columns give the first word, the words, and (if `mirrored`) the direction in which
+    the rules list them."""
+
+    def __init__(self, speech: Speech, squares: Iterable[str], *, mirrored: bool = True) -> None:
+        squares = list(squares)
+        columns = sorted({square[0] for square in squares})
+        numbers = sorted({int(square[1:]) for square in squares})
+        draw = speech.draw
+        self.crossed = draw.chance(0.5)
+        """Whether columns give the first word."""
+        outer = speech.plants(len(columns if self.crossed else numbers))
+        inner = speech.animals(len(numbers if self.crossed else columns))
+        of_rows, of_columns = (inner, outer) if self.crossed else (outer, inner)
+        flips = [mirrored and draw.chance(0.5) for _ in range(2)]
+        self.rows, self.columns = (words[::-1] if flip else words for words, flip in zip((of_rows, of_columns), flips))
+        """The words for the plain rows from 1 up, and for the plain columns from the left."""
+        self.outer, self.inner = outer, inner
+        """The first and second words in the order in which the rules list them."""
+        self.first, self.second = speech.axes
+        self.row, self.column = speech.axes[::-1] if self.crossed else speech.axes
+        """Nouns for a plain row and a plain column."""
+        self.place, self.token = speech.place, speech.token
+        self._words = {
+            **{str(number): word for number, word in zip(numbers, self.rows)},
+            **dict(zip(columns, self.columns)),
+        }
+        self.name = {square: self._named(square[0], square[1:]) for square in squares}
+        """The name of each plain square."""
+        self.pattern = f"(?:{'|'.join(outer)})-(?:{'|'.join(inner)})"
+        """Regular expression for the name of a place."""
+
+    def _named(self, letter: str, number: str) -> str:
+        row, column = self._words[number], self._words[letter]
+        return f"{column}-{row}" if self.crossed else f"{row}-{column}"
+
+    def renamed(self, move: str) -> str:
+        """Return the name of a move by its plain name, which is made of squares: `oak-fox to elm-bee` for `a1b2`."""
+        return " to ".join([self.name[letter + number] for letter, number in _SQUARE.findall(move)])
+
+    def renamed_or_same(self, move: str) -> str:
+        """Return `renamed` of a move between two places, and any other text as it is."""
+        squares = ["".join(square) for square in _SQUARE.findall(move)]
+        return self.renamed(move) if len(squares) == 2 and all(square in self.name for square in squares) else move
+
+    def said(self, squares: Iterable[str]) -> str:
+        """Return a list of plain squares, grouped by their first word: `oak: fox bee; elm: cat`."""
+        groups: dict[str, list[str]] = {}
+        for square in squares:
+            first, _, second = self.name[square].partition("-")
+            groups.setdefault(first, []).append(second)
+        ordered = [(word, sorted(groups[word], key=self.inner.index)) for word in self.outer if word in groups]
+        return "; ".join([f"{word}: {' '.join(seconds)}" for word, seconds in ordered]) or "none"
+
+    @property
+    def naming(self) -> str:
+        """The sentences that explain the places of a board without gaps."""
+        return f"{self.orders} Every {self.first} has every {self.second}. {self.writing}"
+
+    @property
+    def orders(self) -> str:
+        """The sentences that list the words in their order."""
+        return (
+            f"There are {len(self.outer)} {self.first}s, in this order: {listed(self.outer)}. There are "
+            f"{len(self.inner)} {self.second}s, in this order: {listed(self.inner)}."
+        )
+
+    @property
+    def writing(self) -> str:
+        """The sentence that explains how a place is written."""
+        example = next(iter(self.name.values()))
+        return f"A {self.place} is written as its {self.first} and its {self.second}: {example}."
+
+    @property
+    def beside(self) -> str:
+        """The sentence that explains which places are neighbours."""
+        return (
+            f"Two {self.place}s are neighbours if they have the same {self.first} and their {self.second}s follow each "
+            f"other in the order, or the same {self.second} and their {self.first}s follow each other."
+        )
+
+    @property
+    def straight(self) -> str:
+        """The sentence that explains straight paths."""
+        return (
+            f"A straight path keeps the {self.first} and takes the {self.second}s one after the other, or keeps the "
+            f"{self.second} and takes the {self.first}s one after the other, or does one step in both orders at a "
+            f"time: both forward, both backward, or one forward and one backward, always the same way."
+        )
+
+    def touching(self, other_way: bool) -> str:
+        """Return the sentence that explains which of six places touch, for boards that are not mirrored.
+
+        `other_way` says whether the third direction goes back in one order."""
+        third = "earlier" if other_way else "later"
+        return (
+            f"Two {self.place}s touch if they have the same {self.first} and their {self.second}s follow each other in "
+            f"the order, or the same {self.second} and their {self.first}s follow each other, or if one is one "
+            f"{self.first} later and one {self.second} {third} than the other."
+        )
+
+
+class OnPlaces(Disguise):
+    """A disguise of a game on a board, whose moves are squares or pairs of squares."""
+
+    def __init__(self, speech: Speech, plain: Wording, squares: Iterable[str], *, mirrored: bool = True) -> None:
+        super().__init__(speech, plain)
+        self.places = Places(speech, squares, mirrored=mirrored)
+
+    def renamed(self, move: str) -> str:
+        return self.places.renamed(move)
+
+    def held(self, squares: Sequence[str], cells: str, marks: str) -> list[str]:
+        """Return a line for each side with its places; `cells` holds what stands on each square."""
+        return [
+            f"{side}: {self.places.said([square for square, cell in zip(squares, cells) if cell == mark])}"
+            for side, mark in zip(self.sides, marks)
+        ]
+
+
+def squares_of(columns: int, rows: int) -> list[str]:
+    """Return the plain squares of a board, row by row from row 1."""
+    return [f"{column}{row}" for row in range(1, rows + 1) for column in letters(columns)]
+
+
+def content(board: str) -> str:
+    """Return what stands on `squares_of` an engine board highest row first: `2x.o\\n1.o.\\n abc\\n`."""
+    rows = board.split("\n")[:-2]
+    label = len(str(len(rows)))
+    return "".join([row[label:] for row in reversed(rows)])

@@ -1,0 +1,48 @@
+"""The words that a disguise draws from its seed: the names of the sides, of places and of what stands there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gymposium.util.streams import Draw, stream
+
+SIDES = ("Amber", "Coral", "Indigo", "Jade", "Mauve", "Ochre", "Olive", "Rust", "Teal", "Umber")
+TOKENS = ("barrel", "basket", "crate", "drum", "flag", "kettle", "lantern", "ribbon", "saddle", "wagon")
+PLACES = ("berth", "booth", "nook", "pier", "plot", "spot", "stall", "yard")
+AXES = (("dock", "bin"), ("deck", "cabin"), ("lane", "door"), ("street", "house"), ("terrace", "garden"))
+"""Words for the first and the second part of the name of a place."""
+PLANTS = tuple(
+    "alder ash beech birch cedar clover elm fern fig hazel holly iris ivy larch lily lime maple mint moss oak "
+    "palm peach pear pine plum reed rose sage willow yew".split()
+)
+ANIMALS = tuple(
+    "ant bat bear bee cat cow crab crow deer dog dove duck eagle eel elk fish fox frog goat hare hawk hen horse lamb "
+    "lion mole moth mouse otter owl seal swan toad wolf".split()
+)
+
+
+class Speech:
+    """The words of one disguise. Equal seeds and games give equal words."""
+
+    def __init__(self, seed: int, game: str) -> None:
+        self.draw = Draw(stream(seed, "disguise", game))
+        """Choices of the disguise that are not made here."""
+        one, other = self.draw.some(SIDES, 2)
+        self.sides = (one, other)
+        """Names of the two seats."""
+        self.token = self.draw.pick(TOKENS)
+        self.place = self.draw.pick(PLACES)
+        self.axes = self.draw.pick(AXES)
+
+    def plants(self, number: int) -> list[str]:
+        """Return names of plants in random order."""
+        return self.draw.some(PLANTS, number)
+
+    def animals(self, number: int) -> list[str]:
+        """Return names of animals in random order."""
+        return self.draw.some(ANIMALS, number)
+
+
+def listed(words: Sequence[str]) -> str:
+    """Return the words with commas between: `oak, elm, fig`; `none` if there are none."""
+    return ", ".join(words) or "none"

@@ -1,0 +1,125 @@
+"""Chat templates of strangers render within limits, and as transformers renders them."""
+
+from __future__ import annotations
+
+import copy
+import resource
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from gymposium.errors import GymposiumError
+from gymposium_agents.chat.chat import Chat
+from gymposium_agents.chat.rendering import RenderingCost, RenderingRefusal, render_chat
+from gymposium_agents.chat.rendering.plain import is_plain
+from gymposium_agents.chat.small_size import CHAT_TEMPLATE
+
+CHATML = (
+    "{% for message in messages %}{{'<|im_start|>' + message['role'] + '\n' + message['content'] | trim }}"
+    "{{ '<|im_end|>\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
+)
+DOUBLED = "{% set ns = namespace(x='aaaa') %}{% for i in range(60) %}{% set ns.x = ns.x BETWEEN ns.x %}{% endfor %}"
+
+COSTLY = {
+    "multiplication": "{{ 'a' * 10**9 }}",
+    "a list": "{{ [messages] * 10**9 }}",
+    "a power": "{{ 10 ** (10 ** 9) }}",
+    "ljust": "{{ 'a'.ljust(10**9) }}",
+    "center": "{{ 'a' | center(10**9) }}",
+    "format": "{{ '{:>999999999}'.format(1) }}",
+    "percent": "{{ '%999999999d' % 1 }}",
+    "joined": "{{ range(90000) | join('a' * 90000) }}",
+    "indented": "{{ messages | tojson(indent=10**9) }}",
+    "replaced": "{{ ('a' * 90000).replace('a', 'b' * 90000) }}",
+    "doubled by +": DOUBLED.replace("BETWEEN", "+"),
+    "doubled by ~": DOUBLED.replace("BETWEEN", "~"),
+    "many pieces": "{% for i in range(99999) %}{% for j in range(99999) %}{{ messages }}{% endfor %}{% endfor %}",
+    "silent loops": "{% set r = range(99999) %}{% for i in r %}{% for j in r %}{% endfor %}{% endfor %}",
+}
+"""Templates that write too much, need too much memory, or take too long."""
+
+
+@pytest.mark.parametrize("name", ["doubled by ~", "joined", "silent loops"])
+def test_a_costly_template_ends_within_its_limits(name: str) -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises((RenderingCost, RenderingRefusal)):
+        rendered(COSTLY[name])
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100 * 1024
+    assert rendered("{% set x = 1 %}{{ x }}") == "1"
+
+
+def rendered(template: str) -> str:
+    return render_chat(template, [{"role": "user", "content": "b2"}], None, opened=True, variables={"bos_token": "<s>"})
+
+
+def test_what_a_template_raises_is_told() -> None:
+    with pytest.raises(RenderingRefusal, match="no such role"):
+        rendered("{% set x = 1 %}{{ raise_exception('no such role') }}")
+    with pytest.raises(RenderingRefusal, match="division"):
+        rendered("{{ 1 / 0 }}")
+    with pytest.raises(RenderingRefusal, match="unexpected"):
+        rendered("{{ }")
+
+
+DEEP = {
+    "sums of numbers": "{{" + "+".join(["1"] * 490) + "}}",
+    "sums of names": "{{" + "+".join(["a"] * 490) + "}}",
+    "sums of fewer names": "{{" + "+".join(["a"] * 240) + "}}",
+    "attributes": "{{ a" + ".b" * 490 + " }}",
+    "items": "{{ a" + "[1]" * 320 + " }}",
+    "negations": "{{" + "not " * 240 + "a }}",
+    "filters": "{{ a" + "|trim" * 190 + " }}",
+    "conditions": "{{" + "1 if a else " * 80 + "1 }}",
+    "blocks": "{% if a %}" * 45 + "{% endif %}" * 45,
+    "parentheses": "{{" + "(" * 490 + "1" + ")" * 490 + "}}",
+}
+
+
+@pytest.mark.parametrize("template", DEEP.values(), ids=DEEP)
+def test_a_small_template_that_is_nested_deeply_is_rendered_or_refused(template: str) -> None:
+    assert len(template) <= 1_000
+    with suppress(RenderingRefusal, RenderingCost):
+        assert rendered(template) in {"", "1", "490", "True", "False"}
+
+
+def test_a_loaded_template_that_costs_too_much_names_its_model(
+    family_tokenizer: Callable[[str], Any],
+) -> None:
+    """It renders at first, and is not asked again after it took too much."""
+    tokenizer = copy.deepcopy(family_tokenizer("qwen3"))
+    bomb = "{% if messages[0].role == 'system' %}{{ [messages] * 10**9 }}{% endif %}"
+    tokenizer.chat_template = bomb + CHATML
+    chat = Chat(tokenizer)
+    assert chat.prompt("b2")
+    for roles in (["system", "user"], ["user", "assistant", "user"]):
+        with pytest.raises(GymposiumError, match=r"chat template of '.*' cannot be used: .* memory\..* another model"):
+            chat.conversation([{"role": role, "content": "b2"} for role in roles])
+
+
+@pytest.mark.parametrize("template", [CHAT_TEMPLATE, CHATML])
+def test_usual_small_templates_are_plain(template: str) -> None:
+    assert is_plain(template)
+
+
+NOT_PLAIN = [
+    *COSTLY.values(),
+    "{% for a in messages %}{% for b in messages %}x{% endfor %}{% endfor %}",
+    "{% for a in messages %}{{ messages }}{% endfor %}",
+    "{% for a in messages recursive %}{{ loop(messages) }}{% endfor %}",
+    "{% for a in messages if messages %}x{% endfor %}",
+    "{% for a in 'text' %}x{% endfor %}",
+    "{% macro f() %}x{% endmacro %}",
+    "{% include 'x' %}",
+    "{{ a[b] }}",
+    "{{ a[1:2] }}",
+    "{{ }",
+    "x" * 1_001,
+    "{{ " + "(" * 400 + "1" + ")" * 400 + " }}",
+]
+
+
+@pytest.mark.parametrize("template", NOT_PLAIN, ids=[text[:40] for text in NOT_PLAIN])
+def test_a_template_whose_size_bounds_nothing_is_not_plain(template: str) -> None:
+    assert not is_plain(template)

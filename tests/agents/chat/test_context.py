@@ -1,0 +1,111 @@
+"""Contexts: the past exchanges that each of them shows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, strategies as st
+
+from gymposium.errors import BadOption, GymposiumError, UnknownName
+from gymposium_agents.chat.context import Exchange, context, without_thoughts
+from gymposium_agents.chat.tokens import Message
+
+RULES = "rules. "
+PAST = [Exchange(f"{RULES}turn {i}", f"turn {i}", f"<think>why {i}</think><move>b{i}</move>") for i in range(5)]
+NOW = Exchange(f"{RULES}turn 5", "turn 5")
+
+
+def said(name: str, past: Sequence[Exchange] = PAST) -> list[str]:
+    return [message["content"] for message in context(name).messages(past, NOW)]
+
+
+def test_a_full_context_tells_everything_and_the_rules_once() -> None:
+    told = said("full")
+    assert told[0] == "rules. turn 0"
+    assert told[1] == "<think>why 0</think><move>b0</move>"
+    assert told[2::2] == ["turn 1", "turn 2", "turn 3", "turn 4", "turn 5"]
+    assert len(told) == 11
+
+
+def test_a_truncated_context_tells_past_replies_without_their_thoughts() -> None:
+    assert said("truncated")[::2] == said("full")[::2]
+    assert said("truncated")[1::2] == [f"<think>[TRUNCATED]</think><move>b{i}</move>" for i in range(5)]
+
+
+def test_the_last_exchanges_begin_with_the_rules() -> None:
+    assert said("last-2") == ["rules. turn 3", PAST[3].reply, "turn 4", PAST[4].reply, "turn 5"]
+    assert said("last-9") == said("full")
+
+
+def test_a_state_context_tells_the_present_alone() -> None:
+    assert said("state") == ["rules. turn 5"]
+
+
+@pytest.mark.parametrize("name", ["full", "truncated", "last-1", "last-3", "state"])
+@pytest.mark.parametrize("turns", range(5))
+def test_users_and_replies_alternate_and_only_the_first_message_has_the_rules(name: str, turns: int) -> None:
+    messages = context(name).messages(PAST[:turns], NOW)
+    assert [message["role"] for message in messages] == (["user", "assistant"] * 6)[: len(messages)]
+    assert messages[-1]["content"].endswith("turn 5")
+    assert [message["content"].startswith(RULES) for message in messages] == [True] + [False] * (len(messages) - 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "grows"), [("full", True), ("truncated", False), ("last-1", False), ("last-12", False), ("state", False)]
+)
+def test_a_context_says_whether_its_history_only_grows(name: str, grows: bool) -> None:
+    assert context(name).name == name
+    assert context(name).grows is grows
+    before: list[Message] = []
+    grew = True
+    for turns in range(5):
+        now = PAST[turns]
+        messages = context(name).messages(PAST[:turns], Exchange(now.first, now.later))
+        grew = grew and messages[: len(before)] == before
+        before = [*messages, {"role": "assistant", "content": str(now.reply)}]
+    assert grew or not grows
+    if name in ("truncated", "last-1", "state"):
+        assert not grew
+
+
+@pytest.mark.parametrize(
+    ("reply", "left"),
+    [
+        ("b2", "b2"),
+        ("<think>a</think>b2", "<think>[TRUNCATED]</think>b2"),
+        ("<think>\na\n\nb\n</think>\n\nb2", "<think>[TRUNCATED]</think>\n\nb2"),
+        ("<think>never closed", "<think>[TRUNCATED]</think>"),
+        ("opened by the template</think>b2", "<think>[TRUNCATED]</think>b2"),
+        ("<think>a</think>b2<think>c</think>d", "<think>[TRUNCATED]</think>b2<think>[TRUNCATED]</think>d"),
+        ("<think></think>", "<think>[TRUNCATED]</think>"),
+        ("", ""),
+    ],
+)
+def test_a_placeholder_stands_for_thoughts(reply: str, left: str) -> None:
+    assert without_thoughts(reply) == left
+    assert without_thoughts(left) == left
+
+
+@given(
+    st.lists(st.sampled_from(["<think>", "secret", "<move>", "\n"])).map("".join), st.text("b2 \n"), st.text("b2 \n")
+)
+def test_nothing_of_thoughts_is_left_and_all_of_the_rest(thoughts: str, before: str, move: str) -> None:
+    assert without_thoughts(f"{before}<think>{thoughts}</think>{move}") == f"{before}<think>[TRUNCATED]</think>{move}"
+    assert without_thoughts(f"{before}<think>{thoughts}") == f"{before}<think>[TRUNCATED]</think>"
+    assert without_thoughts(move) == move
+
+
+def test_an_unknown_context_is_an_error_with_the_nearest() -> None:
+    with pytest.raises(UnknownName, match="Did you mean 'truncated'"):
+        context("truncate")
+    for wrong in ("last", "last-0", "last-", "last-x", "last-4 "):
+        with pytest.raises(UnknownName, match="Write last-4 for the last four"):
+            context(wrong)
+    with pytest.raises(BadOption, match="write 'full'"):
+        context(4)  # type: ignore[arg-type]
+
+
+def test_a_past_exchange_needs_its_reply() -> None:
+    with pytest.raises(GymposiumError, match="no reply"):
+        context("full").messages([Exchange("a", "b")], NOW)

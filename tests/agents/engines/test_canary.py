@@ -1,0 +1,294 @@
+"""The canary accepts an engine that plays the learned policy, and refuses any other."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from gymposium_agents.chat.tokens import Completion, Policy, Sampling, TokenRequest
+from gymposium_agents.engines.adapters import lora_digest
+from gymposium_agents.engines.canary import Agreement, Canary, EngineDisagrees, Scorer, tolerance_for
+from gymposium_agents.lora.attach import attach_lora
+from gymposium_agents.lora.saving import save_lora
+from gymposium_agents.models.loading import LoadedModel, load_model
+
+LEARNED = Policy("learner", 3)
+RULES = "Three in a row win, whoever is first to have them; a full board is a draw. " * 3
+PROMPTS = (RULES + "x . o", RULES + "x . o\nwith more behind it")
+SHORT = ("x . o: Legal moves: a1, b2", "o . . x: Your bid? Cards left: 1, 3, 4")
+
+
+def fresh(model_directory: Path, seed: int = 0, dtype: torch.dtype = torch.float32) -> LoadedModel:
+    base = load_model(model_directory)
+    return LoadedModel(attach_lora(base.model.to(dtype), rank=4, alpha=8, seed=seed).eval(), base.chat)
+
+
+def learn(loaded: LoadedModel, seed: int = 0, by: float = 0.05) -> None:
+    """Change the LoRA as an update does."""
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for name, parameter in loaded.model.named_parameters():
+            if "lora_B" in name:
+                parameter.add_(torch.randn(parameter.shape, generator=generator), alpha=by)
+
+
+def canary_of(learner: LoadedModel, dtype: str = "float32", texts: Sequence[str] = PROMPTS) -> Canary:
+    return Canary([learner.chat.prompt(text) for text in texts], tolerance=tolerance_for(dtype))
+
+
+def scorer(learner: LoadedModel) -> Scorer:
+    """Log-probabilities without an engine: one plain forward pass for each pair."""
+
+    def score(pairs: Sequence[tuple[tuple[int, ...], tuple[int, ...]]]) -> list[list[float]]:
+        found = []
+        for prompt, completion in pairs:
+            with torch.no_grad():
+                logits = learner.model(torch.tensor([[*prompt, *completion]])).logits[0].float()
+            logprobs = torch.log_softmax(logits, -1)[len(prompt) - 1 : -1]
+            found.append([float(row[token]) for row, token in zip(logprobs, completion, strict=True)])
+        return found
+
+    return score
+
+
+def canary(engine: Any, learner: LoadedModel, policy: Policy = LEARNED, dtype: str = "float32") -> float:
+    """The check of a first publish."""
+    return canary_of(learner, dtype).check(engine, policy, scorer(learner)).largest
+
+
+def test_an_engine_that_plays_what_was_learned_agrees(model_directory: Path) -> None:
+    loaded = fresh(model_directory)
+    engine = loaded.engine()
+    for version in range(1, 4):
+        learn(loaded, version)
+        engine.weights_changed(Policy("learner", version))
+        assert canary(engine, loaded, Policy("learner", version)) < 1e-5
+
+
+def test_an_adapter_that_never_arrived_stops(model_directory: Path) -> None:
+    """The learner's weights changed, but the engine in another process answers with the old ones."""
+    learner, elsewhere = fresh(model_directory), fresh(model_directory)
+    engine = elsewhere.engine()
+    engine.weights_changed(LEARNED)
+    assert canary(engine, learner) < 1e-5  # the same weights until here
+    learn(learner)
+    with pytest.raises(EngineDisagrees, match=r"learner-v3 was published, but the engine does not play it: .* nats"):
+        canary(engine, learner)
+
+
+def test_another_adapter_stops(model_directory: Path) -> None:
+    learner, wrong = fresh(model_directory), fresh(model_directory)
+    learn(learner, 1)
+    learn(wrong, 2)
+    engine = wrong.engine()
+    engine.weights_changed(LEARNED)
+    with pytest.raises(EngineDisagrees, match="resume from the last checkpoint"):
+        canary(engine, learner)
+
+
+def test_prefixes_cached_under_old_weights_stop(model_directory: Path) -> None:
+    """The engine shares the model, but does not learn that the weights changed, and keeps its cached prefixes."""
+    loaded = fresh(model_directory)
+    engine = loaded.engine()
+    engine.weights_changed(LEARNED)
+    canary(engine, loaded)
+    learn(loaded, by=0.3)
+    with pytest.raises(EngineDisagrees, match="prefixes"):
+        canary(engine, loaded)
+    engine.weights_changed(LEARNED)
+    assert canary(engine, loaded) < 1e-5
+
+
+def test_an_engine_that_says_that_another_policy_answered_stops(model_directory: Path) -> None:
+    loaded = fresh(model_directory)
+
+    class Elsewhere:
+        """An engine that serves another version and reports it."""
+
+        def generate(self, requests: Sequence[TokenRequest], sampling: Sampling) -> list[Completion]:
+            completions = loaded.engine().generate([TokenRequest(r.prompt, r.rng) for r in requests], sampling)
+            return [Completion(c.ids, c.logprobs, c.finish_reason, Policy("learner", 2)) for c in completions]
+
+    with pytest.raises(EngineDisagrees, match="learner-v3 was published, but the engine answered as learner-v2"):
+        canary(Elsewhere(), loaded)
+
+
+class Servers:
+    """An engine over several engines, one for each server."""
+
+    def __init__(self, **engines: Any) -> None:
+        self.engines = engines
+
+    def each_server(self, ask: Callable[[Any], Any]) -> dict[str, Any]:
+        return {name: ask(engine) for name, engine in self.engines.items()}
+
+
+def test_each_server_is_checked_and_the_one_that_is_behind_is_named(model_directory: Path) -> None:
+    learner, elsewhere = fresh(model_directory), fresh(model_directory)
+    here, behind = learner.engine(), elsewhere.engine()
+    servers, check = Servers(here=here, behind=behind), canary_of(learner)
+    for version in (1, 2):
+        policy = Policy("learner", version)
+        learn(learner, version)
+        learn(elsewhere, version)
+        here.weights_changed(policy)
+        behind.weights_changed(policy)
+        agreement = check.check(servers, policy, scorer(learner))
+        assert agreement.largest < 1e-5
+        assert agreement.correlation is None if version == 1 else agreement.correlation > 0.99
+    learn(learner, 3)
+    for engine in (here, behind):
+        engine.weights_changed(LEARNED)
+    with pytest.raises(EngineDisagrees, match="the server at behind does not play it"):
+        check.check(servers, LEARNED, scorer(learner))
+
+
+def test_the_changes_of_each_server_are_compared(model_directory: Path) -> None:
+    """Updates that one server loses show in its changes, before they show in 16 bits otherwise."""
+    learner, elsewhere = fresh(model_directory), fresh(model_directory)
+    here, behind = learner.engine(), elsewhere.engine()
+    servers, check = Servers(here=here, behind=behind), canary_of(learner, "bfloat16")
+
+    def update(version: int) -> None:
+        policy = Policy("learner", version)
+        learn(learner, version, by=0.03)
+        here.weights_changed(policy)
+        behind.weights_changed(policy)
+        check.check(servers, policy, scorer(learner))
+
+    with pytest.raises(EngineDisagrees, match="the server at behind did not change as the learner did"):
+        [*map(update, range(1, 20))]
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_figure_that_is_none_stops_wherever_it_stands(model_directory: Path, place: int) -> None:
+    loaded = fresh(model_directory)
+    engine = loaded.engine()
+    engine.weights_changed(LEARNED)
+
+    def broken(pairs: Sequence[Any]) -> list[list[float]]:
+        found = [[0.0 for _ in completion] for _, completion in pairs]
+        found[place][-1] = float("nan")
+        return found
+
+    prompts = [loaded.chat.prompt(text) for text in ("x", "o")]
+    with pytest.raises(EngineDisagrees, match="nan nats"):
+        Canary(prompts, tolerance=1e9).check(engine, LEARNED, broken)
+
+
+def test_it_touches_no_other_stream_and_asks_the_same_each_time(model_directory: Path) -> None:
+    loaded = fresh(model_directory)
+    engine = loaded.engine()
+    engine.weights_changed(LEARNED)
+    torch_before, python_before = torch.get_rng_state(), random.getstate()
+    first = canary(engine, loaded)
+    assert canary(engine, loaded) == first
+    assert torch.equal(torch.get_rng_state(), torch_before)
+    assert random.getstate() == python_before
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_16_bits_agree_within_their_tolerance_and_a_lost_update_does_not(model_directory: Path, dtype: str) -> None:
+    learner, elsewhere = (fresh(model_directory, dtype=getattr(torch, dtype)) for _ in range(2))
+    engine = elsewhere.engine()
+    engine.weights_changed(LEARNED)
+    assert canary(engine, learner, dtype=dtype) <= tolerance_for(dtype)
+    learn(learner, by=0.3)
+    with pytest.raises(EngineDisagrees):
+        canary(engine, learner, dtype=dtype)
+
+
+class Pair:
+    """A learner, and an engine with another model, to which the learner's LoRA is copied at each publish."""
+
+    def __init__(self, model_directory: Path, dtype: str, publishes: Callable[[int], bool] = lambda version: True):
+        self.learner, elsewhere = (fresh(model_directory, dtype=getattr(torch, dtype)) for _ in range(2))
+        self.engine = elsewhere.engine()
+        self.canary = canary_of(self.learner, dtype, SHORT)
+        self._publishes = publishes
+        self._theirs = dict(elsewhere.model.named_parameters())
+        self._trained = {name: p for name, p in self.learner.model.named_parameters() if p.requires_grad}
+        learn(self.learner, by=0.1)  # a LoRA after some learning
+        self.publish(0)
+
+    def publish(self, version: int) -> Agreement:
+        if version == 0 or self._publishes(version):
+            with torch.no_grad():
+                for name, parameter in self._trained.items():
+                    self._theirs[name].copy_(parameter)
+        policy = Policy("learner", version)
+        self.engine.weights_changed(policy)
+        return self.canary.check(self.engine, policy, scorer(self.learner))
+
+    def step(self, version: int, by: float) -> None:
+        """An update like AdamW's: every weight changes by about the same amount, in a direction that persists for
+        some steps."""
+        generator = torch.Generator().manual_seed(version // 4)
+        with torch.no_grad():
+            for parameter in self._trained.values():
+                parameter.add_(torch.randn(parameter.shape, generator=generator).sign(), alpha=by)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_no_alarm_in_healthy_publishes(model_directory: Path, dtype: str) -> None:
+    """Many updates in each number type, with large and small steps, and versions without any change."""
+    pair = Pair(model_directory, dtype)
+    rates = (1e-3, 1e-5, 1e-4, 0.0, 1e-6)
+    found = []
+    for version in range(1, 141):
+        pair.step(version, rates[version // 4 % len(rates)])
+        found.append(pair.publish(version).correlation)
+    compared = [correlation for correlation in found if correlation is not None]
+    assert len(compared) > 10
+    assert min(compared) > 0.4
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_updates_that_are_lost_from_some_version_on_are_found_by_moves_alone(model_directory: Path, dtype: str) -> None:
+    lost = 6
+    pair = Pair(model_directory, dtype, publishes=lambda version: version < lost)
+    for version in range(1, lost):
+        pair.step(version, 2e-3)
+        pair.publish(version)
+    pair.canary._tolerance = math.inf  # in float32 the other check finds it as well
+
+    def publish_on() -> None:
+        for version in range(lost, lost + 3):
+            pair.step(version, 2e-3)
+            pair.publish(version)
+
+    with pytest.raises(EngineDisagrees, match="was published, but the engine did not change as the learner did"):
+        publish_on()
+
+
+def test_a_learner_that_does_not_move_is_compared_with_nothing(model_directory: Path) -> None:
+    pair = Pair(model_directory, "bfloat16")
+    assert [pair.publish(version).correlation for version in range(1, 4)] == [None] * 3
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_a_lost_update_is_found_at_the_first_publish_by_its_digest(
+    model_directory: Path, tmp_path: Path, dtype: str
+) -> None:
+    """The digest differs after a change that no other check finds."""
+    learner = fresh(model_directory, dtype=getattr(torch, dtype))
+    found = canary_of(learner, dtype)
+    told = partial(lora_digest, learner.model)
+    base = load_model(model_directory)
+    engine = LoadedModel(base.model.to(getattr(torch, dtype)), base.chat).engine()
+    for version in (1, 2):
+        learn(learner, version)
+        save_lora(learner.model, tmp_path / str(version))
+        engine.publish(tmp_path / str(version), Policy("learner", version))
+        found.check(engine, Policy("learner", version), scorer(learner), told)
+    learn(learner, 3, by=1e-7)
+    engine.publish(tmp_path / "2", Policy("learner", 3))
+    with pytest.raises(EngineDisagrees, match="learner-v3 was published, but the engine holds other weights"):
+        found.check(engine, Policy("learner", 3), scorer(learner), told)

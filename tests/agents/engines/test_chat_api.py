@@ -1,0 +1,535 @@
+"""The engine over a chat service: its requests, the reading of answers, the errors, and the secrecy of the key."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import logging
+import socket
+import threading
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, strategies as st
+from tests.agents.chat_server import Answer, Asked, ChatServer, chat_server, completion, refusal
+
+from gymposium.errors import BadOption, GymposiumError
+from gymposium_agents.chat.tokens import Sampling
+from gymposium_agents.engines.api_errors import PromptTooLong
+from gymposium_agents.engines.api_settings import ApiSettings, Prices
+from gymposium_agents.engines.api_wire import Pace
+from gymposium_agents.engines.chat_api import OpenAIChatEngine
+from gymposium_agents.engines.protocol import ChatCompletion
+
+KEY = "sk-canary-4f1d9c"
+HELLO = [{"role": "user", "content": "hello"}]
+
+
+def ask(settings: ApiSettings) -> ChatCompletion:
+    engine = OpenAIChatEngine(settings)
+    try:
+        return engine.submit(HELLO, Sampling(0.5, 7), 3).result(60)
+    finally:
+        engine.close()
+
+
+def local(server: ChatServer, **options: Any) -> ApiSettings:
+    return ApiSettings("tiny", server.url, **options)
+
+
+# requests
+
+
+@pytest.mark.parametrize("path", ["", "/", "/v1", "/v1/"])
+def test_the_address_is_joined_once(path: str) -> None:
+    with chat_server(lambda asked, number: completion("hi")) as server:
+        assert ask(ApiSettings("tiny", server.url + path)).text == "hi"
+    assert [asked.path for asked in server.asked] == ["/v1/chat/completions"]
+
+
+def test_a_request_holds_the_messages_and_the_sampling() -> None:
+    with chat_server(lambda asked, number: completion("hi")) as server:
+        ask(local(server))
+        ask(local(server, seed=False, own_temperature=True))
+    assert server.asked[0].body == {
+        "model": "tiny",
+        "messages": HELLO,
+        "max_tokens": 7,
+        "temperature": 0.5,
+        "seed": 3,
+    }
+    assert server.asked[1].body == {"model": "tiny", "messages": HELLO, "max_tokens": 7}
+
+
+def test_the_key_is_sent_where_it_is_named_and_to_no_server_of_this_machine_otherwise(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-openai")
+    monkeypatch.setenv("THEIR_KEY", KEY)
+    with chat_server(lambda asked, number: completion("hi")) as server:
+        ask(local(server))
+        ask(local(server, key="THEIR_KEY"))
+    assert "authorization" not in server.asked[0].headers
+    assert server.asked[1].headers["authorization"] == f"Bearer {KEY}"
+
+
+def test_no_more_requests_are_under_way_than_allowed() -> None:
+    two_are_here, go_on = threading.Event(), threading.Event()
+
+    def answer(asked: Asked, number: int) -> Answer:
+        if number == 1:
+            two_are_here.set()
+        answer = completion("hi")
+        answer.until = go_on
+        return answer
+
+    with chat_server(answer) as server:
+        engine = OpenAIChatEngine(local(server, at_once=2))
+        futures = [engine.submit(HELLO, Sampling(), seed) for seed in range(6)]
+        assert two_are_here.wait(30)
+        go_on.set()
+        assert [future.result(60).text for future in futures] == ["hi"] * 6
+        engine.close()
+    assert server.most_at_once == 2
+
+
+@given(per_minute=st.integers(1, 600), gaps=st.lists(st.floats(0, 100), max_size=50))
+def test_no_minute_has_more_starts_than_allowed(per_minute: int, gaps: list[float]) -> None:
+    pace, now, starts = Pace(per_minute), 1000.0, []
+    for gap in gaps:
+        now += gap
+        wait = pace.wait(now)
+        assert wait >= 0
+        starts.append(now + wait)
+    assert starts == sorted(starts)
+    for first, later in zip(starts, starts[per_minute:]):
+        assert later - first >= 60.0 - 1e-6
+
+
+def test_requests_in_a_minute_are_limited() -> None:
+    with chat_server(lambda asked, number: completion("hi")) as server:
+        engine = OpenAIChatEngine(local(server, rpm=1))
+        first, second = (engine.submit(HELLO, Sampling(), seed) for seed in range(2))
+        assert first.result(60).text == "hi"
+        assert second.cancel()  # it would be sent in a minute
+        engine.close()
+    assert len(server.asked) == 1
+
+
+# reading of answers
+
+
+@pytest.mark.parametrize(
+    ("given_reason", "read_as"),
+    [
+        ("stop", "stop"),
+        ("length", "length"),
+        ("max_tokens", "length"),
+        ("MAX_TOKENS", "length"),
+        ("max_output_tokens", "length"),
+        ("model_length", "length"),
+        ("content_filter", "length"),
+        ("SAFETY", "length"),
+        ("SPII", "length"),
+        ("refusal", "length"),
+        ("sensitive", "length"),
+        ("model_context_window_exceeded", "length"),
+        ("tool_calls", "stop"),
+        (None, "stop"),
+        ("eos", "stop"),
+    ],
+)
+def test_why_a_reply_ended(given_reason: str | None, read_as: str) -> None:
+    with chat_server(lambda asked, number: completion("b2", given_reason)) as server:
+        assert ask(local(server)) == ChatCompletion("b2", read_as, 10, 2)  # type: ignore[arg-type]
+
+
+def test_thoughts_are_not_the_reply() -> None:
+    answers = [
+        completion("b2", reasoning_content="a1 or b2?"),
+        completion(None, reasoning_content="b2"),
+        completion(None, "tool_calls", tool_calls=[{"id": "1", "type": "function", "function": {"name": "b2"}}]),
+        completion([{"type": "thinking", "thinking": "a1?"}, {"type": "text", "text": "b2"}]),
+        completion([{"type": "reasoning", "text": "a1?"}, {"type": "output_text", "text": "b2"}]),
+        completion([{"type": "refusal", "refusal": "b2"}]),
+        completion([{"type": "reference", "reference_ids": [1]}, {"type": "text", "text": "b2"}]),
+        completion([{"type": "reasoning_text", "text": "a1?"}, {"type": "text", "text": None}]),
+    ]
+    with chat_server(lambda asked, number: answers[number]) as server:
+        assert [ask(local(server)).text for _ in answers] == ["b2", "", "", "b2", "b2", "", "b2", ""]
+
+
+def test_the_reply_is_the_choice_with_the_index_0() -> None:
+    choices = [
+        {"index": index, "message": {"content": text}, "finish_reason": "stop"}
+        for index, text in ((1, "a1"), (0, "b2"))
+    ]
+    answers = [Answer(body={"choices": choices}), Answer(body={"choices": choices[:1]})]
+    with chat_server(lambda asked, number: answers[number]) as server:
+        assert [ask(local(server)).text for _ in answers] == ["b2", "a1"]
+
+
+def test_tool_calls_are_counted_and_explained() -> None:
+    calls = [{"id": "1", "type": "function", "function": {"name": "move", "arguments": "{}"}}]
+    answers = [completion(None, "stop", tool_calls=calls), completion(None, function_call=calls[0]["function"])]
+    with chat_server(lambda asked, number: answers[number]) as server:
+        engine = OpenAIChatEngine(local(server))
+        assert [engine.submit(HELLO, Sampling(), 0).result(60).text for _ in answers] == ["", ""]
+        engine.close()
+    (remark,) = engine.remarks()
+    assert remark.startswith("2 replies held tool calls")
+    assert "turn off the tool-call parser" in remark
+
+
+def test_tokens_and_cost() -> None:
+    answers = [completion("b2"), completion("b2", usage=False), completion("b2", usage=False)]
+    answers[2].body["usage"] = {"prompt_tokens": 10, "completion_tokens": None}
+    with chat_server(lambda asked, number: answers[number]) as server:
+        engine = OpenAIChatEngine(local(server, prices=Prices(3.0, 15.0)))
+        found = [engine.submit(HELLO, Sampling(), 0).result(60) for _ in answers]
+        engine.close()
+    assert [(c.prompt_tokens, c.completion_tokens) for c in found] == [(10, 2), (None, None), (10, None)]
+    assert found[0].cost == pytest.approx((10 * 3 + 2 * 15) / 1e6)
+    assert found[1].cost is found[2].cost is None
+    assert engine.remarks() == ["2 replies came without token counts: sums and costs leave them out."]
+
+
+def test_a_compressed_answer_is_read() -> None:
+    body = gzip.compress(json.dumps(completion("b2").body).encode())
+    with chat_server(lambda asked, number: Answer(body=body, headers={"Content-Encoding": "gzip"})) as server:
+        assert ask(local(server)).text == "b2"
+
+
+# retries
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_a_passing_failure_is_tried_again(status: int) -> None:
+    with chat_server(lambda asked, number: refusal(status) if number < 2 else completion("b2")) as server:
+        engine = OpenAIChatEngine(local(server))
+        assert engine.submit(HELLO, Sampling(), 0).result(60).text == "b2"
+        engine.close()
+    assert len(server.asked) == 3
+    assert engine.remarks() == ["2 requests had to be sent again."]
+
+
+def test_one_layer_retries() -> None:
+    with (
+        chat_server(lambda asked, number: refusal(500)) as server,
+        pytest.raises(GymposiumError, match=r"failed \(500; attempts: 3\)"),
+    ):
+        ask(local(server, retries=2))
+    assert len(server.asked) == 3
+
+
+def test_an_attempt_that_hangs_is_given_up() -> None:
+    never = threading.Event()
+    hanging = completion("late")
+    hanging.until = never
+    with chat_server(lambda asked, number: hanging) as server:
+        with pytest.raises(GymposiumError, match=r"did not answer within 0.2 s \(attempts: 1\).*timeout="):
+            ask(local(server, timeout=0.2, retries=0))
+        never.set()
+
+
+def test_a_server_that_drips_is_given_up() -> None:
+    """A time limit on each read would not end a server that sends a byte now and then."""
+    over = threading.Event()
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def drip() -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
+            while not over.wait(0.01):
+                try:
+                    connection.sendall(b" ")
+                except OSError:
+                    return
+
+    thread = threading.Thread(target=drip, daemon=True)
+    thread.start()
+    with listener:
+        settings = ApiSettings("tiny", f"http://127.0.0.1:{listener.getsockname()[1]}", timeout=0.3, retries=0)
+        with pytest.raises(GymposiumError, match=r"did not answer within 0.3 s"):
+            ask(settings)
+        over.set()
+        thread.join()
+
+
+# failures inside answers, and refused fields
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"choices": None, "error": {"code": 429, "message": "slow down"}},
+        {"error": {"code": "429", "message": "slow down"}},
+        {"choices": [], "error": {"code": "rate_limit_exceeded", "message": "slow down"}},
+        {"error": {"type": "too_many_requests", "code": None}},
+        {"error": {"code": 502, "message": "upstream"}},
+        {"error": "upstream is down"},
+        {"object": "error", "message": "busy", "code": 503},
+        {"choices": [{"message": {"content": "b"}, "finish_reason": "error", "error": {"code": 503}}]},
+        *(
+            {"choices": [{"message": {"content": "b"}, "finish_reason": reason}]}
+            for reason in ("error", "insufficient_system_resource", "abort", "network_error")
+        ),
+        {"choices": None, "base_resp": {"status_code": 1002, "status_msg": "rate limit"}},
+    ],
+)
+def test_a_passing_failure_inside_an_answer_is_tried_again(body: dict[str, Any]) -> None:
+    failed = Answer(body=body, headers={"Retry-After": "0.01"})
+    with chat_server(lambda asked, number: failed if number < 2 else completion("b2")) as server:
+        assert ask(local(server)).text == "b2"
+    assert len(server.asked) == 3
+
+
+@pytest.mark.parametrize(
+    ("code", "says", "attempts"),
+    [
+        (401, r"refuses the request \(401\)", 1),
+        (402, "add credit", 1),
+        (404, "no model called", 1),
+        (429, r"after 1 retries.*rpm=", 2),
+    ],
+)
+def test_a_failure_inside_an_answer_says_what_to_do(code: int, says: str, attempts: int) -> None:
+    failed = Answer(body={"choices": None, "error": {"code": code}}, headers={"Retry-After": "0.01"})
+    with chat_server(lambda asked, number: failed) as server, pytest.raises(GymposiumError, match=says):
+        ask(local(server, retries=1))
+    assert len(server.asked) == attempts
+
+
+def test_a_reply_about_errors_is_a_reply() -> None:
+    answer = completion('{"error": {"code": 429}}', error=None)
+    answer.body["error"] = None
+    with chat_server(lambda asked, number: answer) as server:
+        assert ask(local(server)).text == '{"error": {"code": 429}}'
+
+
+REFUSALS = {
+    "openai": lambda name: {
+        "error": {
+            "message": f"Unsupported parameter: '{name}' is not supported with this model. Use 'other' instead.",
+            "param": name,
+            "code": "unsupported_parameter",
+        }
+    },
+    "value": lambda name: {"error": {"message": f"'{name}' does not support 7 with this model."}},
+    "gateway": lambda name: {"error": {"message": f"property {name} is not supported"}},
+    "vllm": lambda name: {
+        "object": "error",
+        "message": f"[{{'type': 'extra_forbidden', 'loc': ('body', '{name}'), 'msg': 'Extra inputs not permitted'}}]",
+    },
+    "fastapi": lambda name: {
+        "detail": [{"type": "extra_forbidden", "loc": ["body", name], "msg": "Extra inputs are not permitted"}]
+    },
+}
+
+
+@pytest.mark.parametrize("form", REFUSALS)
+@pytest.mark.parametrize("status", [400, 422])
+def test_refused_fields_are_replaced_once_and_remembered(form: str, status: int) -> None:
+    """The service refuses one field after the other, and all three are remembered for the next request."""
+
+    def answer(asked: Asked, number: int) -> Answer:
+        for name in ("max_tokens", "temperature", "seed"):
+            if name in asked.body:
+                return Answer(status, REFUSALS[form](name))
+        return completion("b2")
+
+    with chat_server(answer) as server:
+        engine = OpenAIChatEngine(local(server))
+        assert [engine.submit(HELLO, Sampling(0.5, 7), 3).result(60).text for _ in range(2)] == ["b2", "b2"]
+        engine.close()
+    assert len(server.asked) == 5
+    assert server.asked[-1].body == {"model": "tiny", "messages": HELLO, "max_completion_tokens": 7}
+    assert [remark.rpartition("write ")[2] for remark in engine.remarks()] == ["temperature=default.", "seed=false."]
+
+
+@pytest.mark.parametrize("limit", ["max_tokens", "max_completion_tokens"])
+def test_the_limit_has_the_name_that_the_option_gives(limit: str) -> None:
+    with chat_server(lambda asked, number: completion("b2")) as server:
+        ask(local(server, limit=limit))
+    assert [name for name in server.asked[0].body if name.startswith("max_")] == [limit]
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["max_tokens is too large: 7. This model supports at most 4 tokens.", "temperature must be between 0 and 0.1"],
+)
+def test_a_value_out_of_range_is_an_error_and_no_refused_field(message: str) -> None:
+    with chat_server(lambda asked, number: refusal(400, message)) as server, pytest.raises(GymposiumError):
+        ask(local(server))
+    assert len(server.asked) == 1
+
+
+def test_a_service_that_refuses_both_limits_ends_the_request() -> None:
+    def answer(asked: Asked, number: int) -> Answer:
+        (name,) = [name for name in asked.body if name.startswith("max_")]
+        return refusal(400, f"{name} is not supported")
+
+    with chat_server(answer) as server, pytest.raises(GymposiumError, match="limit="):
+        ask(local(server))
+    assert len(server.asked) == 2
+
+
+# errors
+
+
+def no_answer(status: int, message: str = "no", **error: Any) -> Callable[[], Answer]:
+    return lambda: refusal(status, message, **error)
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        (no_answer(401, "bad key"), r"THEIR_KEY must hold a key .*may use tiny.*bad key"),
+        (no_answer(403), r"refuses the request \(403\).*THEIR_KEY"),
+        (no_answer(404, "no such model"), r"no model called 'tiny'.*base_url=.*no such model"),
+        (no_answer(429), r"after 1 retries.*rpm= and at_once="),
+        (no_answer(400, "unknown field seed"), r"refuses the request \(400\).*seed=false.*unknown field seed"),
+        (lambda: Answer(body=b"<html>hello</html>"), r"not with a chat completion.*<html>hello"),
+        (lambda: Answer(body={"choices": []}), r"not with a chat completion"),
+        (lambda: Answer(body={"error": {"message": "upstream is down"}}), r"upstream is down"),
+        (lambda: Answer(body=[1]), r"not with a chat completion"),
+        (lambda: Answer(body={"choices": [{"message": "b2"}]}), r"not with a chat completion"),
+    ],
+)
+def test_each_failure_says_what_to_do(monkeypatch: pytest.MonkeyPatch, answer: Callable[[], Answer], says: str) -> None:
+    monkeypatch.setenv("THEIR_KEY", KEY)
+    with (
+        chat_server(lambda asked, number: answer()) as server,
+        pytest.raises(GymposiumError, match=says) as caught,
+    ):
+        ask(local(server, key="THEIR_KEY", retries=1))
+    assert not isinstance(caught.value, PromptTooLong)
+    assert caught.value.__context__ is caught.value.__cause__ is None or isinstance(
+        caught.value.__context__, ValueError
+    )
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"message": "too many tokens", "code": "context_length_exceeded"},
+        {"message": "This model's maximum context length is 64 tokens.", "code": 400},
+        {"message": "the request exceeds the available context size", "type": "exceed_context_size_error"},
+    ],
+)
+def test_a_prompt_that_is_too_long_is_an_error_of_its_own(error: dict[str, Any]) -> None:
+    with chat_server(lambda asked, number: Answer(400, {"error": error})) as server, pytest.raises(PromptTooLong):
+        ask(local(server))
+    assert len(server.asked) == 1
+
+
+def test_a_server_that_is_not_there() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with pytest.raises(GymposiumError, match=rf"http://127.0.0.1:{port}/v1 cannot be reached.*is the server running"):
+        ask(ApiSettings("tiny", f"http://127.0.0.1:{port}", retries=0))
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"model": ""}, "api:MODEL"),
+        ({"base_url": "localhost:8000"}, "write an address such as"),
+        ({"base_url": "http://x:port"}, "is not an address"),
+        ({"base_url": "http://127.0.0.1/v1/chat/completions"}, "leave out /chat/completions"),
+        ({"rpm": 0}, "rpm=0"),
+        ({"at_once": 0}, "at_once=0"),
+        ({"timeout": float("nan")}, "timeout=nan"),
+        ({"retries": -1}, "retries=-1"),
+    ],
+)
+def test_settings_that_cannot_be_right(options: dict[str, Any], says: str) -> None:
+    with pytest.raises(BadOption, match=says):
+        ApiSettings(**{"model": "tiny", **options})
+
+
+@pytest.mark.parametrize("text", ["", "1", "1/", "a/b", "1/2/3", "-1/2", "nan/1"])
+def test_prices_that_cannot_be_read(text: str) -> None:
+    with pytest.raises(BadOption, match=r"IN/OUT"):
+        Prices.parse(text)
+
+
+# secrecy of the key
+
+
+def test_without_a_key_the_error_names_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(BadOption, match=r"environment variable OPENAI_API_KEY, or name another variable with key="):
+        OpenAIChatEngine(ApiSettings("gpt"))
+    with pytest.raises(BadOption, match=r"environment variable MINE\."):
+        OpenAIChatEngine(ApiSettings("gpt", key="MINE"))
+
+
+@pytest.mark.parametrize("option", ["key", "base_url"])
+def test_a_key_in_the_wrong_place_is_refused_and_not_repeated(option: str) -> None:
+    given = KEY if option == "key" else f"https://user:{KEY}@example.org/v1"
+    with pytest.raises(BadOption, match=f"{option}=") as caught:
+        ApiSettings("gpt", **{option: given})
+    assert KEY not in "".join(traceback.format_exception(caught.value))
+
+
+def test_a_variable_that_cannot_be_sent_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    for value in (f"{KEY} {KEY}", f"{KEY}\nX: y", f"{KEY}é"):
+        monkeypatch.setenv("THEIR_KEY", value)
+        with pytest.raises(BadOption, match="THEIR_KEY does not hold a key") as caught:
+            OpenAIChatEngine(ApiSettings("gpt", key="THEIR_KEY"))
+        assert KEY not in "".join(traceback.format_exception(caught.value))
+
+
+def everything_in(value: object, seen: set[int], depth: int = 0) -> str:
+    """The reprs of an object and of all objects that it refers to."""
+    if id(value) in seen or depth > 6:
+        return ""
+    seen.add(id(value))
+    inside = [*vars(value).values()] if hasattr(value, "__dict__") else []
+    if isinstance(value, dict):
+        inside += [*value.keys(), *value.values()]
+    elif isinstance(value, list | tuple | set | frozenset):
+        inside += [*value]
+    slots = [getattr(value, name, None) for kind in type(value).__mro__ for name in getattr(kind, "__slots__", ())]
+    return repr(value) + "".join(everything_in(one, seen, depth + 1) for one in [*inside, *slots])
+
+
+@pytest.mark.parametrize("status", [200, 401, 429])
+def test_nobody_but_the_server_sees_the_key(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, status: int
+) -> None:
+    """The engine, its settings, its answers, the log at level DEBUG and the errors do not contain the key, even if the
+    server repeats it."""
+    monkeypatch.setenv("THEIR_KEY", KEY)
+    caplog.set_level(logging.DEBUG)
+    for name in ("openai", "httpx", "httpcore", "asyncio"):
+        caplog.set_level(logging.DEBUG, name)
+
+    def answer(asked: Asked, number: int) -> Answer:
+        said = f"you sent {asked.headers['authorization']}"
+        return completion(said) if status == 200 else refusal(status, said)
+
+    with chat_server(answer) as server:
+        engine = OpenAIChatEngine(local(server, key="THEIR_KEY", retries=1))
+        future = engine.submit(HELLO, Sampling(), 0)
+        failure = future.exception(60)
+        seen = everything_in(engine, set()) + caplog.text
+        if failure is None:
+            seen += repr(future.result())
+        else:
+            seen += "".join(traceback.format_exception(failure)) + everything_in(failure, set())
+            assert failure.__context__ is None
+            assert failure.__cause__ is None
+            frame = failure.__traceback__
+            while frame is not None:
+                seen += repr(frame.tb_frame.f_locals)
+                frame = frame.tb_next
+        engine.close()
+    assert server.asked[0].headers["authorization"] == f"Bearer {KEY}"
+    assert "[key]" in seen
+    assert "HTTP" in caplog.text
+    assert KEY not in seen

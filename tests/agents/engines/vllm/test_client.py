@@ -1,0 +1,321 @@
+"""The engine recovers from faults of a server, here a small one that fails on demand."""
+
+from __future__ import annotations
+
+import gc
+import json
+import logging
+import random
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from gymposium.errors import BadOption, GymposiumError
+from gymposium_agents.chat.tokens import Policy, Sampling, TokenRequest
+from gymposium_agents.engines.vllm.client import AT_ONCE, Patience
+from gymposium_agents.engines.vllm.engine import VllmEngine
+from gymposium_agents.engines.vllm.fleet import ATTEMPTS
+from gymposium_agents.engines.vllm.settings import KEY_VARIABLE
+
+from .faltering import Faltering
+
+IMPATIENT = Patience(request=5.0, connect=5.0, absence=0.5)
+STOPS = frozenset({4})
+LEARNER = Policy("learner", 1)
+
+
+@pytest.fixture
+def server() -> Iterator[Faltering]:
+    with Faltering() as made:
+        yield made
+        made.shutdown()
+
+
+@pytest.fixture
+def engine(server: Faltering) -> Iterator[VllmEngine]:
+    with VllmEngine(server.url, model="model", stops=STOPS, patience=IMPATIENT) as made:
+        yield made
+
+
+def request(number: int = 0) -> TokenRequest:
+    return TokenRequest((5, 6, 7), random.Random(number))
+
+
+@pytest.mark.parametrize("fails", [[500], [0], [503, 0, 502]], ids=str)
+def test_a_server_that_falters_is_asked_the_same_again(server: Faltering, engine: VllmEngine, fails: list[int]) -> None:
+    [expected] = engine.generate([request()], Sampling(0.6))
+    server.asked.clear()
+    server.fails += fails
+    assert engine.generate([request()], Sampling(0.6)) == [expected]
+    assert len(server.asked) == len(fails) + 1
+    assert all(body == server.asked[0] for body in server.asked)
+
+
+def choice(ids: object, logprobs: object) -> bytes:
+    token_logprobs = {"token_logprobs": logprobs}
+    return json.dumps({"choices": [{"token_ids": ids, "logprobs": token_logprobs, "finish_reason": "stop"}]}).encode()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"choices": ' + b"[" * 100_000,
+        choice([5, 4], [-1.0, -1.0]).decode().encode("utf-16"),
+        choice([-5, 4], [-1.0, -1.0]),
+        choice([5.0, 4], [-1.0, -1.0]),
+        choice(["5", 4], [-1.0, -1.0]),
+        choice([2**40, 4], [-1.0, -1.0]),
+        choice([True, 4], [-1.0, -1.0]),
+        choice([5, 4], [-1.0]),
+        choice([5, 4], [-1.0, None]),
+        choice([5, 4], [-1.0, "nan"]),
+        choice([5, 4], [-1.0, float("nan")]),
+        choice([5, 4], [-1.0, 2.0]),
+        choice([5, 4], [-1.0, -1.0]).replace(b'"token_ids"', b'"token_ids": [9, 4], "token_ids"'),
+        b" " * 6 * 2**20,
+    ],
+    ids=range(14),
+)
+def test_an_answer_that_is_none_is_a_failure_of_the_server(server: Faltering, engine: VllmEngine, body: bytes) -> None:
+    server.garbled = body
+    with pytest.raises(GymposiumError, match=f"failed {ATTEMPTS} times: (Garbled|BadBody)") as caught:
+        engine.generate([request()], Sampling())
+    assert len(str(caught.value)) < 1_000
+    assert len(server.asked) == ATTEMPTS
+
+
+@pytest.mark.parametrize("status", [200, 400, 500])
+def test_a_key_that_the_server_repeats_is_in_no_error(
+    server: Faltering, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    monkeypatch.setenv(KEY_VARIABLE, "canary/key")
+    server.garbled, server.garbled_status = rb'{"error": {"message": "you sent canary\/key"}}', status
+    engine = VllmEngine(server.url, model="model", stops=STOPS, patience=IMPATIENT)
+    with pytest.raises(GymposiumError, match=r"you sent \[key\]") as caught:
+        engine.generate([request()], Sampling())
+    engine.close()
+    assert "canary" not in "".join(traceback.format_exception(caught.value))
+
+
+def watching(ends: Callable[[list[int]], bool] = lambda seen: False) -> tuple[TokenRequest, list[int]]:
+    """A request that is watched, and the list of the tokens that its watch gets; it ends where `ends` is true."""
+    seen: list[int] = []
+
+    def watch(token: int) -> bool:
+        seen.append(token)
+        return ends(seen)
+
+    return TokenRequest((5, 6, 7), random.Random(0), watch=watch), seen
+
+
+FIRST = random.Random(0).getrandbits(63) % 50 + 10
+"""The first token of the reply to the request with the random numbers 0."""
+
+
+@pytest.mark.parametrize("breaks", [[], [0], [1], [2, 1, 0]], ids=str)
+def test_each_token_of_a_stream_is_watched_once_whatever_breaks(
+    server: Faltering, engine: VllmEngine, breaks: list[int]
+) -> None:
+    server.breaks += breaks
+    watched, seen = watching()
+    [completion] = engine.generate([watched], Sampling())
+    assert completion.ids == (FIRST, FIRST + 1, FIRST + 2, 4) == (*seen,)
+    assert (completion.logprobs, completion.finish_reason) == ((-1.0,) * 4, "stop")
+    assert len(server.asked) == len(breaks) + 1
+    assert all(body == server.asked[0] for body in server.asked)
+
+
+def test_a_watch_ends_the_completion_and_the_work_of_the_server(server: Faltering, engine: VllmEngine) -> None:
+    server.endless, server.breaks = True, [2]
+    watched, seen = watching(lambda seen: len(seen) == 10)
+    [completion] = engine.generate([watched], Sampling())
+    assert completion.ids == (FIRST, FIRST + 1, *[9] * 8) == (*seen,)
+    assert completion.finish_reason == "stop"
+    assert server.told.wait(60)
+
+
+def test_a_stream_without_an_end_has_a_time_limit(server: Faltering) -> None:
+    server.endless, server.breaks = True, [2]
+    with VllmEngine(server.url, model="model", stops=STOPS, patience=Patience(request=0.02, token=0.001)) as engine:
+        watched, _ = watching()
+        with pytest.raises(GymposiumError, match=r"did not answer a request for up to 10 tokens within 0.03 seconds"):
+            engine.generate([watched], Sampling(max_tokens=10))
+    assert len(server.asked) == 1
+
+
+def test_a_stream_that_goes_on_otherwise_after_a_failure_is_an_error(server: Faltering, engine: VllmEngine) -> None:
+    server.breaks = [2]
+
+    def differ(seen: list[int]) -> bool:
+        server.shift = 1
+        return False
+
+    watched, seen = watching(differ)
+    with pytest.raises(GymposiumError, match="another one was sampled when the request was sent again"):
+        engine.generate([watched], Sampling())
+    assert seen == [FIRST, FIRST + 1]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"\n",
+        b"data: [DONE]\n\n",
+        b'data: {"error": {"message": "the engine is dead"}}\n\n',
+        b"data: " + choice([5, 4], [-1.0]) + b"\n\n",
+        b"event: " + choice([5, 4], [-1.0, -1.0]) + b"\n\n",
+        b"data: " + choice([5, 4], [-1.0, -1.0]).replace(b"stop", b"abort") + b"\n\n",
+        b"data: " + choice([], []) + b"\n\n",
+        b"data: \xff\n\n",
+        b" " * 6 * 2**20,
+    ],
+    ids=range(9),
+)
+def test_a_stream_that_is_none_is_a_failure_of_the_server(server: Faltering, engine: VllmEngine, body: bytes) -> None:
+    server.garbled = body
+    watched, _ = watching()
+    with pytest.raises(GymposiumError, match=f"failed {ATTEMPTS} times: (Garbled|BadBody)"):
+        engine.generate([watched], Sampling())
+    assert len(server.asked) == ATTEMPTS
+
+
+def test_a_stream_that_is_refused_is_not_asked_for_again(server: Faltering, engine: VllmEngine) -> None:
+    server.fails += [400]
+    watched, _ = watching()
+    with pytest.raises(GymposiumError, match="refused a request: status 400 on demand"):
+        engine.generate([watched], Sampling())
+    assert len(server.asked) == 1
+
+
+def test_a_server_that_always_fails_is_given_up(server: Faltering, engine: VllmEngine) -> None:
+    server.fails += [500] * 100
+    with pytest.raises(GymposiumError, match=f"failed {ATTEMPTS} times: .*status 500 on demand"):
+        engine.generate([request()], Sampling())
+    assert len(server.asked) == ATTEMPTS
+
+
+def test_a_refusal_is_final(server: Faltering, engine: VllmEngine) -> None:
+    server.fails += [400]
+    with pytest.raises(GymposiumError, match="refused a request: status 400 on demand"):
+        engine.generate([request()], Sampling())
+    assert len(server.asked) == 1
+
+
+def test_long_replies_arrive_and_each_is_sampled_once(server: Faltering) -> None:
+    """A reply takes ten times the limit of a request without tokens; 20 ms stand for the default of 600 s."""
+    limit, replies, at_once = 0.02, 256, 64
+    server.at_once = at_once
+    server.hold = partial(time.sleep, 10 * limit)
+    patience = Patience(request=limit, token=100 * limit)
+    with VllmEngine(server.url, model="model", stops=STOPS, patience=patience) as engine:
+        completions = engine.generate([request(i) for i in range(replies)], Sampling(max_tokens=30))
+    assert [c.ids for c in completions] == [(random.Random(i).getrandbits(63) % 50 + 10, 4) for i in range(replies)]
+    assert len(server.asked) == len({body["seed"] for body in server.asked}) == replies
+    assert server.most_working <= at_once
+
+
+def test_a_healthy_server_that_is_late_is_not_asked_twice(server: Faltering) -> None:
+    done = threading.Event()
+    server.hold = done.wait
+    with VllmEngine(server.url, model="model", stops=STOPS, patience=Patience(request=0.1, token=0.01)) as engine:
+        said = r"healthy, but did not answer a request for up to 10 tokens within 0.2 seconds.*engine.token_seconds"
+        with pytest.raises(GymposiumError, match=said):
+            engine.generate([request()], Sampling(max_tokens=10))
+    done.set()
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize(("says", "asked", "expected"), [(None, None, AT_ONCE), (7, None, 7), (7, 3, 3)])
+def test_what_is_in_flight_is_what_the_server_runs_or_what_is_set(
+    server: Faltering, says: int | None, asked: int | None, expected: int
+) -> None:
+    server.at_once = says
+    full = threading.Barrier(expected)
+    server.hold = lambda: full.wait(60)  # passes when the maximum number of requests has arrived
+    with VllmEngine(server.url, model="model", stops=STOPS, at_once=asked) as engine:
+        engine.generate([request(i) for i in range(3 * expected)], Sampling())
+    assert server.most_working == expected
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"), [({"request": 0}, "request_seconds=0"), ({"token": -1}, "token_seconds=-1")]
+)
+def test_a_time_limit_that_is_none(wrong: dict[str, float], said: str) -> None:
+    with pytest.raises(BadOption, match=said):
+        Patience(**wrong)
+
+
+def test_every_field_that_has_a_default_is_given(server: Faltering, engine: VllmEngine) -> None:
+    engine.generate([request()], Sampling(0.6, max_tokens=100))
+    [body] = server.asked
+    expected = {"top_p": 1.0, "top_k": 0, "min_p": 0.0, "repetition_penalty": 1.0, "stop_token_ids": [4]}
+    assert {name: body[name] for name in expected} == expected
+    assert body["seed"] == random.Random(0).getrandbits(63)
+    assert body["max_tokens"] == engine.context - 3  # the rest of the context, not 100
+
+
+def test_a_server_that_was_started_again_gets_its_adapters_back(
+    server: Faltering, engine: VllmEngine, adapter_directory: Path
+) -> None:
+    engine.publish(adapter_directory, LEARNER)
+    server.loras.clear()
+    [completion] = engine.generate([request()], Sampling())
+    assert completion.policy == LEARNER
+    assert server.loras == {"learner-v1": str(adapter_directory)}
+    assert engine.recoveries == 1
+
+
+def test_a_server_that_does_not_come_back(server: Faltering, engine: VllmEngine) -> None:
+    server.gone = True
+    with pytest.raises(GymposiumError, match="gone and did not come back within"):
+        engine.generate([request(i) for i in range(8)], Sampling())
+
+
+def test_no_server_at_all() -> None:
+    with pytest.raises(GymposiumError, match=r"No vLLM server answers .*gymposium engine start --model model"):
+        VllmEngine("http://127.0.0.1:9", model="model", stops=STOPS)
+
+
+def test_a_server_of_another_model(server: Faltering) -> None:
+    with pytest.raises(GymposiumError, match=r"serves another model: base \(model\); expected other"):
+        VllmEngine(server.url, model="other", stops=STOPS)
+
+
+def test_a_version_that_was_not_tested_is_remarked_on(caplog: pytest.LogCaptureFixture) -> None:
+    with Faltering(version="0.9.9") as old, caplog.at_level(logging.WARNING):
+        VllmEngine(old.url, model="model", stops=STOPS).close()
+        old.shutdown()
+    assert "0.9.9" in caplog.text
+
+
+def test_the_key_goes_with_every_request(server: Faltering, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(KEY_VARIABLE, "canary-key")
+    VllmEngine(server.url, model="model", stops=STOPS).close()
+    assert server.keys == {"Bearer canary-key"}
+
+
+def test_a_prompt_that_fills_the_context_is_not_sent(server: Faltering, engine: VllmEngine) -> None:
+    full = TokenRequest((5,) * engine.context, random.Random(0))
+    with pytest.raises(GymposiumError, match="no room for a reply"):
+        engine.submit(full, Sampling()).result()
+    assert server.asked == []
+
+
+def test_given_tokens_are_scored_at_temperature_1_only(engine: VllmEngine) -> None:
+    with pytest.raises(GymposiumError, match="at temperature 1 only"):
+        engine.score([((5,), (6,))], temperature=0.5)
+
+
+def test_an_engine_that_nobody_holds_leaves_nothing_behind(server: Faltering) -> None:
+    engine = VllmEngine(server.url, model="model", stops=STOPS)
+    engine.generate([request()], Sampling())
+    [thread] = [thread for thread in threading.enumerate() if thread.name == "vllm-engine"]
+    del engine
+    gc.collect()
+    thread.join(timeout=60)
+    assert not thread.is_alive()

@@ -1,0 +1,299 @@
+"""Trust in a model's directory: its code and its pickles are refused unless the user allows them by name."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from transformers import modeling_utils
+
+from gymposium import make_player
+from gymposium.errors import BadOption, GymposiumError
+from gymposium_agents.lora.attach import attach_lora, load_lora
+from gymposium_agents.lora.files import read_adapter
+from gymposium_agents.lora.saving import save_lora
+from gymposium_agents.modeling.model_files import UnsafeModelError
+from gymposium_agents.modeling.sources import Trust
+from gymposium_agents.models.loading import (
+    load_chat,
+    load_model,
+    load_weights,
+    local_architecture,
+    own_context,
+    skeleton,
+    stop_tokens,
+)
+from gymposium_agents.models.merge import merge_lora
+from gymposium_agents.players.player import LanguageModelPlayer
+from gymposium_train import TrainConfig
+from gymposium_train.config.checks import check
+from gymposium_train.config.problems import BadConfig
+
+CODE = """
+import os, pathlib
+from transformers import AutoTokenizer, PreTrainedTokenizerFast, OPTConfig, OPTForCausalLM
+
+pathlib.Path(os.environ["MARKER"]).write_text("this ran")
+
+
+class OwnConfig(OPTConfig):
+    model_type = "own_{name}"
+
+
+class OwnModel(OPTForCausalLM):
+    config_class = OwnConfig
+
+
+class OwnTokenizer(PreTrainedTokenizerFast):
+    pass
+"""
+
+
+def change(file: Path, **more: Any) -> None:
+    file.write_text(json.dumps(json.loads(file.read_text()) | more))
+
+
+@pytest.fixture
+def copy(model_directory: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(model_directory, tmp_path / "copy"))
+
+
+@pytest.fixture
+def marker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file that exists as soon as a model's code has run."""
+    monkeypatch.setenv("MARKER", str(tmp_path / "marker"))
+    return tmp_path / "marker"
+
+
+@pytest.fixture
+def with_code(copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A model with its own code."""
+    name = f"{abs(hash(str(tmp_path))):x}"
+    (copy / "own.py").write_text(CODE.format(name=name))
+    own = {"AutoConfig": "own.OwnConfig", "AutoModelForCausalLM": "own.OwnModel"}
+    change(copy / "config.json", model_type=f"own_{name}", architectures=["OwnModel"], auto_map=own)
+    return copy
+
+
+@pytest.fixture
+def with_pickle(copy: Path) -> Path:
+    """A model with pickled weights."""
+    torch.save(load_file(copy / "model.safetensors"), copy / "pytorch_model.bin")
+    (copy / "model.safetensors").unlink()
+    return copy
+
+
+def test_code_of_a_model_is_not_run(with_code: Path, marker: Path, tmp_path: Path) -> None:
+    config = TrainConfig.model_validate({"games": ("tic_tac_toe",), "model": {"name": str(with_code)}})
+    for use in (
+        lambda: load_model(with_code),
+        lambda: make_player(f"lm:{with_code}"),
+        lambda: make_player(f"lm:{with_code}?trust_remote_code=false"),
+        lambda: skeleton(str(with_code)),
+        lambda: merge_lora(with_code, with_code, tmp_path / "out"),
+    ):
+        with pytest.raises(GymposiumError, match=r"brings Python code, which is not run.*trust_remote_code=true"):
+            use()
+    with pytest.raises(BadConfig, match="trust_remote_code=true"):
+        check(config)
+    assert not marker.exists()
+
+
+def test_code_of_a_tokenizer_is_not_run(copy: Path, marker: Path) -> None:
+    (copy / "own.py").write_text(CODE.format(name="tokenizer"))
+    own = {"AutoTokenizer": [None, "own.OwnTokenizer"]}
+    change(copy / "tokenizer_config.json", tokenizer_class="OwnTokenizer", auto_map=own)
+    chat = load_chat(copy)  # the class of transformers that its files fit
+    assert type(chat.tokenizer).__name__ != "OwnTokenizer"
+    assert not marker.exists()
+
+
+def test_nobody_is_asked_at_the_terminal(with_code: Path, marker: Path) -> None:
+    """A piped "y" answered transformers' question, and the code ran."""
+    command = [str(Path(sys.executable).with_name("gymposium")), "run", "tic_tac_toe"]
+    done = subprocess.run(
+        [*command, "--players", f"lm:{with_code},random", "-n", "1"],
+        input="y\n" * 9,
+        capture_output=True,
+        text=True,
+        cwd=marker.parent,
+        env=os.environ | {"HF_HUB_OFFLINE": "1"},
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "brings Python code, which is not run" in done.stderr.replace("\n", " ")
+    assert "Traceback" not in done.stderr
+    assert not marker.exists()
+
+
+def test_code_that_is_trusted_runs(with_code: Path, marker: Path) -> None:
+    player = make_player(f"lm:{with_code}?trust_remote_code=true")
+    assert isinstance(player, LanguageModelPlayer)
+    assert marker.read_text() == "this ran"
+    identity = player.identity()
+    assert f"{with_code}/own.py" in identity.files
+    assert identity.facts["trust_remote_code"] is True
+    trust = Trust(remote_code=True)
+    assert type(skeleton(str(with_code), trust)).__name__ == "OwnModel"
+    assert stop_tokens(with_code, load_chat(with_code, trust=trust), trust)
+
+
+def test_pickles_are_not_read(with_pickle: Path) -> None:
+    for use in (lambda: load_model(with_pickle), lambda: make_player(f"lm:{with_pickle}")):
+        with pytest.raises(GymposiumError, match=r"no weights as safetensors.*allow_pickle=true"):
+            use()
+
+
+def test_pickles_that_are_trusted_are_read(model_directory: Path, with_pickle: Path) -> None:
+    player = make_player(f"lm:{with_pickle}?allow_pickle=true")
+    assert isinstance(player, LanguageModelPlayer)
+    assert f"{with_pickle}/pytorch_model.bin" in player.identity().files
+    whole, pickled = load_model(model_directory), load_model(with_pickle, trust=Trust(pickles=True))
+    for name, weights in whole.model.state_dict().items():
+        assert torch.equal(weights, pickled.model.state_dict()[name])
+
+
+def test_trust_is_true_or_false() -> None:
+    with pytest.raises(BadOption, match="trust_remote_code='yes': write true or false"):
+        make_player("lm:anything?trust_remote_code=yes")
+
+
+def test_a_pickled_adapter_is_not_read(model_directory: Path, tmp_path: Path) -> None:
+    model = load_model(model_directory).model
+    save_lora(attach_lora(model, rank=2, alpha=2, seed=0), tmp_path)
+    torch.save(load_file(tmp_path / "adapter_model.safetensors"), tmp_path / "adapter_model.bin")
+    (tmp_path / "adapter_model.safetensors").unlink()
+    with pytest.raises(GymposiumError, match=r"pickled weights \(adapter_model.bin\), which are not read"):
+        load_lora(load_model(model_directory).model, tmp_path)
+
+
+def test_an_adapter_imports_no_module(model_directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """PEFT imports what `megatron_core` names."""
+    save_lora(attach_lora(load_model(model_directory).model, rank=2, alpha=2, seed=0), tmp_path)
+    (tmp_path / "named_by_an_adapter.py").write_text("raise SystemExit('this ran')")
+    monkeypatch.syspath_prepend(tmp_path)
+    change(tmp_path / "adapter_config.json", megatron_config={"a": 1}, megatron_core="named_by_an_adapter")
+    with pytest.raises(GymposiumError, match="names a module to be imported"):
+        load_lora(load_model(model_directory).model, tmp_path)
+
+
+def test_a_hub_that_cannot_be_reached_is_not_tried_again_and_again() -> None:
+    code = "from gymposium import make_player; make_player('lm:nobody/nothing')"
+    environment = {**os.environ, "HF_HUB_OFFLINE": "0", "HF_ENDPOINT": "http://127.0.0.1:9"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False)
+    assert "There is no model at 'nobody/nothing'" in done.stderr
+    assert "The hub cannot be reached from here." in done.stderr
+    assert "Retrying" not in done.stderr + done.stdout
+
+
+def nested(names: list[str], value: object) -> dict[str, object]:
+    """A config with a value below some keys."""
+    return {names[0]: value if len(names) == 1 else nested(names[1:], value)}
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"attn_implementation": "kernels-community/flash-attn2@0123456789abcdef"},
+        {"_attn_implementation": "kernels-community/flash-attn2"},
+        {"_attn_implementation_internal": "a/b"},
+        {"attn_implementation": {"": "sdpa", "text_config": "a/b:c"}},
+        {"attn_implementation": "flash_attention_2"},
+        {"experts_implementation": "deepgemm"},
+        nested(["text_config", "decoder", "attn_implementation"], "a/b"),
+        {"layers": [{"attn_implementation": "a/b"}]},
+        {"attribute_map": {"title": "_attn_implementation"}, "title": "a/b"},
+        {"configuration_files": ["config.4.0.0.json"]},
+    ],
+    ids=str,
+)
+def test_a_config_names_no_code_and_no_other_config(copy: Path, entry: dict[str, Any]) -> None:
+    change(copy / "config.json", **entry)
+    for use in (load_chat, load_model, skeleton, stop_tokens_of, own_context, local_architecture):
+        with pytest.raises(UnsafeModelError, match=re.escape("config.json")):
+            use(str(copy))
+
+
+def stop_tokens_of(name: str) -> object:
+    return stop_tokens(name, None, Trust())  # type: ignore[arg-type]  # the files are refused before
+
+
+def test_a_kernel_is_loaded_only_from_a_trusted_model(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """transformers takes the name of a kernel from the config, and would download and import it."""
+    asked = []
+    monkeypatch.setattr(modeling_utils, "lazy_import_flash_attention", lambda name, **_: asked.append(name))
+    change(copy / "config.json", attn_implementation="kernels-community/flash-attn2")
+    with pytest.raises(UnsafeModelError, match="trust_remote_code=true"):
+        make_player(f"lm:{copy}")
+    assert asked == []
+    load_weights(copy, Trust(remote_code=True))
+    assert asked
+
+
+def test_built_in_attention_may_be_named(copy: Path) -> None:
+    change(copy / "config.json", attn_implementation="eager")
+    assert load_model(copy).model.config._attn_implementation == "eager"
+
+
+def test_a_tokenizer_is_of_a_class_of_tokenizers(copy: Path) -> None:
+    change(copy / "tokenizer_config.json", tokenizer_class="AutoModelForCausalLM")
+    with pytest.raises(UnsafeModelError, match="tokenizer_class"):
+        load_chat(copy)
+
+
+def test_a_model_with_an_adapter_within_is_refused(copy: Path) -> None:
+    """transformers would load the base model that the adapter names, whose files nobody has checked."""
+    (copy / "adapter_config.json").write_text('{"base_model_name_or_path": "/elsewhere"}')
+    with pytest.raises(UnsafeModelError, match="lm:MODEL@ADAPTER"):
+        load_model(copy)
+
+
+SMALL_FILES = [
+    "config.json",
+    "generation_config.json",
+    "tokenizer_config.json",
+    "tokenizer.json",
+    "chat_template.jinja",
+    "additional_chat_templates/other.jinja",
+    "player.json",
+]
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, lambda file: file.symlink_to("/dev/zero")], ids=["pipe", "device"])
+@pytest.mark.parametrize("name", [*SMALL_FILES, "model.safetensors", "model.safetensors.index.json"])
+def test_no_file_of_a_model_stalls_the_process(copy: Path, name: str, make: Callable[[Path], object]) -> None:
+    file = copy / name
+    file.parent.mkdir(exist_ok=True)
+    file.unlink(missing_ok=True)
+    make(file)
+    with pytest.raises(GymposiumError, match="not a regular file"):
+        make_player(f"lm:{copy}")
+
+
+@pytest.mark.parametrize("name", SMALL_FILES)
+def test_no_small_file_of_a_model_fills_the_process(copy: Path, name: str) -> None:
+    file = copy / name
+    file.parent.mkdir(exist_ok=True)
+    with file.open("ab") as content:
+        content.truncate(6 * 2**30)
+    with pytest.raises(GymposiumError, match=re.escape(name)):
+        make_player(f"lm:{copy}")
+
+
+def test_files_of_an_adapter_are_regular_and_bounded(copy: Path, tmp_path: Path) -> None:
+    adapter = tmp_path / "adapter"
+    adapter.mkdir()
+    (adapter / "adapter_config.json").write_text("{}")
+    os.mkfifo(adapter / "adapter_model.safetensors")
+    with pytest.raises(UnsafeModelError, match="not a regular file"):
+        read_adapter(adapter)

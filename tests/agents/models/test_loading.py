@@ -1,0 +1,181 @@
+"""Models from directories: complete ones are loaded, in full precision or in 4 bits, others are refused with advice."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from transformers import AutoTokenizer
+
+from gymposium.errors import BadOption, GymposiumError
+from gymposium_agents.chat.small_size import SmallModel
+from gymposium_agents.chat.tokens import Completion, Sampling, TokenRequest
+from gymposium_agents.lora.attach import attach_lora
+from gymposium_agents.modeling.forward import completion_logits
+from gymposium_agents.models.loading import LoadedModel, load_chat, load_model
+from gymposium_agents.models.small import make_small_model
+
+PROMPTS = ["x . o\n. . .\n. . .", "card K", "b2"]
+
+
+@pytest.fixture(scope="module")
+def wide(game_texts: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model wide enough for 4 bits in bitsandbytes, whose blocks have 64 numbers."""
+    directory = tmp_path_factory.mktemp("models") / "wide"
+    size = SmallModel(hidden=64, layers=2, heads=2, feed_forward=128, vocabulary=320)
+    make_small_model(directory, game_texts, seed=1, size=size)
+    return directory
+
+
+@pytest.fixture
+def copy(model_directory: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(model_directory, tmp_path / "copy"))
+
+
+def answers(loaded: LoadedModel) -> list[Completion]:
+    requests = [TokenRequest(loaded.chat.prompt(text), random.Random(i)) for i, text in enumerate(PROMPTS)]
+    return loaded.engine().generate(requests, Sampling(1.0, 5))
+
+
+def test_four_bits_hold_the_weights_and_answer_alike(wide: Path) -> None:
+    whole, small = load_model(wide), load_model(wide, load="4bit")
+    layer = small.model.model.decoder.layers[0].fc1
+    assert layer.weight.dtype == torch.uint8
+    assert layer.weight.numel() * 2 == whole.model.model.decoder.layers[0].fc1.weight.numel()
+    assert layer.compute_dtype == torch.float32
+    assert all(completion.ids for completion in answers(small))
+    prompt = torch.tensor([whole.chat.prompt(PROMPTS[0])])
+    with torch.no_grad():
+        exact, rounded = (torch.log_softmax(m.model(prompt).logits[0, -1], dim=-1) for m in (whole, small))
+    divergence = (exact.exp() * (exact - rounded)).sum()
+    assert 0 < divergence < 0.05
+
+
+def test_a_lora_on_four_bits_learns_after_the_model_has_played(wide: Path) -> None:
+    """Engine and learner give equal log-probabilities, to the precision of the engine; gradients reach the adapter."""
+    loaded = load_model(wide, load="4bit")
+    learning = LoadedModel(attach_lora(loaded.model, rank=4, alpha=8, seed=0), loaded.chat)
+    completions = answers(learning)
+    pairs = [(loaded.chat.prompt(text), c.ids) for text, c in zip(PROMPTS, completions, strict=True)]
+    learning.model.train()
+    logits, tokens, mask = completion_logits(learning.model.get_base_model(), pairs, learning.pad)
+    logprobs = torch.log_softmax(logits, dim=-1).gather(-1, tokens[..., None])[..., 0]
+    for row, completion in zip(logprobs, completions, strict=True):
+        torch.testing.assert_close(
+            row[: len(completion.ids)], torch.tensor(completion.logprobs), atol=1e-4, rtol=0, check_dtype=False
+        )
+    (logprobs * mask).sum().backward()
+    trained = [p for name, p in learning.model.named_parameters() if "lora_B" in name]
+    assert trained
+    assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in trained)
+
+
+def test_without_bitsandbytes_the_message_says_what_to_install(wide: Path) -> None:
+    code = (
+        "import importlib.util as u, sys\n"
+        "real = u.find_spec\n"
+        "u.find_spec = lambda name, *a: None if name == 'bitsandbytes' else real(name, *a)\n"
+        "from gymposium_agents.models.loading import load_model\n"
+        f"load_model({str(wide)!r}, load='4bit')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert 'pip install "gymposium-agents[quantized]"' in done.stderr.splitlines()[-1]
+
+
+def test_another_way_of_loading(model_directory: Path) -> None:
+    with pytest.raises(BadOption, match="write 4bit"):
+        load_model(model_directory, load="8bit")  # type: ignore[arg-type]
+
+
+def test_a_directory_without_weights(copy: Path) -> None:
+    (copy / "model.safetensors").unlink()
+    with pytest.raises(GymposiumError, match=r"no file named model\.safetensors"):
+        load_model(copy)
+
+
+@pytest.mark.parametrize("fault", ["missing", "another shape"])
+def test_weights_that_are_not_whole(copy: Path, fault: str) -> None:
+    name = "model.decoder.layers.0.fc1.weight"
+    tensors = load_file(copy / "model.safetensors")
+    tensor = tensors.pop(name)
+    if fault == "another shape":
+        tensors[name] = tensor[:8].clone()
+    save_file(tensors, copy / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(GymposiumError, match=f"not whole: {name} are missing or of another shape"):
+        load_model(copy)
+
+
+def test_models_that_are_loaded_at_once_are_whole(model_directory: Path) -> None:
+    """In several threads, as players of several models may be made."""
+    alone = load_model(model_directory).model.state_dict()
+    with ThreadPoolExecutor(4) as threads:
+        for loaded in threads.map(lambda _: load_model(model_directory), range(12)):
+            for name, tensor in loaded.model.state_dict().items():
+                assert torch.equal(tensor, alone[name])
+
+
+def test_a_model_without_a_chat_template(copy: Path) -> None:
+    (copy / "chat_template.jinja").unlink()
+    with pytest.raises(GymposiumError, match=r"has no chat template\. Use an instruction-tuned model"):
+        load_model(copy)
+
+
+def test_a_tokenizer_without_an_end_of_turn(copy: Path) -> None:
+    tokenizer = AutoTokenizer.from_pretrained(copy)
+    tokenizer.eos_token = None
+    tokenizer.save_pretrained(copy)
+    with pytest.raises(GymposiumError, match="eos_token"):
+        load_model(copy)
+
+
+def test_an_adapter_of_another_model(wide: Path, adapter_directory: Path) -> None:
+    with pytest.raises(GymposiumError, match="is for another model"):
+        load_model(wide, adapter_directory)
+
+
+DAMAGE = {
+    "a list": b"[]",
+    "half an object": b'{"a": ',
+    "deep": b"[" * 100_000,
+    "nothing": b"",
+    "no UTF-8": b"\xff\xfe\x00",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "tokenizer_config.json", "model.safetensors"])
+def test_damaged_files_of_a_model_are_an_error_that_names_it(
+    model_directory: Path, tmp_path: Path, name: str, damage: bytes
+) -> None:
+    copy = tmp_path / "model"
+    shutil.copytree(model_directory, copy)
+    (copy / name).write_bytes(damage)
+    with pytest.raises(GymposiumError, match="model"):
+        load_model(copy)
+
+
+@pytest.mark.parametrize("size", [7, 1000])
+def test_truncated_weights_are_an_error_that_says_what_to_do(model_directory: Path, tmp_path: Path, size: int) -> None:
+    copy = tmp_path / "model"
+    shutil.copytree(model_directory, copy)
+    os.truncate(copy / "model.safetensors", size)
+    with pytest.raises(GymposiumError, match="Download or save the model again"):
+        load_model(copy)
+
+
+@pytest.mark.parametrize("template", ["{{ 1/0 }}", "{{ messages.x.y }}", "{% for n in range(10**9) %}{% endfor %}"])
+def test_a_template_that_fails_is_an_error_of_the_model(model_directory: Path, tmp_path: Path, template: str) -> None:
+    copy = tmp_path / "model"
+    shutil.copytree(model_directory, copy)
+    (copy / "chat_template.jinja").write_text(template)
+    with pytest.raises(GymposiumError, match="template"):
+        load_chat(copy)

@@ -1,0 +1,99 @@
+"""Merged models answer as base and adapter together, and have all files that a player needs."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from gymposium.errors import GymposiumError
+from gymposium_agents.models.loading import load_model
+from gymposium_agents.models.merge import merge_lora
+
+IDS = torch.tensor([[5, 6, 7, 8, 9, 10, 11, 12]])
+
+
+def test_a_merged_model_is_base_and_adapter(model_directory: Path, adapter_directory: Path, tmp_path: Path) -> None:
+    merged = merge_lora(model_directory, adapter_directory, tmp_path / "merged")
+    together, alone = load_model(model_directory, adapter_directory), load_model(merged)
+    with torch.no_grad():
+        expected, found = together.model(IDS).logits, alone.model(IDS).logits
+        plain = load_model(model_directory).model(IDS).logits
+    torch.testing.assert_close(found, expected, atol=1e-5, rtol=0)
+    assert (expected - plain).abs().max() > 0.1  # the adapter changes the model
+    assert alone.chat.prompt("x . o") == together.chat.prompt("x . o")
+    assert not list(merged.glob("adapter*"))
+
+
+@pytest.mark.parametrize("beside", ["adapter", "model", "both"])
+def test_how_it_is_asked_comes_along(
+    model_directory: Path, adapter_directory: Path, tmp_path: Path, beside: str
+) -> None:
+    import shutil
+
+    for name, source in (("model", model_directory), ("adapter", adapter_directory)):
+        shutil.copytree(source, tmp_path / name)
+        if beside in (name, "both"):
+            (tmp_path / name / "player.json").write_text(json.dumps({"reply": name}))
+    merge_lora(tmp_path / "model", tmp_path / "adapter", tmp_path / "merged")
+    asked = json.loads((tmp_path / "merged" / "player.json").read_text())
+    assert asked == {"reply": "adapter" if beside == "both" else beside}
+
+
+def test_a_16_bit_base_stays_in_16_bits(model_directory: Path, adapter_directory: Path, tmp_path: Path) -> None:
+    loaded = load_model(model_directory)
+    loaded.model.to(torch.bfloat16)
+    loaded.save(tmp_path / "half")
+    merged = merge_lora(tmp_path / "half", adapter_directory, tmp_path / "merged")
+    assert json.loads((merged / "config.json").read_text())["dtype"] == "bfloat16"
+    with torch.no_grad():
+        expected = load_model(tmp_path / "half", adapter_directory).model(IDS).logits
+        found = load_model(merged).model(IDS).logits
+    assert 0 < (found - expected).abs().max() < 0.2  # rounded once, to 8 bits
+
+
+def test_a_quantized_base_is_refused(model_directory: Path, adapter_directory: Path, tmp_path: Path) -> None:
+    import shutil
+
+    shutil.copytree(model_directory, tmp_path / "quantized")
+    config = json.loads((model_directory / "config.json").read_text())
+    config["quantization_config"] = {"quant_method": "bitsandbytes", "load_in_4bit": True}
+    (tmp_path / "quantized" / "config.json").write_text(json.dumps(config))
+    with pytest.raises(GymposiumError, match="is quantized, and a merge would round the adapter"):
+        merge_lora(tmp_path / "quantized", adapter_directory, tmp_path / "merged")
+    assert not (tmp_path / "merged").exists()
+
+
+def test_a_base_that_is_not_whole_is_refused(model_directory: Path, adapter_directory: Path, tmp_path: Path) -> None:
+    """transformers gives missing weights random values, so the merged model would be complete and wrong."""
+    base = tmp_path / "base"
+    shutil.copytree(model_directory, base)
+    tensors = load_file(base / "model.safetensors")
+    tensors.pop("model.decoder.layers.0.fc1.weight")
+    save_file(tensors, base / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(GymposiumError, match=r"are not whole: model\.decoder\.layers\.0\.fc1"):
+        merge_lora(base, adapter_directory, tmp_path / "merged")
+    assert not (tmp_path / "merged").exists()
+
+
+def test_a_directory_in_use_is_left_alone(model_directory: Path, adapter_directory: Path, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(GymposiumError, match="is in use already"):
+        merge_lora(model_directory, adapter_directory, tmp_path)
+    assert [p.name for p in tmp_path.iterdir()] == ["notes.txt"]
+    (tmp_path / "empty").mkdir()
+    assert merge_lora(model_directory, adapter_directory, tmp_path / "empty") == tmp_path / "empty"
+
+
+def test_what_is_not_there_is_told_and_nothing_is_left(
+    model_directory: Path, adapter_directory: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(GymposiumError, match="There is no model at"):
+        merge_lora(tmp_path / "none", adapter_directory, tmp_path / "merged")
+    with pytest.raises(GymposiumError, match="There is no adapter at"):
+        merge_lora(model_directory, tmp_path / "none", tmp_path / "merged")
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,375 @@
+"""A model behind a chat service in any seat. Its key is never written anywhere."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import subprocess
+import sys
+import threading
+import traceback
+from collections.abc import Sequence
+from concurrent.futures import Future
+from pathlib import Path
+
+import pytest
+import torch
+from tests.agents.chat_server import Answer, Asked, chat_server, completion, refusal
+
+from gymposium.errors import BadOption, GymposiumError, UnknownName
+from gymposium.games.registry import load_game
+from gymposium.match import MatchJob, MatchResult, play
+from gymposium.match.ending import Ending
+from gymposium.match.failures import FailurePolicy
+from gymposium.players.grammar import make_player
+from gymposium.players.protocol import Concurrent, MatchContext, Reply
+from gymposium.records import Record, RecordWriter, verify_file
+from gymposium_agents.chat.chat import Chat
+from gymposium_agents.chat.settings import PlayerSettings
+from gymposium_agents.chat.tokens import Sampling
+from gymposium_agents.engines.api_settings import ApiSettings, Prices
+from gymposium_agents.engines.chat_tokens import TokenChatEngine
+from gymposium_agents.engines.protocol import ChatEngine, TokenEngine
+from gymposium_agents.models.loading import LoadedModel, load_model
+from gymposium_agents.players.api_player import ApiPlayer, ChatTurn, api_player, read_options
+from gymposium_agents.players.player import over
+
+KEY = "sk-canary-77aa01"
+RETRY = FailurePolicy.parse("retry(2)")
+
+
+def first_legal(asked: Asked, number: int = 0) -> Answer:
+    """A model that plays the first legal move in its prompt."""
+    return completion(f"<move>{first_move(asked.messages[-1]['content'])}</move>")
+
+
+def first_move(prompt: str) -> str:
+    (line,) = [line for line in prompt.splitlines() if line.startswith("Legal moves: ")]
+    return line.removeprefix("Legal moves: ").split(", ")[0]
+
+
+def played_through(player: ApiPlayer, game: str = "tic_tac_toe", seed: int = 1, **job: object) -> MatchResult:
+    loaded = load_game(game)
+    players = [player, *[make_player("random")] * (loaded.seats - 1)]
+    (played,) = play([MatchJob("m", loaded, players, seed, **job)])  # type: ignore[arg-type]
+    return played
+
+
+# in a seat
+
+
+@pytest.mark.parametrize("name", ["tic_tac_toe", "kuhn_poker", "goofspiel(num_cards=4)", "blackjack", "hearts"])
+@pytest.mark.parametrize("schedule", ["rounds", "streaming"])
+def test_it_plays_any_game_and_the_record_verifies(name: str, schedule: str, tmp_path: Path) -> None:
+    game, file = load_game(name), tmp_path / "matches.jsonl"
+    with chat_server(first_legal) as server, RecordWriter(file) as writer:
+        player = api_player("tiny", f"base_url={server.url}&prices=1/10")
+        others = [make_player("random")] * (game.seats - 1)
+        jobs = [MatchJob(f"m{i}", game, [*others[:i], player, *others[i:]], i) for i in range(game.seats)]
+        for played in play(jobs, schedule=schedule):  # type: ignore[arg-type]
+            writer.write(played)
+            mine = [turn for turn in played.turns if turn.seat == int(played.job.id[1:])]
+            assert {turn.reading for turn in mine} == {"move"}
+            assert all(isinstance(turn.trace, ChatTurn) for turn in mine)
+            assert all((turn.usage.prompt_tokens, turn.usage.completion_tokens) == (10, 2) for turn in mine)
+            assert [turn["cost"] for turn in Record.of(played).turns if "cost" in turn] == [3e-5] * len(mine)
+    verification = verify_file(file)
+    assert (verification.matches, verification.problems) == (game.seats, [])
+
+
+def test_a_whole_conversation_is_told_where_it_is_asked_for_and_a_retry_its_reason() -> None:
+    def answer(asked: Asked, number: int) -> Answer:
+        return completion("nonsense") if number == 1 else first_legal(asked)
+
+    with chat_server(answer) as server:
+        player = api_player("tiny", f"base_url={server.url}&context=full")
+        played = played_through(player, on_illegal=RETRY)
+    assert [turn.reading for turn in played.turns if turn.seat == 0][:3] == ["move", "unparsable", "move"]
+    for before, after in zip(server.asked, server.asked[1:]):
+        assert after.messages[: len(before.messages)] == before.messages
+        assert [message["role"] for message in after.messages[len(before.messages) :]] == ["assistant", "user"]
+    rules = load_game("tic_tac_toe").rules(0, "full")
+    assert rules in server.asked[0].messages[0]["content"]
+    assert all(rules not in message["content"] for message in server.asked[-1].messages[1:])
+    assert "could not be read" in server.asked[2].messages[-1]["content"]
+
+
+def test_the_state_alone_is_told_unless_asked_otherwise() -> None:
+    with chat_server(first_legal) as server:
+        played_through(api_player("tiny", f"base_url={server.url}"))
+    assert {len(asked.messages) for asked in server.asked} == {1}
+
+
+def test_a_prompt_that_is_too_long_ends_the_match_with_that_reason() -> None:
+    def answer(asked: Asked, number: int) -> Answer:
+        return refusal(400, code="context_length_exceeded") if number == 1 else first_legal(asked)
+
+    with chat_server(answer) as server:
+        player = api_player("tiny", f"base_url={server.url}")
+        played = played_through(player, on_illegal=RETRY)
+    assert played.ending == Ending("out of context", 0)
+    assert "1 of its matches ended out of context" in player.remarks()[0]
+    assert len(server.asked) == 2
+
+
+def test_a_reply_that_is_cut_off_is_read_so() -> None:
+    with chat_server(lambda asked, number: completion(first_move(asked.messages[-1]["content"]), "length")) as server:
+        played = played_through(api_player("tiny", f"base_url={server.url}"))
+    assert [turn.reading for turn in played.turns] == ["cut off"]
+    assert played.cut_off == Record.of(played).cut_off == {0}
+
+
+def test_the_seed_follows_from_match_seat_and_turn() -> None:
+    def seeds(seed: int) -> list[int]:
+        with chat_server(first_legal) as server:
+            played_through(api_player("tiny", f"base_url={server.url}"), seed=seed)
+        return [asked.body["seed"] for asked in server.asked]
+
+    assert seeds(1) == seeds(1)
+    assert len(set(seeds(1))) == len(seeds(1))
+    assert not set(seeds(1)) & set(seeds(2))
+
+
+def test_when_one_request_fails_the_others_are_given_up() -> None:
+    never = threading.Event()
+
+    def answer(asked: Asked, number: int) -> Answer:
+        return refusal(404) if number == 3 else Answer(until=never, body={})
+
+    with chat_server(answer) as server:
+        player = api_player("tiny", f"base_url={server.url}")
+        game = load_game("kuhn_poker")
+        jobs = [MatchJob(f"m{i}", game, [player, player], i) for i in range(4)]
+        with pytest.raises(GymposiumError, match="no model called 'tiny'"):
+            list(play(jobs))
+        never.set()
+
+
+def test_to_cancel_the_reply_gives_up_the_request() -> None:
+    never, here = threading.Event(), threading.Event()
+
+    def answer(asked: Asked, number: int) -> Answer:
+        here.set()
+        return Answer(until=never, body={}) if number == 0 else first_legal(asked)
+
+    with chat_server(answer) as server:
+        player = api_player("tiny", f"base_url={server.url}&at_once=1")
+        assert isinstance(player, Concurrent)
+        game = load_game("kuhn_poker")
+        first: Future[Reply] = player.submit(MatchContext(game.new(0), "a", 0).ask(0))
+        assert here.wait(30)
+        second = player.submit(MatchContext(game.new(1), "b", 1).ask(0))
+        assert first.cancel()  # with the default of at_once the second would wait
+        assert second.result(30).text == "<move>pass</move>"
+        never.set()
+
+
+@pytest.mark.parametrize(
+    ("verb", "others"), [("run", ("--json",)), ("eval", ("--jobs", "2", "--json")), ("synth", ())], ids=lambda o: str(o)
+)
+def test_tokens_and_cost_cover_the_matches_before_a_resume(verb: str, others: Sequence[str], tmp_path: Path) -> None:
+    def answer(asked: Asked, number: int) -> Answer:
+        return refusal(401) if fails and number >= 21 else first_legal(asked)
+
+    with chat_server(answer) as server:
+        player = f"api:tiny?base_url={server.url}&prices=1000/2000&at_once=1"
+        who = {
+            "run": ("run", "kuhn_poker", "--players", f"{player},random"),
+            "eval": ("eval", player, "--game", "kuhn_poker", "--opponents", "random"),
+            "synth": ("synth", "--game", "kuhn_poker", "--players", f"{player},random", "--keep", "all"),
+        }[verb]
+        fails = True
+        stopped = gymposium(tmp_path, *who, "-n", "20", "--out", "here")
+        fails = False
+        resumed = gymposium(tmp_path, "--allow", player, verb, "--resume", "here", *others)
+    assert stopped.returncode == 2
+    assert resumed.returncode == 0, resumed.stderr
+    (file,) = (tmp_path / "here").rglob("matches.jsonl")
+    turns = [turn for line in file.read_text().splitlines() for turn in Record.parse(line).turns if "cost" in turn]
+    cost = len(turns) * (10 * 1000 + 2 * 2000) / 1e6
+    told = f"{player}: {len(turns)} replies, {10 * len(turns)} tokens in and {2 * len(turns)} out, cost {cost:.4f}."
+    assert "".join(told.split()) in "".join(resumed.stderr.split())
+    if "--json" in others:
+        data = json.loads(resumed.stdout)
+        (score,) = data["games"][0]["opponents"].values() if verb == "eval" else data["players"][:1]
+        usage = score["usage"]
+        assert [usage["prompt_tokens"], usage["completion_tokens"]] == [10 * len(turns), 2 * len(turns)]
+        assert usage["cost"] == pytest.approx(cost)
+
+
+# with a real model behind the service
+
+
+def serving(model: LoadedModel) -> ChatEngine:
+    engine: TokenEngine = model.engine()
+    chat: Chat = model.chat
+    return TokenChatEngine(engine, chat)
+
+
+@pytest.mark.parametrize(("context", "max_tokens"), [("state", 4), ("full", 1), ("last-2", 1)])
+def test_a_real_model_plays_through_the_service_as_it_does_in_this_process(
+    model_directory: Path, context: str, max_tokens: int
+) -> None:
+    """A history is text for the service, which need not have the tokens that were sampled. Here the model says only
+    tokens that their own text becomes again."""
+    loaded = load_model(model_directory)
+    tokenizer = loaded.chat.tokenizer
+    bias = torch.full((len(tokenizer),), -1e9)
+    for token in {*range(len(tokenizer))} - tokenizer.added_tokens_decoder.keys():
+        if tokenizer.encode(tokenizer.decode([token])) == [token]:
+            bias[token] = 0.0
+    loaded.model.lm_head.bias = torch.nn.Parameter(bias)
+    behind = serving(loaded)
+
+    def answer(asked: Asked, number: int) -> Answer:
+        sampling = Sampling(asked.body["temperature"], asked.body["max_tokens"])
+        said = behind.submit(asked.messages, sampling, asked.body["seed"]).result(60)
+        return completion(said.text, said.finish_reason)
+
+    settings = PlayerSettings("compact", "move", max_tokens, context)
+    here = over("lm:tiny", loaded.engine(), loaded.chat, settings)
+    with chat_server(answer) as server:
+        options = f"prompt=compact&reply=move&max_tokens={max_tokens}&context={context}"
+        there = api_player("tiny", f"base_url={server.url}&{options}")
+        for name in ("tic_tac_toe", "kuhn_poker"):
+            game, policy = load_game(name), FailurePolicy.parse("random")
+            texts = []
+            for player in (here, there):
+                jobs = [MatchJob(f"m{i}", game, [player, player], i, on_illegal=policy) for i in range(3)]
+                texts.append({p.job.id: [turn.text for turn in p.turns] for p in play(jobs)})
+            assert texts[0] == texts[1]
+
+
+# options
+
+
+def test_options_are_read() -> None:
+    service, settings = read_options(
+        "gpt",
+        {
+            "base_url": "https://example.org/api",
+            "key": "THEIRS",
+            "prices": "1/2",
+            "rpm": "30",
+            "at_once": "4",
+            "timeout": "9.5",
+            "retries": "0",
+            "seed": "false",
+            "temperature": "0.6",
+            "context": "last-3",
+            "reply": "tags",
+            "reading": "strict",
+            "prompt": "compact",
+            "max_tokens": "64",
+        },
+    )
+    assert service == ApiSettings(
+        "gpt", "https://example.org/api", "THEIRS", Prices(1.0, 2.0), 30, 4, 9.5, 0, seed=False
+    )
+    assert settings == PlayerSettings("compact", "tags", 64, "last-3", 0.6, reading="strict")
+
+
+@pytest.mark.parametrize("reply", ["tools", "tools-hermes", "tools-llama", "tools-keys", "tools-functions"])
+def test_a_form_of_replies_that_the_prompt_does_not_explain_is_refused(reply: str) -> None:
+    with pytest.raises(BadOption, match=f"reply={reply}: .* Write reply=tags"):
+        api_player("tiny", f"base_url=http://127.0.0.1:9/v1&reply={reply}")
+
+
+def test_without_options_a_stranger_is_told_everything_and_has_room_to_think() -> None:
+    service, settings = read_options("gpt", {"temperature": "default"})
+    assert service == ApiSettings("gpt", own_temperature=True)
+    assert settings == PlayerSettings("full", "tags", max_tokens=512, reading="lenient")
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "says"),
+    [
+        ({"api_key": KEY}, UnknownName, "option of a player called 'api_key'"),
+        ({"key": KEY}, BadOption, "never the key itself"),
+        ({"rpm": "often"}, BadOption, "rpm='often'"),
+        ({"seed": "7"}, BadOption, "seed='7'"),
+        ({"prices": "3"}, BadOption, "IN/OUT"),
+        ({"thinking": "true"}, BadOption, "thinking="),
+        ({"base_ur": "x"}, UnknownName, "'base_url'"),
+    ],
+)
+def test_options_that_cannot_be(options: dict[str, str], error: type[Exception], says: str) -> None:
+    with pytest.raises(error, match=says) as caught:
+        read_options("gpt", options)
+    assert KEY not in "".join(traceback.format_exception(caught.value))
+
+
+# the key
+
+
+def gymposium(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-X", "dev", "-W", "ignore", "-m", "gymposium.cli.main", *arguments],
+        cwd=directory,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "THEIR_KEY": KEY, "OPENAI_LOG": "debug"},
+    )
+
+
+def everything_written(directory: Path) -> bytes:
+    return b"\n".join(file.read_bytes() for file in sorted(directory.rglob("*")) if file.is_file())
+
+
+@pytest.mark.parametrize("verb", ["run", "eval"])
+@pytest.mark.parametrize("fails", [None, 401, 500], ids=["plays", "401", "500"])
+def test_no_command_writes_the_key_anywhere(verb: str, fails: int | None, tmp_path: Path) -> None:
+    """Files, stdout and stderr, with the library's log at its highest level and a server that repeats its requests."""
+
+    def answer(asked: Asked, number: int) -> Answer:
+        if fails is not None and number >= 2:
+            return refusal(fails, f"you sent {asked.headers['authorization']}")
+        return completion(f"{asked.headers['authorization']}") if number == 1 else first_legal(asked)
+
+    with chat_server(answer) as server:
+        player = f"api:tiny?base_url={server.url}&key=THEIR_KEY&retries=1"
+        who = ("eval", player, "--game", "kuhn_poker", "--opponents", "random")
+        if verb == "run":
+            who = ("run", "kuhn_poker", "--players", f"{player},random")
+        done = gymposium(tmp_path, *who, "-n", "4", "--on-illegal", "retry(1)")
+    assert done.returncode == (0 if fails is None else 2), done.stderr
+    assert {asked.headers["authorization"] for asked in server.asked} == {f"Bearer {KEY}"}
+    assert "HTTP" in done.stderr  # the log was on
+    written = everything_written(tmp_path)
+    if fails is None:
+        assert b"Bearer [key]" in written  # the reply that repeated it
+    else:
+        assert "[key]" in done.stderr
+    assert KEY not in done.stdout + done.stderr
+    assert KEY.encode() not in written
+
+
+@pytest.mark.parametrize("fails", [None, 401, 500], ids=["plays", "401", "500"])
+def test_nothing_in_the_process_tells_the_key(
+    fails: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("THEIR_KEY", KEY)
+    for name in (None, "openai", "httpx", "httpcore", "asyncio"):
+        caplog.set_level(logging.DEBUG, name)
+
+    def answer(asked: Asked, number: int) -> Answer:
+        return first_legal(asked) if fails is None else refusal(fails, f"you sent {asked.headers}")
+
+    told = ""
+    with chat_server(answer) as server:
+        player = api_player("tiny", f"base_url={server.url}&key=THEIR_KEY&retries=1")
+        with RecordWriter(tmp_path / "matches.jsonl") as writer:
+            try:
+                played = played_through(player)
+            except GymposiumError as error:
+                told += "".join(traceback.TracebackException.from_exception(error, capture_locals=True).format())
+            else:
+                writer.write(played)
+                told += repr(played) + json.dumps([repr(turn.trace) for turn in played.turns])
+    told += repr(player) + repr(vars(player)) + repr(player.engine) + repr(vars(player.engine)) + caplog.text
+    told += "".join(map(repr, [*player.remarks(), player.name]))
+    assert {asked.headers["authorization"] for asked in server.asked} == {f"Bearer {KEY}"}
+    assert KEY not in told
+    assert KEY.encode() not in everything_written(tmp_path)

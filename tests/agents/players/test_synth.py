@@ -1,0 +1,242 @@
+"""Imitation data is exactly what a language model reads when it plays."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given, strategies as st
+
+from gymposium.errors import BadOption
+from gymposium.games.protocol import Style
+from gymposium.games.registry import load_game
+from gymposium.match import MatchJob, play
+from gymposium.match.failures import FailurePolicy
+from gymposium.players.grammar import make_player
+from gymposium.players.protocol import Ask, Player, Reply
+from gymposium.players.random import RandomPlayer
+from gymposium.records import Record
+from gymposium.replies.prompt import prompt_for
+from gymposium.replies.reading import reader
+from gymposium_agents.chat.chat import Chat
+from gymposium_agents.chat.context import context
+from gymposium_agents.chat.settings import PlayerSettings
+from gymposium_agents.chat.tokens import BASE, Completion, Policy, Sampling, TokenRequest
+from gymposium_agents.players.player import LanguageModelPlayer
+from gymposium_agents.players.synth import Gathered, Keep, Wanted, decisions, gather, lines, per_of, why_not
+
+GAMES = ["tic_tac_toe", "leduc_poker", "goofspiel(num_cards=4)", "phantom_ttt", "pig(winscore=10)", "2048"]
+CONTEXTS = ["full", "truncated", "last-1", "last-3", "state"]
+
+
+def played(name: str, player: Player, matches: int, opponent: Player | None = None) -> list[Record]:
+    game = load_game(name)
+    seats = [player, *[opponent or player] * (game.seats - 1)]
+    return [Record.of(one) for one in play(MatchJob(f"m-{i}", game, seats, i) for i in range(matches))]
+
+
+class Asked:
+    """A random player that notes the messages that a model would have read at each of its decisions."""
+
+    name, reader, style = "random", RandomPlayer.reader, RandomPlayer.style
+
+    def __init__(self, style: Style, reply: str) -> None:
+        self.as_if = style, reader(reply)
+        self.asked: dict[tuple[str, int], list[str]] = {}
+
+    def act(self, asks: Sequence[Ask]) -> list[Reply]:
+        style, how = self.as_if
+        for ask in asks:
+            text = prompt_for(ask.game, style, how)(ask.observe(style))
+            self.asked.setdefault((ask.key, ask.seat), []).append(text)
+        return RandomPlayer().act(asks)
+
+
+@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize(("style", "reply"), [("full", "tags"), ("compact", "json")])
+def test_the_prompts_are_those_of_the_match(name: str, style: Style, reply: str) -> None:
+    author = Asked(style, reply)
+    records = played(name, author, 5)
+    settings = PlayerSettings(style, reply)
+    for record in records:
+        for seat in range(len(record.players)):
+            found = [exchange for exchange, _ in decisions(record, seat, settings)]
+            assert [exchange.first for exchange in found] == author.asked.get((record.id, seat), [])
+            mine = [event.move for event in record.events if event.seat == seat]
+            assert [exchange.reply for exchange in found] == [reader(reply).answer(move) for move in mine]
+
+
+class Told:
+    """A token engine that gives prescribed replies."""
+
+    policy: Policy = BASE
+    context = 1_000_000
+
+    def __init__(self, chat: Chat) -> None:
+        self.chat, self.next = chat, list[str]()
+
+    def generate(self, requests: Sequence[TokenRequest], sampling: Sampling) -> list[Completion]:
+        assert len(self.next) == len(requests)
+        ids = [self.chat.reply(text) for text in self.next]
+        return [Completion(one, (0.0,) * len(one), "stop", BASE) for one in ids]
+
+    def score(self, pairs: Any, *, temperature: float = 1.0, policy: Policy | None = None) -> list[tuple[float, ...]]:
+        raise NotImplementedError
+
+
+class Thoughtful(LanguageModelPlayer):
+    """A language-model player whose every reply is legal, with a thought if the form allows one."""
+
+    engine: Told
+
+    def act(self, asks: Sequence[Ask]) -> list[Reply]:
+        self.engine.next = []
+        for ask in asks:
+            legal = ask.legal_moves
+            assert legal is not None
+            move = self.reader.answer(legal[int(ask.rng.random() * len(legal))])
+            thought = f"<think>of {len(legal)} I like\nthis</think>" if self.reader.name == "tags" else ""
+            self.engine.next.append(thought + move)
+        return super().act(asks)
+
+
+def thoughtful(tokenizer: Any, how: str, style: Style, reply: str) -> Thoughtful:
+    chat = Chat(tokenizer)
+    return Thoughtful("lm:M", Told(chat), chat, sampling=Sampling(), style=style, reply=reply, context=how)
+
+
+@pytest.mark.parametrize("family", ["qwen2.5", "qwen3", "llama3", "gemma"])
+@pytest.mark.parametrize("how", CONTEXTS)
+@pytest.mark.parametrize(("style", "reply"), [("full", "tags"), ("compact", "move")])
+def test_a_rendered_sample_is_what_the_player_was_asked(
+    family_tokenizer: Any, family: str, how: str, style: Style, reply: str
+) -> None:
+    tokenizer = family_tokenizer(family)
+    player = thoughtful(tokenizer, how, style, reply)
+    settings = PlayerSettings(style, reply, context=how)
+    game, compared = load_game("tic_tac_toe"), 0
+    for one in play(MatchJob(f"m-{i}", game, [player, make_player("random")], i) for i in range(4)):
+        record = Record.of(one)
+        turns = [turn for turn in one.turns if turn.seat == 0]
+        for turn, line in zip(turns, lines(record, 0, settings, "turn"), strict=True):
+            template = {"add_generation_prompt": True, **line["chat_template_kwargs"]}
+            text = tokenizer.apply_chat_template(line["prompt"], tokenize=False, **template)
+            assert text == tokenizer.decode(turn.trace.prompt)
+            if (family, reply) != ("qwen3", "tags"):  # the prompt contains <think>, which is a token there
+                ids = tokenizer.apply_chat_template(line["prompt"], tokenize=True, return_dict=False, **template)
+                assert ids == list(turn.trace.prompt)
+            assert line["completion"] == [{"role": "assistant", "content": turn.text}]
+            compared += 1
+        if context(how).grows:
+            [line] = lines(record, 0, settings, "match")
+            ends = [i for i, message in enumerate(line["messages"]) if message["role"] == "assistant"]
+            turn_lines = lines(record, 0, settings, "turn")
+            for end, of_turn in zip(ends, turn_lines, strict=True):
+                assert line["messages"][: end + 1] == [*of_turn["prompt"], *of_turn["completion"]]
+    assert compared > 8
+
+
+def test_only_an_author_who_answers_in_that_form_is_quoted(family_tokenizer: Any) -> None:
+    player = thoughtful(family_tokenizer("qwen2.5"), "state", "full", "tags")
+    [record] = played("tic_tac_toe", player, 1, RandomPlayer())
+    mine, theirs = (
+        [exchange for exchange, _ in decisions(record, seat, PlayerSettings("full", "tags"))] for seat in (0, 1)
+    )
+    assert all(exchange.reply.startswith("<think>of ") for exchange in mine if exchange.reply)
+    assert all(exchange.reply.startswith("<move>") for exchange in theirs if exchange.reply)
+    moves = [event.move for event in record.events if event.seat == 0]
+    assert [exchange.reply for exchange, _ in decisions(record, 0, PlayerSettings("full", "move"))] == moves
+
+
+class Clumsy:
+    """A random player with some unparsable replies."""
+
+    name, reader, style = "clumsy", RandomPlayer.reader, RandomPlayer.style
+
+    def act(self, asks: Sequence[Ask]) -> list[Reply]:
+        replies = RandomPlayer().act(asks)
+        return [Reply("well") if ask.rng.random() < 0.1 else reply for ask, reply in zip(asks, replies, strict=True)]
+
+
+@pytest.mark.parametrize("policy", ["forfeit", "retry(2)", "random"])
+def test_what_is_kept_is_clean_and_what_is_left_out_is_counted(policy: str) -> None:
+    game, on_illegal = load_game("tic_tac_toe"), FailurePolicy.parse(policy)
+    seats: list[Player] = [Clumsy(), RandomPlayer()]
+    records = [Record.of(p) for p in play(MatchJob(f"m-{i}", game, seats, i, None, on_illegal) for i in range(60))]
+    counts = Gathered()
+    wanted = Wanted(settings=PlayerSettings(), keep=Keep.parse("win"), per="turn")
+    found = list(gather(records, wanted, counts))
+    assert counts.matches == 60
+    assert counts.kept + counts.left_out.total() == 120
+    assert counts.lines == len(found)
+    assert counts.left_out["a reply failed"] == sum(any(t["reading"] != "move" for t in r.turns) for r in records) > 0
+    assert counts.left_out["an opponent forfeited"] == sum(r.ending.seat is not None for r in records)
+    assert {line["gymposium"]["result"] for line in found} == {"win"}
+    kept = {(line["gymposium"]["match"], line["gymposium"]["seat"]) for line in found}
+    assert len(kept) == counts.kept
+    for record in records:
+        for seat in (0, 1):
+            assert ((record.id, seat) in kept) == (why_not(record, seat, wanted.keep) is None)
+
+
+def test_seats_players_limits_and_duplicates() -> None:
+    records = played("tic_tac_toe", make_player("mcts-2"), 20, RandomPlayer())
+
+    def found(**wanted: Any) -> tuple[list[dict[str, Any]], Gathered]:
+        counts = Gathered()
+        settled = {"settings": PlayerSettings(), "keep": Keep(), "per": "turn"} | wanted
+        return list(gather(records, Wanted(**settled), counts)), counts
+
+    everything, counts = found()
+    assert counts.kept == 40
+    assert {line["gymposium"]["seat"] for line in found(seats=(1,))[0]} == {1}
+    assert found(by="mcts-2")[0] == found(seats=(0,))[0]
+    some, counts = found(limit=7)
+    assert some == everything[:7]
+    assert 0 < counts.matches < 20
+    unlike, counts = found(dedupe=True)
+    chats = [json.dumps([line["prompt"], line["completion"]]) for line in unlike]
+    assert len(set(chats)) == len(chats)
+    assert set(chats) == {json.dumps([line["prompt"], line["completion"]]) for line in everything}
+    assert counts.duplicates == len(everything) - len(unlike) > 0
+
+
+def test_a_game_for_one_is_kept_by_return() -> None:
+    records = played("2048", RandomPlayer(), 8)
+    returns = sorted(record.returns[0] for record in records)
+    keep = Keep.parse(f"return>={returns[5]}")
+    assert sum(why_not(record, 0, keep) is None for record in records) == 3
+    with pytest.raises(BadOption, match="return>=100"):
+        Keep.parse("win").check(load_game("2048"))
+
+
+@given(
+    st.sampled_from(["win", "draw", "loss", "draw, win", "all"]),
+    st.sampled_from(["win", "draw", "loss"]),
+    st.floats(-2, 2),
+)
+def test_keep_by_result(text: str, result: str, reward: float) -> None:
+    assert Keep.parse(text)(result, reward) == (text == "all" or result in text)
+
+
+@given(least=st.floats(-100, 100), reward=st.floats(-100, 100))
+def test_keep_by_return(least: float, reward: float) -> None:
+    assert Keep.parse(f"return>={least!r}")("loss", reward) == (reward >= least)
+
+
+@pytest.mark.parametrize("text", ["", "wins", "win,all", "return>=", "return>=x", "return>=nan", "return<1"])
+def test_what_is_no_outcome_is_refused(text: str) -> None:
+    with pytest.raises(BadOption, match="return>=X"):
+        Keep.parse(text)
+
+
+def test_a_line_holds_a_whole_match_only_where_the_context_grows() -> None:
+    assert per_of(PlayerSettings(context="full"), None) == "match"
+    assert per_of(PlayerSettings(context="full"), "turn") == "turn"
+    assert per_of(PlayerSettings(context="truncated"), None) == "turn"
+    with pytest.raises(BadOption, match="--context full"):
+        per_of(PlayerSettings(context="last-2"), "match")
+    with pytest.raises(BadOption, match="match or turn"):
+        per_of(PlayerSettings(), "seat")

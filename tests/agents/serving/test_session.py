@@ -1,0 +1,261 @@
+"""What a session makes of requests: its tokens, rows, and answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from transformers import PreTrainedTokenizerFast
+
+from gymposium.tasks.tools import Call
+from gymposium_agents.chat.chat import Chat
+from gymposium_agents.chat.rows import token_rows
+from gymposium_agents.chat.tokens import Sampling
+from gymposium_agents.players.player import LanguageModelPlayer
+from gymposium_agents.serving.session import CHARACTERS_PER_TOKEN, ContextFull, Session
+from gymposium_agents.serving.turns import in_rows
+
+from .scripted import CONTEXT, Script, ask, result, said, session, user
+
+TOOLS = [
+    {
+        "type": "function",
+        "function": {
+            "name": "look_up",
+            "description": "Looks up a word.",
+            "parameters": {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]},
+            "strict": True,
+        },
+    }
+]
+GROWS = ("qwen2.5", "qwen3-2507", "qwen3-coder", "llama3")
+REWRITES = ("qwen3", "glm4")
+"""Families whose templates write thoughts into a prompt that they leave out of history."""
+
+
+@pytest.fixture
+def chat(family_tokenizer: Callable[[str], PreTrainedTokenizerFast]) -> Chat:
+    return Chat(family_tokenizer("qwen2.5"))
+
+
+def rows(of: Session) -> list[list[int]]:
+    """For each row of a session, the numbers of the turns that it holds, in order."""
+    ordered = in_rows(of.turns)
+    made = token_rows([turn.tokens for turn in ordered])
+    return [[ordered[n].number for n in dict.fromkeys(row.turns) if n >= 0] for row in made]
+
+
+def learned(of: Session) -> dict[int, list[tuple[int, ...]]]:
+    """The sampled tokens of each turn, as they stand in the rows."""
+    ordered = in_rows(of.turns)
+    found: dict[int, list[tuple[int, ...]]] = {}
+    for row in token_rows([turn.tokens for turn in ordered]):
+        for n in dict.fromkeys(row.turns):
+            if n >= 0:
+                ids = tuple(one for one, turn in zip(row.ids, row.turns, strict=True) if turn == n)
+                found.setdefault(ordered[n].number, []).append(ids)
+    return found
+
+
+LONG = "<" * (CHARACTERS_PER_TOKEN * CONTEXT)
+CALL = {"id": "a", "type": "function", "function": {"name": "look_up", "arguments": json.dumps({"word": LONG})}}
+
+
+@pytest.mark.parametrize(
+    ("messages", "tools"),
+    [
+        ([user(LONG + "<")], []),
+        ([user(LONG[: len(LONG) // 50])] * 60, []),
+        (
+            [
+                user("a"),
+                {"role": "assistant", "tool_calls": [CALL]},
+                {"role": "tool", "tool_call_id": "a", "content": "b"},
+            ],
+            [],
+        ),
+        ([user("a")], [{"type": "function", "function": {"name": "f", "description": LONG}}]),
+    ],
+    ids=["message", "messages", "call", "tool"],
+)
+def test_no_part_of_a_request_is_tokenized_if_it_is_far_too_long(
+    chat: Chat, monkeypatch: pytest.MonkeyPatch, messages: list[Any], tools: list[Any]
+) -> None:
+    """The tokenizer takes a minute for four megabytes, and holds up other clients."""
+    monkeypatch.setattr(Chat, "rendering", lambda *given: pytest.fail("it was rendered"))
+    with pytest.raises(ContextFull, match=r"[\d,]+ characters, and the model reads 4096 tokens"):
+        ask(session(chat, "no"), *messages, tools=tools)
+
+
+def test_an_engine_is_told_the_name_of_the_session(chat: Chat) -> None:
+    script = Script(chat, ["one", "two"])
+    player = LanguageModelPlayer("lm:script", script, chat, sampling=Sampling(1.0, 200))
+    named = Session(player, script.submit, 0, name="some session")
+    first = ask(named, user("a"))
+    ask(named, user("a"), said(first), user("b"))
+    assert [request.conversation for request in script.asked] == ["some session"] * 2
+
+
+def test_a_conversation_is_one_row_and_each_prompt_begins_with_the_sampled_tokens(chat: Chat) -> None:
+    talk = session(chat, "b2", "c3 ", "a1")
+    one = ask(talk, user("Your move?"))
+    two = ask(talk, user("Your move?"), said(one), user("And now?"))
+    ask(talk, user("Your move?"), said(one), user("And now?"), said(two) | {"content": "c3"}, user("Last?"))
+    assert rows(talk) == [[0, 1, 2]]
+    for before, after in zip(talk.turns, talk.turns[1:]):
+        read = (*before.tokens.prompt, *before.tokens.completion.ids)
+        assert after.tokens.prompt[: len(read)] == read
+    messages = [{"role": "user", "content": "Your move?"}, {"role": "assistant", "content": "b2"}, user("And now?")]
+    assert two.tokens.prompt == chat.conversation(messages), "the template's own tokens, where spelling is the same"
+
+
+@pytest.mark.parametrize("family", [*GROWS, *REWRITES])
+def test_four_turns_with_tools_are_one_row_in_any_spelling_unless_the_template_rewrites_history(
+    family: str, family_tokenizer: Callable[[str], PreTrainedTokenizerFast]
+) -> None:
+    chat = Chat(family_tokenizer(family))
+    calls = [Call("look_up", {"word": word}) for word in ("éa", "b", "c")]
+    talk = session(chat, *calls, "The answer is 3.")
+    messages: list[Any] = [user("Look it up.")]
+    for word in "abc":
+        turn = ask(talk, *messages, tools=TOOLS)
+        reply: Any = json.loads(json.dumps(said(turn)))
+        arguments = json.loads(reply["tool_calls"][0]["function"]["arguments"])
+        reply["tool_calls"][0]["function"]["arguments"] = json.dumps(arguments, indent=2)  # in another spelling
+        messages += reply, result(turn, f"{word} is 3")
+    last = ask(talk, *messages, tools=TOOLS)
+    assert said(last)["content"] == "The answer is 3."
+    assert [turn.beginning for turn in talk.turns] == ["fresh", *["grown" if family in GROWS else "rewritten"] * 3]
+    assert rows(talk) == ([[0, 1, 2, 3]] if family in GROWS else [[0], [1], [2], [3]])
+
+
+def test_a_branch_two_agents_at_once_and_a_summary_are_the_right_rows(chat: Chat) -> None:
+    talk = session(chat, "plan", "a1", "a2", "b1", "other", "b2", "sum")
+    plan = ask(talk, user("Plan."))  # 0
+    first = [user("Plan."), said(plan), user("Go.")]
+    a1 = ask(talk, user("Agent A."))  # 1
+    ask(talk, user("Agent A."), said(a1), user("More."))  # 2
+    b1 = ask(talk, user("Agent B."))  # 3
+    ask(talk, *first)  # 4
+    ask(talk, user("Agent B."), said(b1), user("More."))  # 5
+    ask(talk, user("Summary: A said a2."), user("Go on."))  # 6
+    assert rows(talk) == [[0, 4], [1, 2], [3, 5], [6]]
+    assert [turn.beginning for turn in talk.turns] == ["fresh", "fresh", "grown", "fresh", "grown", "grown", "fresh"]
+
+
+def test_each_branch_has_the_shared_beginning_in_its_prompt_and_it_is_learned_once(chat: Chat) -> None:
+    talk = session(chat, "plan", "left", "right", "deep")
+    plan = ask(talk, user("Plan."))
+    ask(talk, user("Plan."), said(plan), user("Go."))
+    right = ask(talk, user("Plan."), said(plan), user("Go the other way."))
+    ask(talk, user("Plan."), said(plan), user("Go the other way."), said(right), user("On."))
+    assert rows(talk) == [[0, 1], [2, 3]]
+    assert learned(talk) == {turn.number: [turn.tokens.completion.ids] for turn in talk.turns}
+    shared = (*plan.tokens.prompt, *plan.tokens.completion.ids)
+    assert right.tokens.prompt[: len(shared)] == shared
+
+
+def test_a_changed_reply_diverges_and_the_first_changed_field_is_named(chat: Chat) -> None:
+    talk = session(chat, "b2", Call("look_up", {"word": "a"}), "x", "y", "z")
+    one = ask(talk, user("Move?"), tools=TOOLS)
+    two = ask(talk, user("Move?"), said(one), user("Look."), tools=TOOLS)
+    changed: Any = json.loads(json.dumps(said(two)))
+    changed["tool_calls"][0]["function"]["arguments"] = '{"word": "other"}'
+    three = ask(talk, user("Move?"), said(one), user("Look."), changed, result(two, "3"), tools=TOOLS)
+    assert (three.beginning, three.differs) == ("diverged", "messages[3].tool_calls[0].function.arguments")
+    four = ask(talk, user("Move?"), said(one) | {"content": "c3"}, user("Look."), tools=TOOLS)
+    assert (four.beginning, four.differs) == ("diverged", "messages[1].content")
+    assert len(rows(talk)) == 3
+
+
+def test_a_template_that_drops_thoughts_begins_a_row_anew(
+    family_tokenizer: Callable[[str], PreTrainedTokenizerFast],
+) -> None:
+    chat = Chat(family_tokenizer("qwen3"), thinking=True)
+    talk = session(chat, "<think>\nhm\n</think>\n\nb2", "<think>\nso\n</think>\n\nc3")
+    one = ask(talk, user("Move?"))
+    assert said(one)["content"] == "\n\nb2"
+    assert said(one)["reasoning_content"] == "hm"
+    two = ask(talk, user("Move?"), said(one), user("And now?"))
+    assert two.beginning == "rewritten"
+    assert rows(talk) == [[0], [1]]
+
+
+def test_thoughts_before_a_call_stay_where_the_template_keeps_them(
+    family_tokenizer: Callable[[str], PreTrainedTokenizerFast],
+) -> None:
+    chat = Chat(family_tokenizer("qwen3"), thinking=True)
+    assert chat.dialect is not None
+    call = "<think>\nhm\n</think>\n\n" + chat.dialect.write([Call("look_up", {"word": "a"})])
+    talk = session(chat, call, "<think>\nso\n</think>\n\nIt is 3.")
+    one = ask(talk, user("Look."), tools=TOOLS)
+    reply = {name: value for name, value in said(one).items() if name != "reasoning_content"}  # as most clients send it
+    two = ask(talk, user("Look."), reply, result(one, "3"), tools=TOOLS)
+    assert two.beginning == "grown"
+    assert rows(talk) == [[0, 1]]
+
+
+@pytest.mark.parametrize("family", ["qwen2.5", "qwen3-2507", "qwen3-coder"])
+def test_text_before_a_call_is_content_and_stays(
+    family: str, family_tokenizer: Callable[[str], PreTrainedTokenizerFast]
+) -> None:
+    chat = Chat(family_tokenizer(family))
+    assert chat.dialect is not None
+    call = chat.dialect.write([Call("look_up", {"word": "a"})])
+    talk = session(chat, f"I look it up.\n{call}", f"{call} and more", "It is 3.")
+    one = ask(talk, user("Look."), tools=TOOLS)
+    assert said(one)["content"] == "I look it up."
+    assert said(one)["tool_calls"]
+    two = ask(talk, user("Look."), said(one), result(one, "3"), tools=TOOLS)
+    assert two.beginning == "grown"
+    assert said(two)["content"] == f"{call} and more", "text behind a call is no call"
+    assert "tool_calls" not in said(two)
+
+
+def test_an_answered_request_is_answered_alike_if_it_is_repeated_and_anew_if_it_is_asked_again(chat: Chat) -> None:
+    talk = session(chat, "one", "two")
+    first = ask(talk, user("Move?"))
+    assert ask(talk, user("Move?"), again=True) is first
+    assert said(ask(talk, user("Move?")))["content"] == "two"
+    assert rows(talk) == [[0], [1]]
+
+
+def test_a_session_goes_on_from_its_turns(chat: Chat) -> None:
+    before = session(chat, "plan", "a1", "b1")
+    plan = ask(before, user("Plan."))
+    ask(before, user("Plan."), said(plan), user("Go."))
+    talk = session(chat, "on", turns=before.turns)
+    go = [user("Plan."), said(plan), user("Go.")]
+    assert ask(talk, *go, again=True) == before.turns[1]
+    on = ask(talk, *go, said(before.turns[1]), user("On."))
+    assert (on.number, on.beginning, on.parent) == (2, "grown", 1)
+    assert rows(talk) == [[0, 1, 2]]
+
+
+def test_a_stop_text_ends_the_sampling_and_is_in_the_row_but_not_in_the_answer(chat: Chat) -> None:
+    talk = session(chat, "b2 and then c3", "d4")
+    turn = ask(talk, user("Move?"), stop=[" then"])
+    assert said(turn)["content"] == "b2 and"
+    assert turn.answer["choices"][0]["finish_reason"] == "stop"
+    assert chat.read(turn.tokens.completion.ids).startswith("b2 and then")
+    assert "c3" not in chat.read(turn.tokens.completion.ids)
+    after = ask(talk, user("Move?"), said(turn), user("Now?"))
+    assert after.beginning == "grown"
+    assert rows(talk) == [[0, 1]]
+
+
+def test_messages_that_leave_no_room_are_refused(chat: Chat) -> None:
+    with pytest.raises(ContextFull, match="End the session with truncated"):
+        ask(session(chat, "b2"), user("far too long " * 4_000))
+
+
+def test_a_reply_that_is_cut_off_is_closed_before_the_next_message(chat: Chat) -> None:
+    talk = session(chat, "b2 and then c3", "d4", max_tokens=4)
+    one = ask(talk, user("Move?"))
+    assert one.answer["choices"][0]["finish_reason"] == "length"
+    two = ask(talk, user("Move?"), said(one), user("Now?"))
+    behind = len(one.tokens.prompt) + len(one.tokens.completion.ids)
+    assert two.beginning == "grown"
+    assert two.tokens.prompt[behind] == chat.end

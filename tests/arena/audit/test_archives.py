@@ -1,0 +1,106 @@
+"""Archives of inspect_ai: read within limits, and never more than they say."""
+
+from __future__ import annotations
+
+import zipfile
+from copy import copy
+from pathlib import Path
+
+import pytest
+
+from gymposium_arena.audit.archives import members
+from gymposium_arena.audit.audit import audit_logs
+from gymposium_arena.audit.budget import Budget
+from gymposium_arena.audit.episode import BadLog
+from gymposium_arena.audit.files import parts_of
+
+LOG = Path(__file__).parent / "logs" / "inspect.eval"
+
+
+def zipped(path: Path, content: bytes, method: int) -> Path:
+    with zipfile.ZipFile(path, "w", method) as archive:
+        archive.writestr("samples/0_epoch_1.json", content)
+        archive.writestr("../../etc/passwd.json", b"{}")
+    return path
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_only_samples_are_read(tmp_path: Path, method: int) -> None:
+    path = zipped(tmp_path / "log.eval", b'{"a": 1}', method)
+    assert list(members(path, 1000, Budget())) == [("samples/0_epoch_1.json", b'{"a": 1}')]
+
+
+def test_an_archive_of_inspect_ai_has_its_samples() -> None:
+    pytest.importorskip("zstandard", reason='zstandard is not installed: pip install "gymposium-arena[audit]"')
+    assert [name for name, data in members(LOG, 10**6, Budget()) if isinstance(data, bytes)] == [
+        f"samples/{number}_epoch_1.json" for number in range(6)
+    ]
+
+
+def content_of(path: Path, limit: int = 1000) -> str:
+    (_, content), *_ = members(path, limit, Budget())
+    assert isinstance(content, BadLog)
+    return str(content)
+
+
+def test_large_parts_are_refused_whatever_their_header_says(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "log.eval", b"0" * 5000, zipfile.ZIP_DEFLATED)
+    assert content_of(path) == "it has 5000 bytes; at most 1000 are read"
+    data = path.read_bytes().replace((5000).to_bytes(4, "little"), (900).to_bytes(4, "little"))
+    path.write_bytes(data)
+    assert "damaged" in content_of(path)
+
+
+def test_damage_is_named(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "log.eval", b'{"a": 1}', zipfile.ZIP_STORED)
+    path.write_bytes(path.read_bytes().replace(b'"a": 1', b'"a": 2'))
+    assert "not what its checksum says" in content_of(path)
+    path.write_bytes(b"PK\x03\x04 and no more")
+    with pytest.raises(BadLog, match="breaks off"):
+        list(members(path, 1000, Budget()))
+
+
+def test_a_damaged_frame_is_named(tmp_path: Path) -> None:
+    pytest.importorskip("zstandard", reason='zstandard is not installed: pip install "gymposium-arena[audit]"')
+    data = bytearray(LOG.read_bytes())
+    start = data.index(b"\x28\xb5\x2f\xfd", data.index(b"samples/0_epoch_1.json"))
+    data[start + 40 : start + 80] = bytes(40)
+    path = tmp_path / "log.eval"
+    path.write_bytes(data)
+    assert "damaged" in content_of(path, 10**6)
+
+
+def overlapping(path: Path, content: bytes, count: int) -> Path:
+    """An archive whose list names the same part many times."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("samples/0.json", content)
+        (info,) = archive.filelist
+        for number in range(1, count):
+            again = copy(info)
+            again.filename = f"samples/{number}.json"
+            archive.filelist.append(again)
+    return path
+
+
+def test_all_parts_together_have_a_budget(tmp_path: Path) -> None:
+    """A small archive whose parts overlap would otherwise unpack to any size."""
+    path = overlapping(tmp_path / "log.eval", b'{"a": "%s"}' % (b"0" * 10_000), 60_000)
+    assert path.stat().st_size < 5_000_000
+    found = [*parts_of(path, Budget(size=10**6))]
+    assert len(found) < 110
+    assert "not read any further" in str(found[-1].data)
+
+
+@pytest.mark.parametrize("text", [b"[" + b"[]," * 100_000 + b"[]]", b'{"a": [' + b"{}," * 100_000 + b"{}]}"])
+def test_a_text_of_many_values_is_not_parsed(tmp_path: Path, text: bytes) -> None:
+    (tmp_path / "log.json").write_bytes(text)
+    (part,) = parts_of(tmp_path / "log.json", Budget(values=50_000))
+    assert "not read any further" in str(part.data)
+
+
+def test_all_files_share_the_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gymposium_arena.audit.audit.Budget", lambda: Budget(size=250))
+    for number in range(9):
+        (tmp_path / f"{number}.jsonl").write_bytes(b'{"a": "%s"}\n' % (b"0" * 90))
+    problems = [what for _, what in audit_logs([tmp_path]).problems]
+    assert sum("not read any further" in what for what in problems) == 7

@@ -1,0 +1,89 @@
+"""Coverage of intervals, on few samples; `benchmarks/ratings.py` measures it on many."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gymposium_arena.ratings.bootstrap import deal_weights, generator, interval
+from gymposium_arena.ratings.comparisons import compare
+from gymposium_arena.ratings.payoff import over_games, payoff_of
+from gymposium_arena.ratings.ranks import surely_above
+from gymposium_arena.ratings.scale import POINTS
+
+from .made_up import match, rated, tournament, won
+
+LADDER = {"random": 0.0, "a": 0.7, "b": 1.4, "c": 2.8, "d": 5.6}
+EQUALS = dict.fromkeys(LADDER, 0.0)
+
+
+def test_ratings_lie_in_their_intervals() -> None:
+    held = []
+    for seed in range(40):
+        ratings = rated([*tournament(LADDER, 15, seed)], [*LADDER])
+        low, high = interval(ratings.samples)
+        for i, strength in enumerate(LADDER.values()):
+            if i:
+                lower = ratings.bounds[i] == "at most" or low[i] <= POINTS * strength
+                held.append(lower and (ratings.bounds[i] == "at least" or POINTS * strength <= high[i]))
+    assert np.mean(held) >= 0.88  # of 160 intervals, which are not independent
+
+
+def test_equals_are_seldom_told_apart_and_unequals_are() -> None:
+    wrong = [
+        surely_above(rated([*tournament(EQUALS, 15, seed)], [*EQUALS]).samples, np.full(len(EQUALS), 15)).any()
+        for seed in range(30)
+    ]
+    assert np.mean(wrong) <= 0.2
+    above = surely_above(rated([*tournament(LADDER, 30, seed=1)], [*LADDER]).samples, np.full(len(LADDER), 30))
+    assert above[4, :4].all()
+    assert above[3, :3].all()
+    assert not np.triu(above).any()
+
+
+def test_cards_that_decide_alone_make_intervals_wide() -> None:
+    """All matches on a deal end alike, so there are only as many independent results as deals."""
+    names = [f"p{i}" for i in range(6)]
+    luck = np.random.default_rng(0).random(12) < 0.5
+    same = [
+        match(one, other, paid=(1.0, -1.0) if first else (-1.0, 1.0), deal=str(deal))
+        for deal, first in enumerate(luck)
+        for i, one in enumerate(names)
+        for other in names[i + 1 :]
+    ]
+    alone = [match(*m.players, paid=m.utilities, deal=str(number)) for number, m in enumerate(same)]
+
+    def width(outcomes: list) -> float:  # type: ignore[type-arg]
+        low, high = interval(rated(outcomes, names).samples[:, 5])
+        return float(high - low)
+
+    assert width(same) > 1.5 * width(alone)
+
+
+def test_shares_of_points_lie_in_their_intervals() -> None:
+    held = []
+    for seed in range(40):
+        game = compare(tournament({"random": 0.0, "a": 2.0}, 20, seed), ("random", "a"))
+        payoff = payoff_of(game, deal_weights(generator(seed, "deals"), 300, 20), generator(seed, "payoff"))
+        held.append(payoff.low[1, 0] <= 1 / (1 + np.exp(-2.0)) <= payoff.high[1, 0])
+    assert np.mean(held) >= 0.85
+
+
+def test_a_pairing_that_was_always_won_says_how_little_that_is() -> None:
+    for deals, least, most in ((2, 0.1, 0.4), (40, 0.9, 0.97)):
+        game = compare(won("a", "b", deals), ("a", "b"))
+        payoff = payoff_of(game, deal_weights(generator(0, "deals"), 1000, deals), generator(0, "payoff"))
+        assert least < payoff.low[0, 1] < most
+        assert payoff.high[0, 1] == payoff.share[0, 1] == 1.0
+        assert payoff.low[1, 0] == 0.0
+        assert (payoff.wins[0, 1], payoff.draws[0, 1], payoff.losses[0, 1]) == (2 * deals, 0, 0)
+
+
+def test_the_joint_matrix_is_the_mean_over_games_in_which_two_met() -> None:
+    players = ("a", "b", "c")
+    first = compare(won("a", "b", 5) + won("b", "c", 5), players)
+    second = compare(won("b", "a", 5), players)
+    weights = deal_weights(generator(0, "deals"), 50, 5)
+    joint = over_games([payoff_of(game, weights, generator(0, "payoff")) for game in (first, second)])
+    assert (joint.share[0, 1], joint.share[1, 2]) == (0.5, 1.0)
+    assert np.isnan(joint.share[0, 2])
+    assert joint.wins[0, 1] == joint.losses[0, 1] == 10

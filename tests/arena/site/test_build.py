@@ -1,0 +1,144 @@
+"""Building sites: equal bytes from equal boards, no files from elsewhere, no other folder replaced."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from gymposium.errors import BadOption, BadRecord
+from gymposium_arena.board import Board
+from gymposium_arena.results.file import results_file
+from gymposium_arena.site.build import build
+
+from .conftest import PLUGIN
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {file.relative_to(folder).as_posix(): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+def test_equal_boards_give_equal_bytes_wherever_they_lie(site: Path, board: Board, tmp_path: Path) -> None:
+    build(board, tmp_path / "again", replays=2)
+    assert contents(tmp_path / "again") == contents(site)
+
+
+def test_the_board_can_be_taken_away_whole(site: Path, rated: Path, tmp_path: Path) -> None:
+    index = json.loads((site / "index.json").read_text())
+    for file in index["files"]:
+        content = (site / file["path"]).read_bytes()
+        assert (len(content), sha256(content).hexdigest()) == (file["bytes"], file["sha256"])
+    with zipfile.ZipFile(site / "board.zip") as archive:
+        archive.extractall(tmp_path)
+    assert contents(tmp_path / "small") == contents(rated)
+    assert all((site / page).is_file() for page in index["matches"].values())
+
+
+def test_a_site_is_replaced_whole_and_anything_else_is_left_alone(board: Board, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    build(board, out, replays=1)
+    (out / "stale.html").write_text("")
+    assert list((out / "matches").iterdir())
+    build(board, out, replays=0)
+    assert not (out / "stale.html").exists()
+    assert not (out / "matches").exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["board", "out"]
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "index.json").write_text('{"format": "mine"}')
+    for there in (mine, mine / "index.json"):
+        with pytest.raises(BadOption, match="it exists and is not a site"):
+            build(board, there)
+    assert contents(mine) == {"index.json": b'{"format": "mine"}'}
+
+
+def test_results_of_other_matches_are_refused(board: Board, tmp_path: Path) -> None:
+    results = results_file(board).read_bytes()
+    results_file(board).unlink()
+    with pytest.raises(BadRecord, match="leaderboard rate"):
+        build(board, tmp_path / "out")
+    results_file(board).write_bytes(results)
+    next(board.path.glob("entries/mcts-5/matches/tic_tac_toe/*.jsonl")).unlink()
+    with pytest.raises(BadRecord, match=r"not of the matches that are on the board now.*leaderboard rate"):
+        build(board, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_earlier_results_stand_beside_the_present_ones(board: Board, tmp_path: Path) -> None:
+    earlier = json.loads(results_file(board).read_text())
+    for row in earlier["joint"]["standings"]:
+        row |= {"bound": "interval", "rating": 77.0, "low": 70.0, "high": 80.0}
+    file = tmp_path / "2026-10.json"
+    file.write_text(json.dumps(earlier))
+    build(board, tmp_path / "out", replays=0, earlier=[file])
+    for page in ("index.html", "players/greedy.html"):
+        shown = (tmp_path / "out" / page).read_text()
+        table = shown[shown.index('<h2 id="history">') :].partition("</table>")[0]
+        assert ">2026-10<" in table
+        assert '<span title="77 [70, 80]">77</span>' in table
+    with pytest.raises(BadOption, match="each must have a name of its own"):
+        build(board, tmp_path / "out", replays=0, earlier=[file, file])
+    file.write_text(json.dumps(earlier | {"suite": earlier["suite"] | {"name": "other"}}))
+    with pytest.raises(BadOption, match="it is of the suite other, not of small"):
+        build(board, tmp_path / "out", replays=0, earlier=[file])
+
+
+def test_an_entry_cannot_publish_what_lies_elsewhere(board: Board, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("secret")
+    (board.path / "entries" / "mcts-5" / "notes.txt").write_text("secret")
+    out = tmp_path / "out"
+    build(board, out, replays=0)
+    assert not any(b"secret" in content for content in contents(out).values())
+    (board.path / "entries" / "mcts-5" / "exact.json").symlink_to(tmp_path / "secret")
+    with pytest.raises(BadRecord, match=r"exact\.json is a link"):
+        build(board, out, replays=0)
+
+
+def test_the_command(board: Board) -> None:
+    build_it = [sys.executable, "-m", "gymposium.cli.main", "--plugin", str(PLUGIN), "leaderboard", "build"]
+    done = subprocess.run(
+        [*build_it, str(board.path), "--replays", "1", "--json"], capture_output=True, encoding="utf-8", check=True
+    )
+    told = json.loads(done.stdout)
+    assert told["index"] == str(board.path / "site" / "index.html")
+    assert told["matches"] > 0
+    assert (board.path / "site" / "index.html").is_file()
+
+
+def make_sparse(path: Path) -> None:
+    with open(path, "wb") as file:
+        file.truncate(3 * 2**30)
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, make_sparse])
+@pytest.mark.parametrize("name", ["exact.json", "matches/kuhn_poker/unplanned.jsonl"])
+def test_no_file_of_an_entry_stalls_or_fills_the_build(
+    board: Board, tmp_path: Path, name: str, make: Callable[[Path], None]
+) -> None:
+    file = board.path / "entries" / "mcts-5" / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    make(file)
+    with pytest.raises(BadRecord, match=f"{file.name} cannot be read"):
+        build(board, tmp_path / "out", replays=0)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["board"]
+
+
+def test_a_site_is_written_through_no_link(board: Board, tmp_path: Path) -> None:
+    victim, out = tmp_path / "victim", board.path / "site"
+    victim.mkdir()
+    for name in (".site.part", ".site.partial", ".site.00000000.partial"):
+        (board.path / name).symlink_to(victim)
+    build(board, out, replays=0)
+    shutil.rmtree(out)
+    out.symlink_to(victim)
+    with pytest.raises(BadOption, match="is a symbolic link"):
+        build(board, out, replays=0)
+    assert not [*victim.iterdir()]

@@ -1,0 +1,61 @@
+"""The choice of matches with pages: the most informative come first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from gymposium.match.ending import OVER, Ending
+from gymposium_arena.board import Board
+from gymposium_arena.results.file import read_results
+from gymposium_arena.site.choice import Expected, choose, worst_losses
+from gymposium_arena.site.played import Played, PlayedLineup, PlayedMatch, read_played
+
+
+def match(number: int, *results: str, forfeit: int | None = None, counts: bool = True) -> PlayedMatch:
+    ending = OVER if forfeit is None else Ending("no legal move", forfeit)
+    return PlayedMatch(f"s/g/l/{number}-0", number, ("random", "mcts-5"), (0.0, 0.0), results, ending, counts)
+
+
+@pytest.fixture(scope="module")
+def played(rated: Path) -> Played:
+    return read_played(Board(rated))
+
+
+@pytest.fixture(scope="module")
+def expected(rated: Path) -> Expected:
+    return Expected(read_results(rated / "results.json"))
+
+
+def chosen(matches: Sequence[PlayedMatch], expected: Expected, most: int) -> list[str]:
+    lineup = PlayedLineup("tic_tac_toe", ("random", "mcts-5"), [[one] for one in matches])
+    return choose([], [lineup], expected, most)
+
+
+def test_forfeits_upsets_and_other_losses_in_turn_then_draws_and_no_match_twice(expected: Expected) -> None:
+    draw, loss, loss_2 = match(0, "draw", "draw"), match(1, "loss", "win"), match(6, "loss", "win")
+    upset, again = match(2, "win", "loss"), match(3, "win", "loss", counts=False)
+    forfeit, forfeit_2 = match(4, "loss", "win", forfeit=0), match(5, "loss", "win", forfeit=0)
+    assert expected.share(upset, "tic_tac_toe", 1) > 0.5
+    order = [one.id for one in (forfeit, upset, loss, forfeit_2, loss_2, draw)]
+    for most in range(8):
+        assert chosen([draw, loss, upset, again, forfeit, forfeit_2, loss_2], expected, most) == order[:most]
+
+
+def test_every_worst_loss_has_a_page(played: Played, expected: Expected) -> None:
+    players = sorted({player for lineup in played.lineups for player in lineup.players})
+    ids = choose(players, played.lineups, expected, 1)
+    assert len(ids) == len(set(ids))
+    for player in players:
+        losses = worst_losses(player, played.lineups, expected)
+        assert all(loss.match.players[loss.seat] == player for loss in losses)
+        assert all(loss.match.results[loss.seat] == "loss" for loss in losses)
+        forfeits = [loss.match.ending.seat == loss.seat for loss in losses]
+        assert forfeits == sorted(forfeits), "forfeits come last"
+        for kind in (False, True):
+            shares = [loss.share for loss, forfeit in zip(losses, forfeits, strict=True) if forfeit is kind]
+            assert shares == sorted(shares, reverse=True)
+        assert {loss.match.id for loss in losses[:12]} <= set(ids)
+    assert choose(players, played.lineups, expected, 0) == []

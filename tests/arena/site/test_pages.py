@@ -1,0 +1,295 @@
+"""The pages of a site, read as files: figures, links, and no scripts."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from importlib.metadata import version
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+from gymposium.records import Record
+from gymposium_arena.board import Board
+from gymposium_arena.results import words
+from gymposium_arena.results.file import read_results, results_of, write_results
+from gymposium_arena.results.model import Results
+from gymposium_arena.site.build import build
+from gymposium_arena.slugs import slug
+from gymposium_arena.suite import parse_suite
+
+from ..playing import play_board
+from .hostile_players import HOSTILE
+
+
+@dataclass
+class Seen(HTMLParser):
+    """The links, ids, scripts, event handlers and text of a page."""
+
+    links: list[str] = field(default_factory=list)
+    ids: set[str] = field(default_factory=set)
+    scripts: list[dict[str, str | None]] = field(default_factory=list)
+    handlers: list[str] = field(default_factory=list)
+    text: str = ""
+    title: str = ""
+
+    def __post_init__(self) -> None:
+        super().__init__()
+        self._inside = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._inside = tag
+        self.text += " "
+        attributes = dict(attrs)
+        self.links += [attributes[name] or "" for name in ("href", "src", "action", "srcset") if name in attributes]
+        self.ids |= {attributes["id"] or ""} if "id" in attributes else set()
+        self.scripts += [attributes] if tag == "script" else []
+        self.handlers += [name for name in attributes if name.startswith("on")]
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside = ""
+        self.text += " "
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+        self.title += data if self._inside == "title" else ""
+
+
+def see(file: Path) -> Seen:
+    seen = Seen()
+    seen.feed(file.read_text(encoding="utf-8"))
+    return seen
+
+
+def plain(text: str) -> str:
+    return " ".join(text.split())
+
+
+@pytest.fixture(scope="module")
+def pages(site: Path) -> dict[Path, Seen]:
+    return {file: see(file) for file in sorted(site.rglob("*.html"))}
+
+
+@pytest.fixture(scope="module")
+def results(rated: Path) -> Results:
+    return read_results(rated / "results.json")
+
+
+def test_every_link_leads_somewhere_inside(site: Path, pages: dict[Path, Seen]) -> None:
+    """Every link leads to an existing file and id, and every page can be reached."""
+    reached = {site / "index.html"}
+    for file, seen in pages.items():
+        for link in seen.links:
+            parts = urlsplit(link)
+            assert (parts.scheme, parts.netloc) == ("", ""), f"{file}: {link}"
+            target = (file.parent / unquote(parts.path)).resolve() if parts.path else file
+            assert target.is_relative_to(site.resolve()), f"{file}: {link}"
+            assert target.is_file(), f"{file}: {link}"
+            if parts.fragment:
+                assert parts.fragment in pages[target].ids, f"{file}: {link}"
+            reached.add(target)
+    assert reached >= pages.keys()
+    assert {path.parent.name for path in pages} == {site.name, "games", "players", "pairings", "matches"}
+
+
+def test_pages_run_only_the_scripts_that_step_and_sort(site: Path, pages: dict[Path, Seen]) -> None:
+    for file, seen in pages.items():
+        raw = file.read_text(encoding="utf-8")
+        scripts = [script.get("src") for script in seen.scripts if script.get("type") != "application/json"]
+        if file.parent.name == "matches":
+            assert scripts == ["../static/steps.js"], file
+        elif "script-src 'none'" in raw:
+            assert scripts == [], file
+        else:
+            assert [Path(str(script)).name for script in scripts] == ["board.js"], file
+            assert "script-src 'self'; object-src 'none'" in raw, file
+        assert not seen.handlers, file
+        assert "owned" not in seen.title.replace("document.title='owned'", ""), file
+        assert not {"\x1b", "\u202e"} & set(raw), file
+
+
+def test_hostile_names_are_shown_as_they_are_written(site: Path) -> None:
+    shown = see(site / "players" / f"{slug(HOSTILE)}.html").text
+    assert "hostile:<script>document.title='owned'</script>\"'&␛[31m⟨U+202E⟩x" in shown
+    ten = see(site / "players" / "mcts-10.html").text
+    assert "Searcher <i>Ten</i>" in ten
+    assert "as a submission" in ten
+    assert "entered by Somebody , 2026-01-02" in plain(ten)
+    assert "A <b>small</b> board" in see(site / "index.html").text
+
+
+def test_matches_name_players_by_their_labels_and_lead_to_their_pages(site: Path) -> None:
+    pages = [see(file) for file in (site / "matches").iterdir() if "mcts-10" in file.name]
+    assert pages
+    for page in pages:
+        assert "Searcher <i>Ten</i>" in page.title
+        assert "Searcher <i>Ten</i> mcts-10" in plain(page.text)
+        assert "../players/mcts-10.html" in page.links
+    assert any("(Searcher <i>Ten</i>) wins." in plain(page.text) for page in pages)
+
+
+def test_the_commands_that_make_a_board_enter_its_players(site: Path) -> None:
+    added = "run --out small --add mcts-10 --game tic_tac_toe --label 'Searcher <i>Ten</i>' --by Somebody --seed 9"
+    assert added in plain(see(site / "how.html").text)
+
+
+def test_plugins_that_a_board_needs_are_named(tmp_path: Path) -> None:
+    head = 'name = "tiles"\ngroups = 1\nplayers = ["random"]\n'
+    board = Board.begin(tmp_path / "board", parse_suite(f'{head}[[games]]\nname = "2048"\n'))
+    assert play_board(board, 1).complete
+    write_results(board, results_of(board, samples=5))
+    build(board, tmp_path / "site", replays=0)
+    assert f"It needs gymposium-2048 {version('gymposium-2048')}." in plain(see(tmp_path / "site" / "how.html").text)
+
+
+def test_the_board_says_what_the_results_say(site: Path, results: Results) -> None:
+    shown = plain(see(site / "index.html").text)
+    assert results.joint is not None
+    for row in results.joint.standings:
+        assert words.rating(row) in shown
+        assert words.rank(row.place) in shown
+    assert "Not on the joint board: 1 player" in shown
+    assert "Player Not played Searcher <i>Ten</i> Texas hold'em" in shown
+    for game in results.games:
+        page = plain(see(site / "games" / f"{slug(game.game)}.html").text)
+        for mean in game.means or ():
+            assert words.mean(mean.returned) in page
+            assert words.mean(mean.returned) in shown
+        for row in game.board.standings if game.board else ():
+            assert words.rating(row) in page
+        assert words.counts(game) in page
+
+
+def test_the_first_table_says_who_leads_with_the_best_language_model(site: Path, results: Results) -> None:
+    shown = plain(see(site / "index.html").text)
+    assert "1 player is a language model; the others" in shown  # the one that reports tokens
+    for board, title in ((results.joint, "All zero-sum games"), (results.games[0].board, "Tic-tac-toe")):
+        assert board is not None
+        first = board.standings[0]
+        label = next(one.label for one in results.players if one.player == first.player)
+        model = next(row for row in board.standings if row.player == HOSTILE)
+        row = shown[shown.index(f"{title} {label} {words.rating(first)}") :]
+        assert row.index(words.rating(model)) < row.index(
+            f"rank {words.rank(model.place)} of {len(board.standings)} rating"
+        )
+    assert shown.index("Language models hostile:") < shown.index("Anchors: search and other programs")
+
+
+def test_poker_is_ordered_by_what_is_won(site: Path, results: Results) -> None:
+    poker = next(game for game in results.games if game.game.startswith("universal_poker"))
+    assert poker.by_return
+    assert poker.board is not None
+    won = [row.returned.value for row in poker.board.standings if row.returned is not None]
+    assert len(won) == 4
+    assert won == sorted(won, reverse=True)
+    shown = plain(see(site / "index.html").text)
+    table = shown[shown.index("Texas hold'em : what is won") :]
+    places = [table.index(words.mean(row.returned)) for row in poker.board.standings]
+    assert places == sorted(places)
+
+
+def test_a_player_s_page_has_its_results_by_opponent_and_seat(site: Path, rated: Path) -> None:
+    shown = plain(see(site / "players" / "greedy.html").text)
+    poker = [
+        record
+        for _, record in Board(rated).records()
+        if isinstance(record, Record) and "poker" in record.game and {"greedy", "random"} <= set(record.players)
+    ]
+    for seat in range(3):
+        mine = [record for record in poker if record.players[seat] == "greedy"]
+        results = [record.results[seat] for record in mine]
+        how = " ".join(str(results.count(result)) for result in ("win", "draw", "loss"))
+        mean = sum(record.returns[seat] for record in mine) / len(mine)
+        assert f"random Texas hold'em {seat} {len(mine)} {how} {mean:.2f}" in shown
+
+
+def test_a_game_s_page_has_its_rules_and_its_yardsticks(site: Path, rated: Path) -> None:
+    page = see(site / "games" / "tic_tac_toe.html")
+    game = Board(rated).suite.games[0].load()
+    assert plain(game.rules(0)) in plain(page.text)
+    assert "Against random play, no player can win more than 96.7% of the matches" in plain(page.text)
+    assert game.spec.best_play in page.text
+
+
+def test_a_pairing_s_page_has_every_match_and_says_how_many_can_be_stepped_through(site: Path, rated: Path) -> None:
+    page = see(site / "pairings" / "random--mcts-5.html")
+    shown = plain(page.text)
+    assert "2 match groups, from the side of random 0 seat 0" in shown
+    assert "2 of 4 matches have a page, including 2 of" in shown
+    # with three seats: lineups with greedy and with the hostile player
+    assert "12 match groups" not in shown
+    assert "4 match groups, from the side of random" in shown
+    assert "with greedy" in shown
+    assert "with hostile:" in shown
+    mine = [link for link in page.links if link.startswith("../matches/small-tic_tac_toe")]
+    assert len(set(mine)) >= 2
+
+
+def test_worst_losses_and_conduct_stand_on_a_player_s_page(site: Path, results: Results) -> None:
+    page = plain(see(site / "players" / f"{slug(HOSTILE)}.html").text)
+    conduct = next(one.conduct for one in results.players if one.player == HOSTILE)
+    assert conduct.forfeits
+    assert conduct.replies["cut off"]
+    assert conduct.replies["unparsable"]
+    assert "no legal move replay" in page
+    replies = sum(conduct.replies.values())
+    assert f"Replies {replies}" in page
+    assert f"Cut off {conduct.replies['cut off']} {conduct.replies['cut off'] / replies:.1%}" in page
+    assert "0.25 s a reply" in page
+    assert "2.00 for 1,000 replies" in page
+    assert f"Tokens written {8 * replies:,}" in page
+    assert "are attested" in page
+    assert "are made again, in a sample" in plain(see(site / "players" / "mcts-5.html").text)
+
+
+def test_unparsable_replies_are_shown_as_read_and_as_to_a_strict_reader(site: Path, results: Results) -> None:
+    conduct = next(one.conduct for one in results.players if one.player == HOSTILE)
+    replies, strictly = sum(conduct.replies.values()), conduct.replies["unparsable"] + conduct.repaired
+    assert conduct.repaired
+    page = plain(see(site / "players" / f"{slug(HOSTILE)}.html").text)
+    assert f"Repaired by its lenient reader {conduct.repaired} {conduct.repaired / replies:.1%}" in page
+    assert f"Unparsable to a strict reader {strictly} {strictly / replies:.1%}" in page
+    assert "lenient" not in plain(see(site / "players" / "random.html").text)
+    table = plain(see(site / "players.html").text)
+    assert "Read by Repaired Unparsable if strict" in table
+    assert f"move-lenient {conduct.repaired} {conduct.repaired / replies:.1%} {strictly}" in table
+
+
+def test_what_the_figures_mean_and_how_they_were_made_is_said(site: Path, results: Results) -> None:
+    page = plain(see(site / "how.html").text)
+    for note in results.method.notes:
+        assert plain(note) in page
+    assert "does not answer within 60 s, forfeits that match" in page
+    plugins = r"(--plugin \w+\.py )*"
+    assert re.search(rf"gymposium {plugins}--plugin hostile_players\.py {plugins}leaderboard verify small", page)
+
+
+def walk(folder: Path) -> Iterator[tuple[str, bytes]]:
+    for file in sorted(folder.rglob("*")):
+        if file.is_file():
+            yield file.relative_to(folder).as_posix(), file.read_bytes()
+
+
+def test_what_is_on_the_board_is_on_the_site(site: Path, rated: Path) -> None:
+    assert dict(walk(site / "board")) == dict(walk(rated))
+
+
+def test_what_is_uncertain_is_flagged(board: Board, tmp_path: Path) -> None:
+    """A cycle, a player without a rating, a player that never lost, and lines that are not records."""
+    results = json.loads((board.path / "results.json").read_text())
+    best, second, *_, last = results["joint"]["standings"]
+    best |= {"bound": "at least", "low": 123.0, "high": None}
+    last |= {"bound": None, "rating": None, "low": None, "high": None, "place": None}
+    results["joint"]["cycles"] = [[best["player"], second["player"], "random"]]
+    results["unreadable"] = 2
+    (board.path / "results.json").write_text(json.dumps(results))
+    build(board, tmp_path / "out", replays=0)
+    shown = plain(see(tmp_path / "out" / "index.html").text)
+    assert "≥ 123" in shown
+    assert f"{best['player']} beats {second['player']} beats random beats {best['player']} ." in shown
+    assert "Not enough data to rate hostile:" in shown
+    assert "2 lines are not records" in shown

@@ -1,0 +1,88 @@
+"""Adversaries on a board: they meet their target alone, and stand outside ratings and ranks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gymposium.analysis.exact import best_response, tabulate
+from gymposium.analysis.exact.adversary import Adversary, Target, open_adversary
+from gymposium.games.registry import load_game
+from gymposium.players.identity import Identity
+from gymposium.players.random import RandomPlayer
+from gymposium_arena.board import Board
+from gymposium_arena.results.file import results_of, write_results
+from gymposium_arena.results.words import mean
+from gymposium_arena.schedule import lineups
+from gymposium_arena.site.build import build
+from gymposium_arena.suite import parse_suite
+
+from .playing import play_board
+
+
+@pytest.fixture
+def board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Board:
+    """A board of random play, search, and an adversary of random play, which stands before them."""
+    monkeypatch.setenv("GYMPOSIUM_ALLOW", "exploit:*")
+    monkeypatch.chdir(tmp_path)  # the seeds of matches follow from the names of players, in which the path stands
+    path = Path("adversary.json")
+    response = best_response(tabulate(load_game("kuhn_poker"), RandomPlayer()))
+    Adversary.of(response, Target.of("random", {}, Identity()), "traversal").write(path)
+    suite = f"""
+name = "poker"
+title = "Poker"
+groups = 40
+players = ["{open_adversary(str(path)).name}", "random", "mcts-10"]
+[[games]]
+name = "kuhn_poker"
+"""
+    made = Board.begin(tmp_path / "board", parse_suite(suite))
+    assert play_board(made).complete
+    return made
+
+
+def test_an_adversary_meets_its_target_alone_and_is_not_ranked(board: Board, tmp_path: Path) -> None:
+    adversary, target, search = (entry.player for entry in board.entries())
+    met = [lineup.players for lineup in lineups(board.suite, board.entries())]
+    assert met == [(adversary, target), (target, search)]
+    results = results_of(board, samples=200)
+    (game,) = results.games
+    assert game.players == [target, search]
+    assert game.matches == 80
+    assert game.board is not None
+    assert [row.player for row in game.board.standings] == [search, target]
+    assert results.joint_lacks == {}
+    (found,) = game.adversaries
+    assert (found.player, found.target, found.matches) == (adversary, target, 80)
+    assert found.returned is not None
+    assert found.returned.low is not None
+    assert found.returned.high is not None
+    assert found.returned.low <= 11 / 24 <= found.returned.high
+    assert not found.target_changed
+
+
+def test_a_target_that_has_changed_is_said_to_have(board: Board, tmp_path: Path) -> None:
+    adversary, target, _ = board.entries()
+    assert not target.has_changed_since(adversary)
+    trained = target.model_copy(
+        update={"revision": target.revision.model_copy(update={"files": {"adapter.safetensors": "sha256:1"}})}
+    )
+    assert trained.has_changed_since(adversary)
+    found = results_of(board, samples=50)
+    (game,) = found.games
+    changed = game.adversaries[0].model_copy(update={"target_changed": True})
+    game = game.model_copy(update={"adversaries": [changed]})
+    write_results(board, found.model_copy(update={"games": [game]}))
+    build(board, tmp_path / "site")
+    page = (tmp_path / "site" / "games" / "kuhn_poker.html").read_text()
+    assert "It was fitted to other files of this player" in page
+
+
+def test_pages_show_it_beside_its_target(board: Board, tmp_path: Path) -> None:
+    write_results(board, results_of(board, samples=50))
+    build(board, tmp_path / "site")
+    page = (tmp_path / "site" / "games" / "kuhn_poker.html").read_text()
+    assert "An adversary was fitted to one opponent" in page
+    found = results_of(board, samples=50).games[0].adversaries[0].returned
+    assert f"gets {mean(found)} a match from" in page

@@ -1,0 +1,93 @@
+"""Outcomes from records: utilities, forfeits and repeated matches."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+from hypothesis import given, strategies as st
+
+from gymposium import load_game, make_player
+from gymposium.match import MatchJob, play
+from gymposium.match.ending import Ending
+from gymposium.match.failures import FailurePolicy
+from gymposium.players.protocol import Ask, Player, Reply
+from gymposium.records import Record
+from gymposium.replies.reading import READERS, Reader
+from gymposium_arena.outcomes import MatchOutcome, distinct, outcomes_of
+
+
+class First:
+    """Plays the first legal move, after some replies that are not moves."""
+
+    name = "first"
+    reader: Reader = READERS["move"]
+    style = "compact"
+    deterministic = True
+
+    def __init__(self, nonsense: int = 0) -> None:
+        self.nonsense = nonsense
+
+    def act(self, asks: Sequence[Ask]) -> list[Reply]:
+        return [Reply("?" if ask.turn < self.nonsense else (ask.legal_moves or [""])[0]) for ask in asks]
+
+
+def records(
+    game: str, players: Sequence[Player], seeds: Sequence[int], opening: int = 0, policy: str = "forfeit"
+) -> list[Record]:
+    jobs = [
+        MatchJob(f"m-{i}", load_game(game), players, seed, i, FailurePolicy.parse(policy), opening=opening)
+        for i, seed in enumerate(seeds)
+    ]
+    return [Record.of(played) for played in play(jobs)]
+
+
+def test_a_match_counts_what_the_game_paid_without_penalties() -> None:
+    clean, punished = (
+        next(outcomes_of(records("kuhn_poker", (First(n), make_player("random")), [5], policy="penalty(0.5)")))
+        for n in (0, 1)
+    )
+    assert punished.utilities == clean.utilities
+    assert sum(clean.utilities) == 0.0
+    assert (clean.game, clean.group, clean.players, clean.forfeit) == ("kuhn_poker", "5", ("first", "random"), None)
+
+
+def test_a_forfeit_says_whose_it_was() -> None:
+    (outcome,) = outcomes_of(records("tic_tac_toe", (make_player("random"), First(1)), [5]))
+    assert (outcome.forfeit, outcome.utilities) == (1, (1.0, -1.0))
+
+
+def test_what_broke_off_is_nobody_s_loss() -> None:
+    (record,) = records("tic_tac_toe", (First(), First()), [5])
+    record.ending, record.returns = Ending("broke off", detail="RuntimeError: the engine is gone"), []
+    assert list(outcomes_of([record])) == []
+
+
+def test_equal_matches_of_players_who_draw_nothing_count_once() -> None:
+    """Forty openings of one move on nine squares give nine different matches."""
+    outcomes = [*outcomes_of(records("tic_tac_toe", (First(), First()), range(40), opening=1))]
+    assert len(outcomes) == 40
+    assert len(distinct(outcomes)) == 9
+
+
+def test_equal_matches_that_were_drawn_by_lot_all_count() -> None:
+    """Kuhn poker has thirty possible courses. Counting each once would make likely courses look rare."""
+    poker = [*outcomes_of(records("kuhn_poker", (make_player("random"), make_player("random")), range(100)))]
+    assert len(distinct(poker)) == 100
+    dealt = [*outcomes_of(records("kuhn_poker", (First(), First()), range(100)))]
+    assert len(distinct(dealt)) == 100
+
+
+def test_a_record_that_stands_there_twice_counts_once() -> None:
+    played = records("kuhn_poker", (make_player("random"), First()), range(5))
+    assert len(distinct(outcomes_of(played + played))) == 5
+
+
+@given(st.integers(0, 99))
+def test_the_order_of_records_says_nothing(seed: int) -> None:
+    outcomes = [
+        MatchOutcome("g", str(i % 3), ("a", "b"), (1.0, -1.0), None, str(i // 2)) for i in range(8)
+    ]  # the same matches on different deals
+    shuffled = random.Random(seed).sample(outcomes, len(outcomes))
+    assert distinct(shuffled) == distinct(outcomes)
+    assert len(distinct(outcomes)) == 4

@@ -1,0 +1,103 @@
+"""Ratings that part playing badly from failing to reply."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gymposium import load_game, make_player
+from gymposium.analysis.review import Reviews
+from gymposium.games.protocol import Style
+from gymposium.match import MatchJob, play
+from gymposium.players.protocol import Ask, Reply
+from gymposium.records import Record
+from gymposium.replies.reading import READERS
+from gymposium_arena.failing import GameDecisions
+from gymposium_arena.outcomes import MatchOutcome, distinct, outcomes_of
+from gymposium_arena.ratings.bootstrap import deal_weights, generator
+from gymposium_arena.ratings.comparisons import compare
+from gymposium_arena.results.model import PlayStanding
+from gymposium_arena.results.play import play_result
+from gymposium_arena.results.words import play as in_words
+
+
+class Careless:
+    """Plays at random, and fails to reply with this probability."""
+
+    reader = READERS["move"]
+    style: Style = "compact"
+
+    def __init__(self, name: str, fails: float) -> None:
+        self.name, self.fails = name, fails
+
+    def act(self, asks: list[Ask]) -> list[Reply]:
+        return [Reply("hm" if ask.rng.random() < self.fails else ask.rng.choice(ask.legal_moves or [])) for ask in asks]
+
+
+def board(fails: float, deals: int = 60) -> tuple[GameDecisions, list[MatchOutcome]]:
+    """Random play, the same with failures, and search, at tic-tac-toe."""
+    game = load_game("tic_tac_toe")
+    players = [make_player("random"), Careless("careless", fails), make_player("mcts-20")]
+    jobs = [
+        MatchJob(f"{deal}-{i}-{j}", game, [players[i], players[j]], deal, deal * 9 + i * 3 + j)
+        for deal in range(deals)
+        for i in range(3)
+        for j in range(3)
+        if i != j
+    ]
+    decisions, records = GameDecisions(Reviews()), [Record.of(played) for played in play(jobs)]
+    for record in records:
+        decisions.add(Path("nowhere.jsonl"), record)
+    return decisions, distinct(outcomes_of(records))
+
+
+def rated(fails: float) -> dict[str, PlayStanding]:
+    decisions, outcomes = board(fails)
+    names = ["random", "careless", "mcts-20"]
+    found = play_result(
+        decisions,
+        outcomes,
+        names,
+        names,
+        lambda deals, alike: deal_weights(generator(0, "test"), 200, deals, alike),
+        generator(0, "prior"),
+        lambda deals: deal_weights(generator(0, "shares"), 200, len(deals)),
+    )
+    assert not found.reviewed
+    return {row.player: row for row in found.players}
+
+
+def test_play_is_rated_without_the_failures() -> None:
+    rows = rated(0.1)
+    careless, search = rows["careless"], rows["mcts-20"]
+    assert careless.low <= 0 <= careless.high
+    assert search.low > 100
+    assert 0.55 < careless.reliability.value < 0.85
+    assert search.reliability.value == 1.0
+    assert careless.effective < search.effective
+    assert 0.0 < careless.failing < 0.5
+
+
+def test_who_hardly_ever_replies_is_not_rated() -> None:
+    rows = rated(0.97)
+    assert rows["careless"].rating is None
+    assert in_words(rows["careless"]) == "not enough data"
+    assert rows["mcts-20"].rating is not None
+
+
+def test_weights_count() -> None:
+    names = ["a", "b"]
+    outcomes = [MatchOutcome("g", str(n), ("a", "b"), (1, -1) if n else (-1, 1), None, str(n)) for n in range(3)]
+    plain, weighted = compare(outcomes, names), compare(outcomes, names, [3.0, 0.5, 0.0])
+    assert plain.points.sum(axis=0).tolist() == [[0, 2], [1, 0]]
+    assert weighted.points.sum(axis=0).tolist() == [[0, 0.5], [3, 0]]
+    assert weighted.deals == ("0", "1")
+    assert np.array_equal(compare(outcomes, names, [1.0] * 3).pairs, plain.pairs)
+
+
+@pytest.mark.parametrize(("alike", "wider"), [(None, False), (30.0, False), (8.0, True)])
+def test_fewer_effective_deals_spread_more(alike: float | None, wider: bool) -> None:
+    plain, other = (deal_weights(generator(0, "test"), 500, 30, number) for number in (None, alike))
+    assert (other.std() > plain.std()) == wider

@@ -1,0 +1,146 @@
+"""Schedules: the deals and seats of players, and the effect of a new entry."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from itertools import combinations
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from gymposium import make_player
+from gymposium.errors import BadOption
+from gymposium.match import MatchJob
+from gymposium.players.protocol import Player
+from gymposium_arena.entries import Entry, new_entry, own_entry
+from gymposium_arena.schedule import Lineup, jobs, lineups
+from gymposium_arena.slugs import joint_slug, slug
+from gymposium_arena.suite import Suite, parse_suite
+
+NAMES = ["random", "greedy", "mcts-3", "mcts-5", "mcts-10", "mcts-25", "stand-17", "hold-20"]
+GAMES = ["tic_tac_toe", "goofspiel(num_cards=4)", "universal_poker(players=3)", "2048", "coin_game"]
+PLAYERS = {name: make_player(name) for name in NAMES}
+
+suites = st.builds(
+    lambda seed, groups, most, players, games: parse_suite(
+        f'name = "s"\nseed = {seed}\ngroups = {groups}\nlineups = {most}\nplayers = {players}\n'.replace("'", '"')
+        + "".join(f'[[games]]\nname = "{game}"\n' for game in games)
+    ),
+    st.integers(0, 99),
+    st.integers(1, 4),
+    st.integers(1, 6),
+    st.lists(st.sampled_from(NAMES), min_size=2, unique=True),
+    st.lists(st.sampled_from(GAMES), min_size=1, unique=True),
+)
+
+
+def own_entries(suite: Suite) -> list[Entry]:
+    return [own_entry(suite, player) for player in suite.players]
+
+
+def cast(lineup: Lineup) -> list[Player]:
+    return [PLAYERS[text] for text in lineup.players]
+
+
+def facts_of(job: MatchJob) -> tuple[object, ...]:
+    names = tuple(player.name for player in job.players)
+    return job.id, job.game.name, names, job.seed, job.player_seed, str(job.on_illegal), job.opening
+
+
+def schedule(suite: Suite, entries: list[Entry]) -> dict[str, list[tuple[object, ...]]]:
+    return {lineup.id: [facts_of(job) for job in jobs(lineup, cast(lineup))] for lineup in lineups(suite, entries)}
+
+
+@given(suites)
+@settings(max_examples=40, deadline=None)
+def test_every_player_gets_every_seat_of_every_deal_once(suite: Suite) -> None:
+    for lineup in lineups(suite, own_entries(suite)):
+        seats: dict[int, Counter[tuple[int, str]]] = defaultdict(Counter)
+        for job in jobs(lineup, cast(lineup)):
+            seats[job.seed].update(enumerate(player.name for player in job.players))
+        assert len(seats) == lineup.game.groups
+        for players in seats.values():
+            assert players == Counter({(seat, name): 1 for seat in range(job.game.seats) for name in lineup.players})
+
+
+@given(suites)
+@settings(max_examples=20, deadline=None)
+def test_equal_suites_give_equal_matches_and_no_two_are_the_same(suite: Suite) -> None:
+    matches_of = schedule(suite, own_entries(suite))
+    assert matches_of == schedule(parse_suite(suite.text()), own_entries(suite))
+    ids = [match[0] for matches in matches_of.values() for match in matches]
+    assert len(set(ids)) == len(ids)
+    streams = [match[4] for matches in matches_of.values() for match in matches]
+    assert len(set(streams)) == len(streams)
+
+
+@given(suites, st.integers(0, 2**48))
+@settings(max_examples=20, deadline=None)
+def test_a_new_entry_changes_nothing_that_was_there(suite: Suite, seed: int) -> None:
+    entries = own_entries(suite)
+    before = schedule(suite, entries)
+    games = [game.name for game in suite.games]
+    more = new_entry(suite, "mcts-25", len(entries), seed, own=False, games=games[:1])
+    if "mcts-25" in suite.players:
+        return
+    after = schedule(suite, [*entries, more])
+    assert {name: matches for name, matches in after.items() if name in before} == before
+    for name, matches in after.items():
+        if name not in before:
+            assert all("mcts-25" in names for _, _, names, *_ in matches)
+            assert all(game == games[0] for _, game, *_ in matches)
+    assert (
+        schedule(suite, [*entries, new_entry(suite, "mcts-25", len(entries), None, own=False, games=games)]) == before
+    )
+
+
+@given(st.integers(3, 14), st.integers(1, 20), st.integers(0, 99))
+@settings(max_examples=40, deadline=None)
+def test_of_three_seats_everybody_before_sits_equally_often(count: int, most: int, seed: int) -> None:
+    suite = parse_suite(
+        f'name = "s"\nseed = {seed}\nlineups = {most}\nplayers = ["random"]\n[[games]]\n'
+        'name = "universal_poker(players=3)"\n'
+    )
+    game = suite.games[0].name
+    entries = [new_entry(suite, f"mcts-{n + 1}", n, seed, own=True, games=[game]) for n in range(count + 1)]
+    tables = [one.players[:-1] for one in lineups(suite, entries) if one.players[-1] == entries[-1].player]
+    sat = Counter(player for table in tables for player in table)
+    assert len(set(tables)) == len(tables) == min(most, len([*combinations(range(count), 2)]))
+    assert max(sat.values()) - min(sat[entry.player] for entry in entries[:-1]) <= 2
+
+
+def test_pairings_of_a_game_share_deals_and_differ_in_all_else() -> None:
+    suite = parse_suite('name = "s"\nplayers = ["random", "greedy", "mcts-3"]\n[[games]]\nname = "leduc_poker"\n')
+    planned = [[*jobs(lineup, cast(lineup))] for lineup in lineups(suite, own_entries(suite))]
+    assert len(planned) == 3
+    assert len({tuple(job.seed for job in matches) for matches in planned}) == 1
+    assert len({job.player_seed for matches in planned for job in matches}) == 3 * 80
+
+
+def test_openings_are_for_those_who_draw_nothing() -> None:
+    suite = parse_suite('name = "s"\nplayers = ["hold-20", "stand-17", "random"]\n[[games]]\nname = "tic_tac_toe"\n')
+    planned = {lineup.players: [*jobs(lineup, cast(lineup))] for lineup in lineups(suite, own_entries(suite))}
+    assert {names: {job.opening for job in matches} for names, matches in planned.items()} == {
+        ("hold-20", "stand-17"): {4},
+        ("hold-20", "random"): {0},
+        ("stand-17", "random"): {0},
+    }
+
+
+def test_a_player_that_calls_itself_otherwise_is_refused() -> None:
+    suite = parse_suite('name = "s"\nplayers = ["random", "greedy"]\n[[games]]\nname = "tic_tac_toe"\n')
+    [lineup] = lineups(suite, own_entries(suite))
+    with pytest.raises(BadOption, match="'greedy' calls itself 'random'"):
+        jobs(lineup, [PLAYERS["random"]] * 2)
+
+
+@given(st.lists(st.text(max_size=80), min_size=2, unique=True))
+def test_slugs_are_safe_in_any_file_system_and_keep_texts_apart(texts: list[str]) -> None:
+    slugs = [slug(text) for text in texts]
+    assert len(set(slugs)) == len(texts)
+    for one in [*slugs, joint_slug(slugs * 20)]:
+        assert one
+        assert set(one) <= set("abcdefghijklmnopqrstuvwxyz0123456789_.-")
+        assert not one.startswith(("-", "."))
+        assert len(one) < 240
+    assert [slug(name) for name in NAMES] == NAMES

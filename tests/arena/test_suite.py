@@ -1,0 +1,71 @@
+"""Suites: defaults, refused settings, and round trips through TOML."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from gymposium.errors import GymposiumError
+from gymposium_arena.suite import parse_suite, read_suite
+
+SUITES = sorted((Path(__file__).parents[2] / "benchmarks/leaderboard").glob("*.toml"))
+TINY = 'name = "tiny"\nplayers = ["random", "greedy"]\n[[games]]\nname = "tic_tac_toe"\n'
+
+
+@pytest.mark.parametrize("path", SUITES, ids=lambda path: path.stem)
+def test_the_suites_that_we_ship_can_be_played(path: Path) -> None:
+    suite = read_suite(path)
+    assert suite.name == path.stem
+    assert parse_suite(suite.text()) == suite
+    for game in suite.games:
+        assert len(game.players) >= 2
+
+
+def test_quick_is_six_games_between_six_players() -> None:
+    quick = next(read_suite(path) for path in SUITES if path.stem == "quick")
+    assert [(game.groups, len(game.players)) for game in quick.games] == [(40, 6)] * 6
+
+
+def test_what_is_left_out_is_written_out() -> None:
+    suite = parse_suite(TINY + '[[games]]\nname = "leduc_poker()"\ngroups = 3\nplayers = ["cfr-10"]\n')
+    one, other = suite.games
+    assert (one.groups, one.opening, one.players) == (40, 4, ("random", "greedy"))
+    assert (other.name, other.groups, other.opening, other.players) == ("leduc_poker", 3, 0, ("cfr-10",))
+    assert suite.players == ("random", "greedy", "cfr-10")
+    assert parse_suite(suite.text()).digest == suite.digest != parse_suite(TINY).digest
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("name = ", "not TOML"),
+        ('name = "a"', "at least one game"),
+        (TINY.replace("players", "plyers"), "called 'plyers'. Did you mean 'players'?"),
+        (TINY + "gruops = 3\n", "option of game 1 called 'gruops'. Did you mean 'groups'?"),
+        (TINY + "groups = 0\n", "groups = 0: give 1 or more"),
+        (TINY + 'groups = "many"\n', "give an integer"),
+        (TINY + "opening = -1\n", "opening = -1: give 0 or more"),
+        (TINY.replace("tic_tac_toe", "tic_tac_to"), "Did you mean 'tic_tac_toe'"),
+        (TINY.replace("greedy", "greedi"), "called 'greedi'. Did you mean 'greedy'"),
+        (TINY.replace("greedy", "human"), "leave out the player human"),
+        (TINY.replace("greedy", "random"), "random is listed twice"),
+        (TINY + '[[games]]\nname = "tic_tac_toe"\n', "tic_tac_toe is listed twice"),
+        (TINY.replace('"tiny"', '"Tiny one"'), "lower-case letters"),
+        ("watchdog = 0.0\n" + TINY, "give seconds, more than 0"),
+        ('on_illegal = "sometimes"\n' + TINY, "is not a policy"),
+        (TINY + '[[games]]\nname = "trace"\nopening = 2\n', "takes free text"),
+    ],
+)
+def test_what_cannot_be_is_refused_and_says_why(text: str, said: str) -> None:
+    with pytest.raises(GymposiumError, match=re.escape(said)):
+        parse_suite(text)
+
+
+def test_a_file_is_named_in_what_is_wrong_with_it(tmp_path: Path) -> None:
+    with pytest.raises(GymposiumError, match=re.escape(f"{tmp_path / 'no.toml'} cannot be read")):
+        read_suite(tmp_path / "no.toml")
+    (tmp_path / "bad.toml").write_text("x = 1")
+    with pytest.raises(GymposiumError, match=re.escape(f"The suite {tmp_path / 'bad.toml'}: name at least one game")):
+        read_suite(tmp_path / "bad.toml")

@@ -1,0 +1,328 @@
+"""Verification finds tampering with the set of matches, the results, the suite and the entries."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gymposium.errors import BadOption, BadRecord, UnknownName
+from gymposium_arena.entries import Entry, read_entry
+from gymposium_arena.exact_file import write_exact
+from gymposium_arena.verify import Finding
+
+from ..playing import play_board
+from .copies import Copy, put
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda lines: lines.pop(1), "1 of 4 matches are missing: small/tic_tac_toe/random--mcts-5/0-1"),
+        (lambda lines: lines.clear(), "4 of 4 matches are missing"),
+        (lambda lines: lines.append(lines[0]), "the match is in line 1 already"),
+        (lambda lines: lines.append(lines[0].replace("-5/0-0", "-5/2-0")), "the schedule has no such match"),
+    ],
+)
+def test_the_matches_are_those_of_the_schedule_each_once(change: Any, said: str, copy: Copy) -> None:
+    copy.lines(copy.file("tic_tac_toe", "random", "mcts-5"), change)
+    [finding] = copy.findings(only="mcts-5")
+    assert finding.about == "schedule"
+    assert said in finding.what
+
+
+def test_a_file_that_is_gone_and_one_too_many_are_found(copy: Copy) -> None:
+    file = copy.file("tic_tac_toe", "random", "mcts-5")
+    file.rename(file.with_name("more.jsonl"))
+    findings = copy.findings(only="mcts-5")
+    assert [(one.about, one.where.rpartition("/")[2]) for one in findings] == [
+        ("schedule", "random--mcts-5.jsonl"),
+        ("schedule", "more.jsonl"),
+    ]
+
+
+def test_a_torn_file_is_read_to_its_last_whole_line_and_played_on(copy: Copy, plugin: Path) -> None:
+    file = copy.file("tic_tac_toe", "random", "mcts-5")
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-30])
+    torn, missing = copy.findings(only="mcts-5")
+    assert (torn.about, missing.about) == ("file", "schedule")
+    assert torn.where.endswith("random--mcts-5.jsonl:4")
+    assert "the last line is torn; the 3 before it are whole" in torn.what
+    again = play_board(copy.board, 1)
+    assert (again.played, again.torn) == (1, ["small/tic_tac_toe/random--mcts-5"])
+    assert file.read_bytes() == whole
+
+
+def test_junk_in_the_middle_is_named(copy: Copy) -> None:
+    copy.lines(copy.file("tic_tac_toe", "random", "mcts-5"), lambda lines: lines.insert(1, '{"half'))
+    [finding] = copy.findings(only="mcts-5")
+    assert (finding.about, finding.where.rpartition(":")[2]) == ("file", "2")
+    assert "not JSON" in finding.what
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (put("joint", "standings", 0, "rating", 9999.0), "joint.standings.0.rating is 9999.0, but the records give"),
+        (put("games", 0, "board", "standings", 0, "matches", 1), "games.0.board.standings.0.matches is 1"),
+        (lambda data: data["games"][1]["board"]["standings"].reverse(), "games.1.board.standings"),
+        (put("players", 0, "conduct", "forfeits", 3), "players.0.conduct.forfeits is 3, but the records give 0"),
+        (put("method", "samples", 5), "method.samples is 5"),
+        (put("joint", None), "joint is null"),
+        (lambda data: data.pop("joint"), "holds no results"),
+    ],
+)
+def test_a_changed_figure_in_the_results_is_found(change: Any, said: str, copy: Copy) -> None:
+    copy.edit(copy.path / "results.json", change)
+    verification = copy.verify(sample=0)
+    assert verification.results == "differ"
+    assert {one.about for one in verification.findings} == {"results"}
+    assert said in verification.findings[0].what
+
+
+def test_figures_that_were_measured_beside_an_entry_are_measured_again(copy: Copy) -> None:
+    board = copy.board
+    file = write_exact(board, next(entry for entry in board.entries() if entry.player == "random"))
+    assert copy.findings(sample=0, only="random") == []
+    copy.edit(file, put("games", "kuhn_poker", "exploitability", 0.0))
+    [finding] = copy.findings(sample=0, only="random")
+    assert (finding.about, finding.where) == ("results", "entries/random/exact.json")
+    assert finding.what == "in kuhn_poker, exploitability is 0.0, but measured again it is 0.458333"
+
+
+def entries_of(findings: Sequence[Finding]) -> list[str]:
+    return [str(one) for one in findings if one.about == "entry"]
+
+
+@pytest.mark.parametrize(("was", "is_now"), [("groups = 2", "groups = 1"), ("seed = 5", "seed = 6"), ("60.0", "70.0")])
+def test_a_changed_suite_is_refused_for_every_entry(was: str, is_now: str, copy: Copy) -> None:
+    suite = copy.path / "suite.toml"
+    suite.write_text(suite.read_text().replace(was, is_now))
+    messages = entries_of(copy.findings())
+    assert len(messages) == 5
+    assert all("refused: it was made for the suite of digest" in one for one in messages)
+    with pytest.raises(BadOption, match="is refused: it was made for the suite of digest"):
+        copy.board.entries()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        put("label", "Best"),
+        put("games", ["kuhn_poker"]),
+        put("own", False),
+        put("revision", "facts", {"model": "other"}),
+        put("prompt", "style", "full"),
+        put("decoding", {"temperature": 1.0}),
+        put("repeats", None),
+        put("deterministic", True),
+        put("versions", "gymposium", "9.9"),
+        put("by", "Me"),
+    ],
+)
+def test_an_entry_that_was_changed_is_found_by_its_digest(change: Any, copy: Copy) -> None:
+    copy.edit(copy.board.entry_file("greedy"), change)
+    assert any("was changed after it was made" in one for one in entries_of(copy.findings(only="greedy")))
+    with pytest.raises(BadRecord, match="was changed after it was made"):
+        copy.board.entries()
+
+
+def seal(copy: Copy, slug: str, **change: Any) -> None:
+    """Change an entry and give it the right digest."""
+    file = copy.board.entry_file(slug)
+    file.write_text(read_entry(file).model_copy(update=change).sealed().text())
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"seed": 4}, "seed is 4, but the suite's own player has 5"),
+        ({"number": 2}, "they are numbered"),
+        ({"own": False}, "own is False, but the suite has this player"),
+        ({"games": ("tic_tac_toe",)}, "it plays tic_tac_toe, but the suite has it play tic_tac_toe, kuhn_poker"),
+        ({"rules": {"tic_tac_toe": 0, "kuhn_poker": 3}}, "refused: it was made with version 3 of kuhn_poker, and here"),
+        ({"deterministic": True}, "deterministic was True, and here it is False"),
+        ({"decoding": {"temperature": 0.5}}, "decoding temperature was 0.5, and here it is None"),
+    ],
+)
+def test_an_entry_sealed_anew_is_held_against_suite_and_player(change: dict[str, Any], said: str, copy: Copy) -> None:
+    seal(copy, "greedy", **change)
+    assert any(said in one for one in entries_of(copy.findings()))
+
+
+def test_the_seed_of_a_submission_is_found_in_its_matches(copy: Copy) -> None:
+    seal(copy, "secret", seed=4)
+    findings = copy.findings(only="secret")
+    assert len(findings) == 16
+    assert all(one.what.startswith("seed is ") for one in findings)
+
+
+def test_prompts_of_an_entry_are_made_again(copy: Copy) -> None:
+    prompt = read_entry(copy.board.entry_file("greedy")).prompt
+    digests = {**prompt.digests, "kuhn_poker": "0" * 12}
+    seal(copy, "greedy", prompt=prompt.model_copy(update={"digests": digests}))
+    assert any("its prompt in kuhn_poker has the digest '000000000000'" in one for one in entries_of(copy.findings()))
+
+
+def test_code_of_another_version_is_not_asked_and_that_is_said(copy: Copy) -> None:
+    revision = read_entry(copy.board.entry_file("greedy")).revision
+    seal(copy, "greedy", revision=revision.model_copy(update={"code": {**revision.code, "version": "0.0.1"}}))
+    verification = copy.verify(only="greedy")
+    assert verification.findings == []
+    [player] = [one for one in verification.players if one.player == "greedy"]
+    assert player.asked == 0
+    assert "code version was '0.0.1'" in player.behind()
+
+
+@contextmanager
+def weights(copy: Copy) -> Iterator[tuple[Entry, Path]]:
+    """The entry with weights, and the weights' file, which is restored afterwards."""
+    [entry] = [one for one in copy.board.entries() if one.player.startswith("weighted:")]
+    file = Path(entry.player.removeprefix("weighted:"))
+    before = file.read_text()
+    try:
+        yield entry, file
+    finally:
+        file.write_text(before)
+
+
+def test_swapped_weights_are_found_and_never_played(copy: Copy, plugin: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GYMPOSIUM_ALLOW", "weighted:*")
+    with weights(copy) as (entry, file):
+        file.write_text("4")
+        messages = entries_of(copy.findings(only=entry.slug))
+        assert f"{file} is another file than was entered: its digest is sha256:" in messages[0]
+        copy.lines(copy.file("kuhn_poker", "random", "weighted"), lambda lines: lines.pop())
+        again = play_board(copy.board, 1)
+        assert not again.complete
+        assert all("is not what was entered: revision files" in why for why in again.unplayed.values())
+        assert again.played == 0
+
+
+def test_who_is_not_here_is_not_asked_and_the_rest_is_checked(copy: Copy) -> None:
+    with weights(copy) as (entry, file):
+        file.unlink()
+        verification = copy.verify(only=entry.slug)
+        assert (verification.findings, verification.matches) == ([], 24)
+        [player] = [one for one in verification.players if one.slug == entry.slug]
+        assert player.asked == 0
+        assert "FileNotFoundError" in player.behind()
+        copy.edit(copy.file("kuhn_poker", "random", "weighted"), lambda data: data["returns"].reverse())
+        assert [one.about for one in copy.findings(only=entry.slug)] == ["record"]
+
+
+def test_entries_that_are_gone_or_called_otherwise_are_found(copy: Copy) -> None:
+    shutil.rmtree(copy.path / "entries/greedy")
+    (copy.path / "entries/mcts-5").rename(copy.path / "entries/mcts-6")
+    messages = "\n".join(entries_of(copy.findings()))
+    assert "entries/greedy/entry.json: the suite's own player greedy has no entry" in messages
+    assert "belongs in a folder called 'mcts-5'" in messages
+
+
+def test_there_must_be_such_an_entry(copy: Copy) -> None:
+    with pytest.raises(UnknownName, match="Did you mean 'greedy'"):
+        copy.verify(only="gredy")
+
+
+def test_an_entry_says_who_and_what_it_is(copy: Copy) -> None:
+    with weights(copy) as (entry, file):
+        assert (entry.label, entry.by, entry.made, entry.seed) == ("By weights", "Somebody", "2026-01-02", 11)
+        assert [*entry.revision.files] == [str(file)]
+        assert entry.revision.code["file"] == "checked_players.py"
+        assert entry.decoding == {"temperature": 0.0}
+    secret = read_entry(copy.board.entry_file("secret"))
+    assert isinstance(secret.seed, int), "drawn when it was played"
+    assert Entry.model_validate_json(secret.text()) == secret
+
+
+def _twice(text: str) -> str:
+    return text.replace('"seed":', '"seed":1,"seed":', 1)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda lines: lines.reverse(), "comes after small/tic_tac_toe/random--mcts-5/1-1, but is planned before it"),
+        (lambda lines: lines.insert(1, ""), "the line is empty"),
+        (lambda lines: lines.append(""), "the line is empty"),
+        (lambda lines: lines.append(_twice(lines.pop())), "the key 'seed' is repeated"),
+        (lambda lines: lines.insert(0, lines.pop(0).replace(",", ", ", 1)), "not as gymposium writes it"),
+        (lambda lines: lines.insert(0, lines.pop(0).replace('"text":', '"note":1,"text":', 1)), "wrong"),
+        (lambda lines: lines.insert(0, lines.pop(0).replace('"style":', '"note":1,"style":', 1)), "wrong"),
+        (lambda lines: lines.insert(0, lines.pop(0).replace('"versions":{', '"versions":{"a":"1",')), "versions are"),
+        (lambda lines: lines.insert(0, lines.pop(0).replace('"text":', '"seconds":9.0,"text":')), "its time recorded"),
+    ],
+)
+def test_changed_lines_are_found(change: Any, said: str, copy: Copy) -> None:
+    copy.lines(copy.file("tic_tac_toe", "random", "mcts-5"), change)
+    assert any(said in finding.what for finding in copy.findings(only="mcts-5"))
+
+
+def _to_a_link(path: Path) -> None:
+    outside = path.parents[4] / "outside"
+    path.rename(outside)
+    path.symlink_to(outside)
+
+
+def _to_a_pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (_to_a_link, "it is a link"),
+        (_to_a_pipe, "it is not a plain file"),
+        (lambda path: _to_a_link(path.parent), "it is a link"),
+        (lambda path: _to_a_pipe(path.parents[2] / "entry.json"), "it is not a plain file"),
+        (lambda path: (path.parent / "passwd").symlink_to("/etc/passwd"), "it is a link"),
+        (lambda path: (path.parent / "nothing").symlink_to("nowhere"), "it is a link"),
+        (lambda path: (path.parent / "notes.txt").touch(), "the schedule has no matches for this"),
+        (lambda path: (path.parent.parent / "chess").mkdir(), "the schedule has no matches for this"),
+        (lambda path: (path.parents[2] / "run.py").touch(), "does not belong"),
+        (lambda path: (path.parents[2] / ".cache").mkdir(), "does not belong"),
+    ],
+)
+def test_links_and_foreign_files_are_found(change: Any, said: str, copy: Copy) -> None:
+    change(copy.file("tic_tac_toe", "random", "mcts-5"))
+    assert any(said in finding.what for finding in copy.findings(only="mcts-5"))
+
+
+def test_what_lies_beside_entries_is_found(copy: Copy) -> None:
+    (copy.path / "results.json").unlink()
+    for name in ("suite.bak", "entries/notes.txt", "more/file"):
+        (copy.path / name).parent.mkdir(exist_ok=True)
+        (copy.path / name).touch()
+    (copy.path / "README.md").touch()
+    places = {finding.where for finding in copy.findings(sample=0) if "does not belong" in finding.what}
+    assert places == {"suite.bak", "entries/notes.txt", "more", "more/file"}
+
+
+def test_a_file_that_says_something_twice_is_found(copy: Copy) -> None:
+    entry = copy.board.entry_file("mcts-5")
+    entry.write_text(entry.read_text().replace('"label":', '"label": "x", "label":', 1))
+    assert any("the key 'label' is repeated" in finding.what for finding in copy.findings(only="mcts-5"))
+
+
+def test_files_that_an_entry_names_are_read_only_where_it_is_allowed(
+    copy: Copy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An entry of random play names a file of this machine."""
+    (tmp_path / "mine").write_text("secret")
+    revision = read_entry(copy.board.entry_file("random")).revision
+    seal(copy, "random", revision=revision.model_copy(update={"files": {str(tmp_path / "mine"): "sha256:0"}}))
+    assert not any("its digest is" in finding.what for finding in copy.findings(only="random"))
+    monkeypatch.setenv("GYMPOSIUM_ALLOW", "random")
+    assert any("its digest is" in finding.what for finding in copy.findings(only="random"))
+
+
+def test_who_can_be_asked_again_must_not_say_otherwise(copy: Copy) -> None:
+    seal(copy, "greedy", repeats=None)
+    assert any("repeats was None, and here it is 'quickly'" in finding.what for finding in copy.findings(only="greedy"))

@@ -1,0 +1,77 @@
+"""Adversaries in files, and the player that plays one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gymposium.analysis.exact import best_response, completed, tabulate, value
+from gymposium.analysis.exact.adversary import Adversary, Target, open_adversary
+from gymposium.errors import BadOption, BadRecord, GymposiumError, NotAllowed
+from gymposium.games.registry import load_game
+from gymposium.match import MatchJob, play
+from gymposium.players.grammar import check_named_player, make_player
+from gymposium.players.identity import Identity
+from gymposium.players.random import RandomPlayer
+from gymposium.util.streams import stream
+
+OddOne = Callable[..., Any]
+TARGET = Target.of("odd-1", {"file": "odd.py"}, Identity({"odd.bin": "sha256:00"}))
+
+
+def written(path: Path, game: str, player: Any) -> float:
+    """Write the adversary of a player, and return the player's exploitability."""
+    response = best_response(completed(tabulate(load_game(game), player), player))
+    Adversary.of(response, TARGET, "traversal").write(path)
+    return response.exploitability
+
+
+@pytest.mark.parametrize("name", ["kuhn_poker", "goofspiel(num_cards=3)", "tic_tac_toe"])
+def test_it_takes_from_its_target_what_was_computed(odd: OddOne, tmp_path: Path, name: str) -> None:
+    game, target = load_game(name), odd(1, 0.9)
+    taken = written(tmp_path / "a.json", name, target)
+    player = make_player(f"exploit:{tmp_path}/a.json")
+    found = value(tabulate(game, player), tabulate(game, target))
+    assert found.mean.mean_return == pytest.approx(taken)
+    read = Adversary.read(tmp_path / "a.json")
+    assert [outcome.mean_return for outcome in found.seats] == pytest.approx(read.returns)
+    assert (read.game, read.target) == (name, TARGET)
+
+
+def test_it_plays_against_others_too(tmp_path: Path) -> None:
+    written(tmp_path / "a.json", "kuhn_poker", RandomPlayer())
+    players = [make_player(f"exploit:{tmp_path}/a.json"), make_player("cfr-10")]
+    jobs = [MatchJob(f"m{i}", load_game("kuhn_poker"), players, seed=stream(0, i).getrandbits(48)) for i in range(50)]
+    assert all(match.ending.seat is None for match in play(jobs))
+
+
+def test_records_hold_the_digest_and_another_file_is_refused(odd: OddOne, tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    written(path, "kuhn_poker", RandomPlayer())
+    name = open_adversary(str(path)).name
+    assert name == f"exploit:{path}#{Adversary.read(path).digest[7:19]}"
+    assert make_player(name).name == name
+    written(path, "kuhn_poker", odd(7))
+    with pytest.raises(BadOption, match="another adversary"):
+        make_player(name)
+    with pytest.raises(NotAllowed):
+        check_named_player(name)  # as in a record that somebody else wrote
+
+
+def test_a_changed_file_and_another_game_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    written(path, "kuhn_poker", RandomPlayer())
+    with pytest.raises(GymposiumError, match=r"does not play leduc_poker: it was fitted in kuhn_poker"):
+        open_adversary(str(path)).check_game(load_game("leduc_poker"))
+    content = json.loads(path.read_text())
+    content["moves"][0]["0"] = "bet" if content["moves"][0]["0"] == "pass" else "pass"
+    path.write_text(json.dumps(content))
+    with pytest.raises(BadOption, match="was changed"):
+        open_adversary(str(path))
+    path.write_text("{}")
+    with pytest.raises(BadRecord, match="holds no adversary"):
+        open_adversary(str(path))

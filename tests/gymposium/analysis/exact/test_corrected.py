@@ -1,0 +1,119 @@
+"""Returns corrected for luck: the same mean whatever the table, and less spread."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from gymposium import load_game
+from gymposium.analysis.exact import Policy, tabulate, value
+from gymposium.analysis.exact.corrected import Corrector, Known
+from gymposium.analysis.exact.graph import OVER, graph_of
+from gymposium.analysis.exact.players import CfrPlayer
+from gymposium.analysis.exact.policy import as_played
+from gymposium.errors import BadRecord
+from gymposium.games.protocol import CHANCE, Event
+from gymposium.match.failures import forfeit_returns
+
+from .conftest import Odd
+
+GAMES = ["kuhn_poker", "leduc_poker", "liars_dice(dice_sides=2)", "goofspiel(num_cards=3,points_order=random)"]
+
+
+def matches(one: Policy, other: Policy) -> Iterator[tuple[float, list[Event], tuple[float, ...], int | None]]:
+    """Every match of two policies: its probability, events, returns, and the seat that forfeits."""
+    graph, policies = graph_of(one.game), (one, other)
+    ahead: list[tuple[int, float, list[Event]]] = [(0, 1.0, [])]
+    while ahead:
+        i, p, events = ahead.pop()
+        position = graph.positions[i]
+        if position.seat == OVER:
+            yield p, events, position.returns, None
+            continue
+        odds, failed, seat = position.odds, 0.0, position.seat
+        if seat != CHANCE:
+            odds, failed = as_played(policies[seat].table[seat, position.view])
+        if failed > 0.0:
+            yield p * failed, events, forfeit_returns(graph.game, seat, position.returns), seat
+        for move, child, q in zip(position.moves, position.children, odds, strict=True):
+            if q > 0.0:
+                ahead.append((child, p * q, [*events, Event(seat, move)]))
+
+
+def spread(one: Policy, other: Policy, known: Known, corrector: Corrector | None) -> tuple[float, float]:
+    """The mean and the variance of the first seat's return, plain or corrected."""
+    found = []
+    for p, events, returns, forfeits in matches(one, other):
+        if corrector is not None:
+            returns = corrector.corrected(events, returns, known, forfeits)
+            assert sum(returns) == pytest.approx(0.0, abs=1e-9)
+        found.append((p, returns[0]))
+    mean = math.fsum(p * x for p, x in found)
+    return mean, math.fsum(p * (x - mean) ** 2 for p, x in found)
+
+
+@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("table", ["cfr", "odd"])
+def test_the_mean_stays_whatever_the_table(name: str, table: str) -> None:
+    game = load_game(name)
+    one, other = tabulate(game, Odd(1)), tabulate(game, Odd(2))
+    corrector = Corrector(tabulate(game, CfrPlayer(50) if table == "cfr" else Odd(3)))
+    truth, _ = spread(one, other, (None, None), None)
+    assert truth == pytest.approx(value(one, other).seats[0].mean_return)
+    for known in ((None, None), (one, None), (None, other), (one, other)):
+        mean, variance = spread(one, other, known, corrector)
+        assert mean == pytest.approx(truth, abs=1e-9)
+    assert variance == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize(("name", "most"), [("kuhn_poker", 0.6), ("leduc_poker", 0.4)])
+def test_less_spread_against_the_table(name: str, most: float) -> None:
+    game = load_game(name)
+    one, table = tabulate(game, Odd(1)), tabulate(game, CfrPlayer(300))
+    (_, plain), (_, without_chance), (_, less) = (
+        spread(one, table, known, corrector)
+        for known, corrector in (
+            ((None, None), None),
+            ((None, None), Corrector(table)),
+            ((None, table), Corrector(table)),
+        )
+    )
+    assert less < without_chance < plain
+    assert less < most * plain
+
+
+def test_replies_that_are_no_legal_moves() -> None:
+    game = load_game("kuhn_poker")
+    one, other = tabulate(game, Odd(1, legal_mass=0.8)), tabulate(game, Odd(2))
+    corrector = Corrector(tabulate(game, CfrPlayer(50)))
+    truth, plain = spread(one, other, (None, None), None)
+    mean, variance = spread(one, other, (None, other), corrector)
+    assert mean == pytest.approx(truth, abs=1e-9)
+    assert variance < plain
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+def test_a_table_against_itself_needs_no_matches(seat: int) -> None:
+    """If the unknown player plays moves of equal worth, nothing is left to correct."""
+    game = load_game("leduc_poker")
+    table = tabulate(game, CfrPlayer(300))
+    corrector = Corrector(table)
+    known: Known = (None, table) if seat == 0 else (table, None)
+    _, plain = spread(table, table, known, None)
+    _, variance = spread(table, table, known, corrector)
+    assert variance < plain / 100
+
+
+def test_events_of_another_game() -> None:
+    game = load_game("kuhn_poker")
+    corrector = Corrector(tabulate(game, CfrPlayer(5)))
+    with pytest.raises(BadRecord, match="is no event of kuhn_poker here"):
+        corrector.corrected([Event(0, "bet")], (0.0, 0.0), (None, None))
+    table = {state: replace(odds, probabilities=(1.0, 0.0)) for state, odds in tabulate(game, Odd(1)).table.items()}
+    passes = Policy(game, "passes", table)
+    bets = [*(Event(CHANCE, f"Deal:{card}") for card in (0, 1)), Event(0, "pass"), Event(1, "bet"), Event(0, "pass")]
+    with pytest.raises(BadRecord, match="passes cannot have led seat 0 to '0pb'"):
+        corrector.corrected(bets, (-1.0, 1.0), (None, passes))

@@ -1,0 +1,77 @@
+"""The decisions that cost a player most against its best response."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from gymposium.analysis.exact import Policy, best_response, completed, decisions_of, tabulate
+from gymposium.analysis.exact.graph import OVER, graph_of
+from gymposium.analysis.exact.players import ExactPlayer
+from gymposium.analysis.exact.policy import as_played
+from gymposium.games.registry import load_game
+from gymposium.players.random import RandomPlayer
+
+OddOne = Callable[..., Any]
+
+
+def test_random_play_at_kuhn_poker() -> None:
+    """With the king (2), the second seat passes half of the bets that it would always win: it loses 2 in each of them,
+    and a bet comes in the sixth of the deals in which the first seat has the queen, and as often with the jack."""
+    policy = tabulate(load_game("kuhn_poker"), RandomPlayer())
+    first, *_ = found = decisions_of(policy, best_response(policy), 20)
+    assert (first.seat, first.view, first.better, first.share) == (1, "2b", "bet", 1.0)
+    assert first.cost == pytest.approx(1 / 3)
+    assert [decision.cost for decision in found] == sorted((decision.cost for decision in found), reverse=True)
+
+
+@given(seed=st.integers(0, 10**6), mass=st.sampled_from([1.0, 0.8]), pure=st.booleans())
+@settings(max_examples=8, deadline=None)
+def test_the_cost_is_what_a_best_response_loses(odd: OddOne, seed: int, mass: float, pure: bool) -> None:
+    game, player = load_game("kuhn_poker"), odd(seed, mass, pure=pure)
+    policy = completed(tabulate(game, player), player)
+    response = best_response(policy)
+    for decision in decisions_of(policy, response, 3):
+        state = (decision.seat, decision.view)
+        odds, forfeit = as_played(policy.table[state])
+        assert (decision.odds, decision.forfeit) == (odds, forfeit)
+        legal = 1.0 - (1.0 - decision.share) * forfeit
+        shares = [
+            ((1.0 - decision.share) * p + decision.share * (move == decision.better)) / legal
+            for p, move in zip(odds, decision.moves, strict=True)
+        ]
+        better = replace(policy.table[state], probabilities=tuple(shares), legal_mass=legal)
+        changed = best_response(Policy(game, "changed", {**policy.table, state: better}))
+        seat = 1 - decision.seat
+        lost = response.value.seats[seat].mean_return - changed.value.seats[seat].mean_return
+        assert decision.cost == pytest.approx(lost, abs=1e-9)
+        assert decision.cost > 0.0
+
+
+def test_what_cannot_be_exploited_has_no_costly_decision() -> None:
+    game, player = load_game("tic_tac_toe"), ExactPlayer()
+    policy = completed(tabulate(game, player), player)
+    assert len(policy.table) == 4520
+    assert decisions_of(policy, best_response(policy), 5) == []
+
+
+def test_a_response_wins_where_it_can_though_its_opponent_never_leads_there(odd: OddOne) -> None:
+    game, player = load_game("tic_tac_toe"), odd(3, pure=True)
+    policy = completed(tabulate(game, player), player)
+    response, positions = best_response(policy).policy, graph_of(game).positions
+    for seat in (0, 1):
+        tried = 0
+        for position in positions:
+            if position.seat != seat or all(positions[child].returns[seat] < 1.0 for child in position.children):
+                continue
+            at = position
+            while at.seat != OVER:
+                side = response if at.seat == seat else policy
+                at = positions[at.children[side.table[at.seat, at.view].probabilities.index(1.0)]]
+            assert at.returns[seat] == 1.0
+            tried += 1
+        assert tried > 400

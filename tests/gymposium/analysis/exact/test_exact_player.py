@@ -1,0 +1,92 @@
+"""`exact` keeps what a position is worth, and says where it does not play."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from gymposium import load_game, make_player
+from gymposium.analysis.exact import TooLarge, exploitability, tabulate, value
+from gymposium.analysis.exact.minimax import Minimax
+from gymposium.analysis.exact.players import ExactPlayer
+from gymposium.errors import GymposiumError
+from gymposium.match import MatchJob, play
+from gymposium.players.protocol import Ask, MatchContext
+
+
+def test_nobody_gets_anything_from_it_at_tic_tac_toe() -> None:
+    policy = tabulate(load_game("tic_tac_toe"), ExactPlayer())
+    assert exploitability(policy) == 0
+    against_random = value(policy).mean
+    assert against_random.loss == 0
+    assert 0.85 < against_random.win < 0.9556  # the most that can be won without risk; this one does not try to
+
+
+@pytest.mark.parametrize(
+    ("game", "worth"),
+    [
+        ("tic_tac_toe", 0),
+        ("connect_four(rows=4,columns=4,x_in_row=3)", 1),
+        ("hex(board_size=3)", 1),
+        ("clobber(rows=4,columns=3)", -1),
+        ("breakthrough(rows=4,columns=3)", 1),
+        ("breakthrough(rows=3,columns=2)", 1),
+        ("openspiel:oware(num_houses_per_player=2,num_seeds_per_house=2)", 1),
+    ],
+)
+def test_whoever_should_win_does(game: str, worth: float) -> None:
+    loaded = load_game(game)
+    exact, random = ExactPlayer(), make_player("random")
+    for seat, most in ((0, worth), (1, -worth)):
+        assert Minimax(loaded, seat, 100_000).value(loaded.new(0)) == most
+        players = [exact, random] if seat == 0 else [random, exact]
+        returns = [p.utilities[seat] for p in play(MatchJob(str(i), loaded, players, i) for i in range(30))]
+        assert min(returns) >= most
+    both = [p.utilities[0] for p in play(MatchJob(str(i), loaded, [exact, exact], i) for i in range(5))]
+    assert both == [worth] * 5
+
+
+def test_of_equal_moves_any_is_played() -> None:
+    loaded = load_game("tic_tac_toe")
+    first: Counter[str] = Counter()
+    exact = ExactPlayer()
+    for played in play(MatchJob(str(i), loaded, [exact, exact], i) for i in range(200)):
+        first[played.events[0].move] += 1
+    assert len(first) == 9  # all nine draw
+    ask = Ask(MatchContext(loaded.new(0), "m", 0), 0, 0)
+    (found,) = exact.distributions([ask])
+    assert found.probabilities == pytest.approx([1 / 9] * 9)
+
+
+@pytest.mark.parametrize(
+    ("game", "reason"),
+    [
+        ("kuhn_poker", "nothing hidden"),
+        ("pig", "no chance"),
+        ("goofspiel(num_cards=3,points_order=descending)", "two seats in turn"),
+        ("blackjack", "two seats in turn"),
+        ("trace", "two seats in turn"),
+        ("openspiel:checkers", "positions repeat"),
+    ],
+)
+def test_what_it_does_not_play(game: str, reason: str) -> None:
+    loaded = load_game(game)
+    match = loaded.new(0)
+    (seat, *_) = match.to_move()
+    with pytest.raises(TooLarge, match=reason):
+        ExactPlayer().act([Ask(MatchContext(match, "m", 0), seat, 0)])
+
+
+def test_a_game_with_too_many_positions_is_refused() -> None:
+    loaded = load_game("othello")
+    with pytest.raises(TooLarge, match="more than 500 positions"):
+        Minimax(loaded, 0, 500).value(loaded.new(0))
+
+
+def test_where_one_seat_does_not_lose_what_the_other_gets(monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded = load_game("tic_tac_toe")
+    monkeypatch.setattr(loaded, "spec", replace(loaded.spec, utility="general_sum"))
+    with pytest.raises(GymposiumError, match="not what the other loses"):
+        ExactPlayer().act([Ask(MatchContext(loaded.new(0), "m", 0), 0, 0)])

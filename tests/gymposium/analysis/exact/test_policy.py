@@ -1,0 +1,106 @@
+"""A player's policy as a table: what it is asked, and what stands there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gymposium import make_player
+from gymposium.analysis.exact import NoLegalMove, Policy, tabulate
+from gymposium.analysis.exact.graph import graph_of
+from gymposium.errors import GymposiumError
+from gymposium.games.registry import load_game
+from gymposium.match import MatchJob, play
+from gymposium.players.random import RandomPlayer
+
+OddOne = Callable[..., Any]
+
+
+def test_random_play_is_uniform_everywhere() -> None:
+    policy = tabulate(load_game("leduc_poker"), RandomPlayer())
+    assert len(policy.table) == 936
+    for found in policy.table.values():
+        assert found.probabilities == (1 / len(found.moves),) * len(found.moves)
+    assert (policy.exact, policy.estimated, policy.legal_mass) == (True, False, 1.0)
+
+
+@pytest.mark.parametrize("name", ["tic_tac_toe", "kuhn_poker"])
+def test_it_is_asked_what_the_driver_asks(odd: OddOne, name: str) -> None:
+    game, player = load_game(name), odd(1)
+    tabulate(game, player)
+    in_table = [asked for batch in player.asked for asked in batch]
+    assert len(in_table) == len(set(map(repr, in_table))), "nothing twice"
+
+    class Noting(RandomPlayer):
+        seen: list[Any] = []  # noqa: RUF012 - one instance
+
+        def act(self, asks: Any) -> Any:
+            self.seen += [(ask.seat, ask.turn, ask.observe("full").text, ask.legal_moves) for ask in asks]
+            return super().act(asks)
+
+    noting = Noting()
+    jobs = [MatchJob(f"m{i}", game, [noting, noting], seed=i) for i in range(300)]
+    assert len(list(play(jobs))) == 300
+    assert all(asked in in_table for asked in noting.seen[:400])
+
+
+def test_only_what_it_can_get_into_is_asked_and_in_few_batches(odd: OddOne) -> None:
+    game, player = load_game("tic_tac_toe"), odd(3, pure=True)
+    policy = tabulate(game, player)
+    assert len(policy.table) < 1000
+    assert len(player.asked) <= 9
+    # whoever plays against it, it never leaves the table
+    opponent = odd(4)
+    for played in play(MatchJob(f"m{i}", game, [player, opponent][:: (-1) ** i], seed=i) for i in range(200)):
+        seat = int(played.job.players[1] is player)
+        match = game.new(played.job.seed)
+        for event in played.events:
+            if event.seat == seat:
+                found = policy.table[seat, match.view(seat)]
+                assert found.probabilities[found.moves.index(event.move)] == 1.0
+            match.apply({event.seat: event.move})
+
+
+def test_one_seat_alone(odd: OddOne) -> None:
+    game = load_game("kuhn_poker")
+    assert {seat for seat, _ in tabulate(game, odd(1), seats=[1]).table} == {1}
+    both = tabulate(game, odd(1))
+    assert both.table == {**tabulate(game, odd(1), seats=[0]).table, **tabulate(game, odd(1), seats=[1]).table}
+
+
+def test_restricted_is_without_forfeits(odd: OddOne) -> None:
+    policy = tabulate(load_game("kuhn_poker"), odd(1, 0.75))
+    assert (policy.legal_mass, policy.exact) == (0.75, False)
+    alone = policy.restricted()
+    assert alone.legal_mass == 1.0
+    assert [f.probabilities for f in alone.table.values()] == [f.probabilities for f in policy.table.values()]
+
+
+def test_without_any_legal_move_there_is_no_restricted_policy(odd: OddOne) -> None:
+    policy = tabulate(load_game("kuhn_poker"), odd(1))
+    state, found = next(iter(policy.table.items()))
+    never = replace(found, probabilities=(0.0,) * len(found.moves), legal_mass=0.0)
+    with pytest.raises(NoLegalMove, match="never plays a legal move"):
+        Policy(policy.game, policy.player, {**policy.table, state: never}).restricted()
+
+
+def test_a_player_that_cannot_say_its_odds_is_refused() -> None:
+    with pytest.raises(GymposiumError, match="mcts-10 does not say how likely"):
+        tabulate(load_game("tic_tac_toe"), make_player("mcts-10"))
+
+
+def test_a_player_that_answers_for_other_moves_is_found_out(odd: OddOne) -> None:
+    class Wrong(type(odd(1))):  # type: ignore[misc]
+        def distributions(self, asks: Any) -> Any:
+            return [replace(found, moves=found.moves[::-1]) for found in super().distributions(asks)]
+
+    with pytest.raises(ValueError, match="legal moves are"):
+        tabulate(load_game("tic_tac_toe"), Wrong(1))
+
+
+def test_the_graph_is_made_once() -> None:
+    game = load_game("tic_tac_toe")
+    assert graph_of(game) is graph_of(load_game("tic_tac_toe"))

@@ -1,0 +1,186 @@
+"""The best response and exploitability: published figures and OpenSpiel's own algorithms."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import pytest
+from hypothesis import given, settings, strategies as st
+from open_spiel.python.algorithms import exploitability as openspiel_exploitability
+from open_spiel.python.algorithms.best_response import BestResponsePolicy
+
+from gymposium.analysis.exact import (
+    Policy,
+    best_response,
+    exploitability,
+    measure,
+    optima_against_random,
+    tabulate,
+    value,
+)
+from gymposium.errors import GymposiumError
+from gymposium.games.registry import load_game
+from gymposium.players.distribution import MoveDistribution
+from gymposium.players.protocol import Ask
+from gymposium.players.random import RandomPlayer
+
+OddOne = Callable[..., Any]
+
+
+class Sampled(RandomPlayer):
+    """Random play as it looks from so many replies."""
+
+    def __init__(self, samples: int) -> None:
+        self.samples = samples
+
+    def distributions(self, asks: Sequence[Ask]) -> list[MoveDistribution]:
+        found = []
+        for ask, uniform in zip(asks, super().distributions(asks), strict=True):
+            drawn = Counter(ask.rng.choices(uniform.moves, k=self.samples))
+            odds = tuple(drawn[move] / self.samples for move in uniform.moves)
+            found.append(MoveDistribution(uniform.moves, odds, 1.0, self.samples))
+        return found
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "second"),
+    [
+        ("kuhn_poker", 0.5, 0.4167),
+        ("leduc_poker", 2.0875, 2.6597),
+        ("liars_dice(dice_sides=4)", 0.6837, 0.6264),
+        ("tic_tac_toe", 0.9948, 0.9249),
+    ],
+)
+def test_the_most_that_can_be_had_of_random_play(name: str, first: float, second: float) -> None:
+    response = best_response(tabulate(load_game(name), RandomPlayer()))
+    assert [o.mean_return for o in response.value.seats] == pytest.approx([first, second], abs=1e-4)
+    assert response.exploitability == pytest.approx((first + second) / 2, abs=1e-4)
+
+
+def test_uniform_kuhn_poker() -> None:
+    assert exploitability(tabulate(load_game("kuhn_poker"), RandomPlayer())) == pytest.approx(11 / 24)
+
+
+def test_against_random_play_it_is_the_greatest_return() -> None:
+    game = load_game("tic_tac_toe")
+    found = best_response(tabulate(game, RandomPlayer())).value.mean
+    assert found.mean_return == pytest.approx(optima_against_random(game)["best return"].mean_return)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "kuhn_poker",
+        "leduc_poker",
+        "liars_dice(dice_sides=4)",
+        "goofspiel(num_cards=3)",
+        "goofspiel(num_cards=3,points_order=random)",
+        "goofspiel(num_cards=3,imp_info=true)",
+        "dark_hex(num_rows=2,num_cols=2)",
+    ],
+)
+@given(seed=st.integers(0, 10**6), pure=st.booleans())
+@settings(max_examples=5, deadline=None)
+def test_exploitability_is_openspiels(odd: OddOne, known: OddOne, name: str, seed: int, pure: bool) -> None:
+    policy = tabulate(load_game(name), odd(seed, pure=pure))
+    theirs = known(policy)
+    expected = openspiel_exploitability.exploitability(theirs.game, theirs)
+    assert exploitability(policy) == pytest.approx(expected, abs=1e-9)
+
+
+@given(seed=st.integers(0, 10**6), mass=st.sampled_from([1.0, 0.8]))
+@settings(max_examples=5, deadline=None)
+def test_no_other_response_gets_more_where_something_is_hidden(odd: OddOne, seed: int, mass: float) -> None:
+    """Forfeits included: all 64 deterministic policies of the first seat of kuhn_poker are tried."""
+    policy = tabulate(load_game("kuhn_poker"), odd(seed, mass))
+    found = best_response(policy)
+    mine = {state: d.moves for state, d in found.policy.table.items() if state[0] == 0}
+    got = []
+    for choices in product(*(range(len(moves)) for moves in mine.values())):
+        table = dict(found.policy.table)
+        for (state, moves), choice in zip(mine.items(), choices, strict=True):
+            table[state] = MoveDistribution(moves, tuple(float(i == choice) for i in range(len(moves))), 1.0, None)
+        got.append(value(Policy(policy.game, "tried", table), policy).seats[0].mean_return)
+    assert len(got) == 64
+    assert found.value.seats[0].mean_return == pytest.approx(max(got), abs=1e-12)
+
+
+@given(seed=st.integers(0, 10**6), pure=st.booleans())
+@settings(max_examples=15, deadline=None)
+def test_where_nothing_is_hidden_it_is_what_openspiel_finds_in_all_histories(
+    odd: OddOne, known: OddOne, seed: int, pure: bool
+) -> None:
+    game = load_game("clobber(rows=2,columns=3)")
+    policy = tabulate(game, odd(seed, pure=pure))
+    found = best_response(policy)
+    for seat in (0, 1):
+        theirs = known(policy)
+        expected = BestResponsePolicy(theirs.game, seat, theirs).value(theirs.game.new_initial_state())
+        assert found.value.seats[seat].mean_return == pytest.approx(expected, abs=1e-12)
+
+
+@given(seed=st.integers(0, 10**6), other=st.integers(0, 10**6), mass=st.sampled_from([1.0, 0.8]))
+@settings(max_examples=15, deadline=None)
+def test_nobody_gets_more(odd: OddOne, seed: int, other: int, mass: float) -> None:
+    """Forfeits included."""
+    game = load_game("clobber(rows=2,columns=3)")
+    policy = tabulate(game, odd(seed, mass))
+    best = best_response(policy).value
+    for opponent in (odd(other), odd(other, pure=True)):
+        for most, got in zip(best.seats, value(tabulate(game, opponent), policy).seats, strict=True):
+            assert got.mean_return <= most.mean_return + 1e-12
+
+
+def test_a_perfect_opponent_of_a_pure_policy_wins_or_draws(odd: OddOne) -> None:
+    """Tic-tac-toe is a draw, and a response is a policy like any other: it can meet others and be answered."""
+    policy = tabulate(load_game("tic_tac_toe"), odd(5, pure=True))
+    response = best_response(policy)
+    for outcome in response.value.seats:
+        assert outcome.mean_return >= 0.0
+        assert sorted((outcome.win, outcome.draw, outcome.loss)) == [0.0, 0.0, 1.0], "two pure policies play one match"
+    assert all(outcome.mean_return >= 0.0 for outcome in best_response(response.policy).value.seats)
+    assert 0.0 < value(response.policy).mean.win < 1.0
+
+
+def test_what_is_not_known_exactly_has_no_best_response(odd: OddOne) -> None:
+    game = load_game("kuhn_poker")
+    with pytest.raises(GymposiumError, match="seat 1: tabulate both"):
+        best_response(tabulate(game, odd(1), seats=[0]))
+    with pytest.raises(GymposiumError, match="estimated from samples"):
+        best_response(tabulate(game, Sampled(16)))
+
+
+def test_a_response_to_an_estimate_is_not_credited_with_the_noise() -> None:
+    """Random play, counted from few samples, looks exploitable for more than the 11/24 that it is."""
+    game, optimum = load_game("kuhn_poker"), 11 / 24
+    noisy, held = [], []
+    for seed in range(30):
+        fit, other = (tabulate(game, Sampled(2), seed=2 * seed + i) for i in (0, 1))
+        exact = Policy(game, "fit", {state: replace(found, samples=None) for state, found in fit.table.items()})
+        noisy.append(exploitability(exact))
+        held.append(exploitability(fit, other))
+    assert sum(noisy) / 30 > optimum > sum(held) / 30
+    assert measure(game, Sampled(4096)).as_played.exploitability == pytest.approx(optimum, abs=0.05)
+
+
+def test_all_measures_of_one_player(odd: OddOne) -> None:
+    found = measure(load_game("kuhn_poker"), odd(1, 0.9)).as_dict()
+    assert (found["states"], found["legal_mass"], found["exact"]) == (12, 0.9, False)
+    played, alone = found["as_played"], found["restricted"]
+    assert isinstance(played, dict)
+    assert isinstance(alone, dict)
+    assert played["exploitability"] > alone["exploitability"]
+    assert alone["exploitability"] == pytest.approx(exploitability(tabulate(load_game("kuhn_poker"), odd(1))))
+    assert played["against_random"]["mean_return"] < alone["against_random"]["mean_return"]
+
+
+def test_a_game_that_is_not_zero_sum_has_no_exploitability() -> None:
+    found = measure(load_game("openspiel:tiny_hanabi"), RandomPlayer())
+    assert found.as_played.response is not None
+    assert found.as_played.exploitability is None
+    with pytest.raises(GymposiumError, match="not zero-sum"):
+        exploitability(found.as_played.policy)

@@ -1,0 +1,78 @@
+"""Responses that search finds, compared with best responses where both exist."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from gymposium.analysis.exact import best_response, completed, tabulate, value
+from gymposium.analysis.exact.policy import Policy
+from gymposium.analysis.exact.searched import searched_response
+from gymposium.errors import GymposiumError
+from gymposium.games.registry import load_game
+from gymposium.players.distribution import MoveDistribution
+from gymposium.players.grammar import make_player
+from gymposium.players.random import RandomPlayer
+
+OddOne = Callable[..., Any]
+
+
+class Silent(RandomPlayer):
+    """Random play that does not tell its probabilities."""
+
+    distributions = None  # type: ignore[assignment]
+
+
+def gained(name: str, player: Any, simulations: int, asked: Any = None) -> tuple[float, float]:
+    """The mean return of a searched response to a player, and that of a best response."""
+    game = load_game(name)
+    policy = completed(tabulate(game, player), player)
+    even = completed(tabulate(game, RandomPlayer()), RandomPlayer())
+    table = dict(even.table)  # where the search did not come it plays at random
+    for seat in (0, 1):
+        for view, move in searched_response(game, asked or player, seat, simulations).items():
+            moves = even.table[seat, view].moves
+            table[seat, view] = MoveDistribution(moves, tuple(float(one == move) for one in moves), 1.0, None)
+    found = value(Policy(game, "searched", table), policy).mean.mean_return
+    return found, best_response(policy).exploitability
+
+
+@pytest.mark.parametrize(
+    ("name", "simulations", "share"),
+    [
+        ("kuhn_poker", 2000, 0.99),
+        ("leduc_poker", 20_000, 0.85),
+        ("goofspiel(num_cards=3)", 4000, 0.99),
+        ("dark_hex(num_rows=2,num_cols=2)", 4000, 0.99),
+        ("tic_tac_toe", 20_000, 0.9),
+    ],
+)
+def test_it_gets_nearly_as_much_from_random_play_as_the_best_response(
+    name: str, simulations: int, share: float
+) -> None:
+    found, best = gained(name, RandomPlayer(), simulations)
+    assert share * best <= found <= best + 1e-9
+
+
+def test_forfeits_are_taken_too(odd: OddOne) -> None:
+    found, best = gained("kuhn_poker", odd(2, 0.8), 4000)
+    assert 0.95 * best <= found <= best + 1e-9
+
+
+def test_a_player_that_does_not_know_its_probabilities_is_asked_each_time() -> None:
+    found, best = gained("kuhn_poker", RandomPlayer(), 2000, Silent())
+    assert 0.99 * best <= found
+
+
+def test_it_repeats() -> None:
+    game, player = load_game("phantom_ttt"), RandomPlayer()
+    first, second = (searched_response(game, player, 1, 300, seed=4) for _ in range(2))
+    assert first == second
+    assert first != searched_response(game, player, 1, 300, seed=5)
+
+
+def test_other_games_are_refused() -> None:
+    with pytest.raises(GymposiumError, match="two seats and lists of legal moves"):
+        searched_response(load_game("hearts"), make_player("random"), 0, 10)

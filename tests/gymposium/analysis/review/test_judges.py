@@ -1,0 +1,149 @@
+"""Judges: what a decision was worth, by minimax, by a fixed table, and by search."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from gymposium import load_game, make_player
+from gymposium.analysis.exact import best_response, tabulate, value
+from gymposium.analysis.exact.graph import graph_of
+from gymposium.analysis.exact.minimax import Minimax, children
+from gymposium.analysis.exact.players import CfrPlayer
+from gymposium.analysis.exact.policy import as_played
+from gymposium.analysis.review import MatchReview, NotJudged, judge_of, review_match
+from gymposium.errors import BadOption
+from gymposium.games.protocol import Game
+from gymposium.match import MatchJob, play
+from gymposium.records import Record
+
+from ..exact.conftest import Odd
+
+
+def records(game: Game, *names: str, matches: int = 6) -> list[Record]:
+    players = [make_player(name) for name in names]
+    return [Record.of(one) for one in play(MatchJob(f"m{n}", game, players, n) for n in range(matches))]
+
+
+def reviews(game: Game, judge: str, *names: str, matches: int = 6) -> list[MatchReview]:
+    return [review_match(record, judge_of(game, judge)) for record in records(game, *names, matches=matches)]
+
+
+@pytest.mark.parametrize(
+    ("game", "judge"),
+    [
+        ("tic_tac_toe", "exact"),
+        ("connect_four", "search-10000"),
+        ("kuhn_poker", "cfr-1000"),
+        ("goofspiel(num_cards=3)", "cfr-1000"),
+        ("goofspiel(num_cards=4)", "cfr-100"),
+        ("backgammon", "search-10000"),
+    ],
+)
+def test_the_judge_of_a_game(game: str, judge: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gymposium.analysis.review.judge.MOST_POSITIONS", 5_000)
+    assert judge_of(load_game(game)).name == judge
+
+
+@pytest.mark.parametrize(
+    ("game", "judge", "why"),
+    [
+        ("solitaire", None, "zero-sum games with two seats"),
+        ("coin_game", None, "zero-sum games with two seats"),
+        ("connect_four", "exact", "more than 5,000 positions"),
+        ("tic_tac_toe", "cfr-10", "hides nothing"),
+        ("kuhn_poker", "exact", "nothing hidden"),
+        ("openspiel:skat", "search-10", "two seats"),
+        ("openspiel:gin_rummy", "search-10", "search-10 does not play openspiel:gin_rummy"),
+    ],
+)
+def test_a_game_that_is_not_judged(game: str, judge: str | None, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gymposium.analysis.review.judge.MOST_POSITIONS", 5_000)
+    with pytest.raises(NotJudged, match=why):
+        judge_of(load_game(game), judge)
+
+
+@pytest.mark.parametrize("name", ["", "mcts-10", "cfr-0", "search", "cfr-x", "exact-1"])
+def test_a_judge_that_is_not_known(name: str) -> None:
+    with pytest.raises(BadOption, match="Write exact, cfr-N or search-N"):
+        judge_of(load_game("kuhn_poker"), name)
+
+
+def test_minimax_says_what_was_lost() -> None:
+    game = load_game("tic_tac_toe")
+    solved = Minimax(game, 0, 10_000)
+    for record in records(game, "random", "random"):
+        found = review_match(record, judge_of(game, "exact"))
+        match, losses = game.new(record.seed), []
+        for event in record.events:
+            sign = 1 if event.seat == 0 else -1
+            worth = {move: sign * solved.value(child) for move, child in children(match)}
+            losses.append((event.seat, max(worth.values()) - worth[event.move]))
+            match.apply({event.seat: event.move})
+        assert [(one.seat, one.given) for one in found.decisions] == losses
+        # what was lost by one seat and given back by the other is the result
+        assert sum(lost if seat else -lost for seat, lost in losses) == record.returns[0]
+        assert all((one.best is None) == (one.given == 0.0) for one in found.decisions)
+
+
+def test_exact_play_gives_nothing_away() -> None:
+    game = load_game("tic_tac_toe")
+    assert all(one.given == 0 for review in reviews(game, "exact", "exact", "exact") for one in review.decisions)
+
+
+@pytest.mark.parametrize("name", ["kuhn_poker", "leduc_poker", "goofspiel(num_cards=3)", "liars_dice(dice_sides=3)"])
+def test_what_a_policy_gives_away_is_what_it_gets_less_than_the_best_response(name: str) -> None:
+    """The performance difference lemma (Kakade and Langford, 2002): the mean of what the moves give away, over all
+    matches against the table, is the difference of the mean returns."""
+    game = load_game(name)
+    judge, table, odd = judge_of(game, "cfr-50"), tabulate(game, CfrPlayer(50)), tabulate(game, Odd(3))
+    graph = graph_of(game)
+    for seat in (0, 1):
+        reach, given = [0.0] * len(graph.positions), []
+        reach[0] = 1.0
+        answer = judge._answers[seat]  # type: ignore[attr-defined]
+        for position, here in zip(graph.positions, reach, strict=True):
+            odds = position.odds
+            if position.seat >= 0:
+                policy = odd if position.seat == seat else table
+                odds, _ = as_played(policy.table[position.seat, position.view])
+            if position.seat == seat:
+                worth = answer.worth[seat, position.view]
+                given += [here * p * (max(worth) - one) for p, one in zip(odds, worth, strict=True)]
+            for child, p in zip(position.children, odds, strict=True):
+                reach[child] += here * p
+        best = best_response(table).value.seats[seat].mean_return
+        assert math.fsum(given) == pytest.approx(best - value(odd, table).seats[seat].mean_return, abs=1e-9)
+
+
+def test_a_decision_is_judged_by_what_its_seat_knew() -> None:
+    """A player near an equilibrium loses half of its matches and gives nearly nothing away."""
+    game = load_game("kuhn_poker")
+    near = [one for review in reviews(game, "cfr-1000", "cfr-1000", "cfr-1000", matches=40) for one in review.decisions]
+    assert max(one.given for one in near) < 0.02
+    assert len({one.before for one in near}) > 2
+    random = [one for review in reviews(game, "cfr-1000", "random", "random", matches=40) for one in review.decisions]
+    assert max(one.given for one in random) > 0.3
+
+
+@pytest.mark.parametrize("game", ["connect_four(rows=4,columns=4)", "phantom_ttt", "pig(winscore=20)"])
+def test_search_says_the_same_each_time(game: str) -> None:
+    one, again = (reviews(load_game(game), "search-200", "random", "mcts-20", matches=2) for _ in range(2))
+    assert one == again
+    assert all(decision.given >= 0.0 for review in one for decision in review.decisions)
+
+
+def test_search_solves_the_end_of_a_match() -> None:
+    game = load_game("connect_four(rows=4,columns=4)")
+    for record in records(game, "random", "random", matches=3):
+        exact, found = (review_match(record, judge_of(game, judge)).decisions for judge in ("exact", "search-100"))
+        assert exact[-3:] == found[-3:]
+
+
+def test_a_table_has_a_digest() -> None:
+    game = load_game("kuhn_poker")
+    one, other = judge_of(game, "cfr-10"), judge_of(game, "cfr-11")
+    assert one.digest.startswith("sha256:")
+    assert one.digest != other.digest
+    assert judge_of(load_game("tic_tac_toe")).digest == ""

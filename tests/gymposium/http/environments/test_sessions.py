@@ -1,0 +1,261 @@
+"""Sessions of many clients: what is refused, what is bounded, and that no client harms another."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.gymposium.http.environments.conftest import Lent
+from tests.gymposium.http.test_guard import ask
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+from gymposium.games.protocol import Style
+from gymposium.http.bodies import MOST_BYTES
+from gymposium.http.environments import EnvOffer, environments_app
+from gymposium.http.environments.offer import OPTIONS, SharedPlayer
+from gymposium.http.environments.session import GREATEST_SEED, EnvSession
+from gymposium.http.environments.wire import LONGEST_REPLY, Incoming, WireError, message
+from gymposium.players.protocol import Ask, Reply
+from gymposium.records import read_records, verify_file
+from gymposium.replies.reading import READERS, Reader
+from gymposium.util.strict_json import DEEPEST
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("not json", "INVALID_JSON"),
+        (b"\xff", "INVALID_JSON"),
+        ('{"type": "state", "type": "reset"}', "INVALID_JSON"),
+        (f'{{"type": "reset", "data": {{"seed": {GREATEST_SEED + 1}}}}}', "INVALID_JSON"),
+        ('{"type": "reset", "data": ' + "[" * (DEEPEST + 1) + "]" * (DEEPEST + 1) + "}", "INVALID_JSON"),
+        ('{"type": "reset", "data": ' + "[" * 500_000 + "]" * 500_000 + "}", "INVALID_JSON"),
+        ("[]", "VALIDATION_ERROR"),
+        ('{"type": "mcp", "data": {}}', "UNKNOWN_TYPE"),
+        ("{}", "UNKNOWN_TYPE"),
+        ('{"type": "reset", "data": []}', "VALIDATION_ERROR"),
+        ('{"type": "reset", "more": 1}', "VALIDATION_ERROR"),
+        ('{"type": "state", "data": {}}', "VALIDATION_ERROR"),
+        ('{"type": "step", "data": {"text": 1}}', "VALIDATION_ERROR"),
+        ('{"type": "step", "data": {"move": "b2"}}', "VALIDATION_ERROR"),
+        ('{"type": "step", "data": {"text": "b2", "more": 1}}', "VALIDATION_ERROR"),
+        ('{"type": "step", "data": {"text": "b2"}}', "EXECUTION_ERROR"),
+    ],
+)
+def test_a_wrong_message_is_answered_and_the_session_goes_on(lend, text: str | bytes, code: str) -> None:
+    with lend("tic_tac_toe").client() as client:
+        answer = client.say(text)
+        assert answer["type"] == "error"
+        assert answer["data"]["code"] == code
+        assert answer["data"]["message"]
+        assert client.reset(seed=1)["observation"]["legal_moves"]
+
+
+@pytest.mark.parametrize(
+    ("option", "why"),
+    [
+        ({"seed": -1}, "seed=-1"),
+        ({"seed": True}, "seed=True"),
+        ({"seed": 1.5}, "seed=1.5"),
+        ({"episode_id": "x" * 256}, "255 characters"),
+        ({"episode_id": 7}, "255 characters"),
+        ({"game": "../../etc/passwd"}, "no game on this server called '../../etc/passwd'"),
+        ({"game": "connect_four"}, "no game on this server"),
+        ({"opponent": "../../etc/passwd"}, "no opponent on this server called '../../etc/passwd'"),
+        ({"opponent": "mcts-1000000"}, "no opponent on this server"),
+        ({"opponent": ["random", "random"]}, "2 players were given for 1 other"),
+        ({"seat": 2}, "write a seat from 0 to 1"),
+        ({"seat": "white"}, "write a seat from 0 to 1"),
+        ({"prompt": "long"}, "write 'full' or 'compact'"),
+        ({"prompt": 3}, "write a text"),
+        ({"reply": "xml"}, "xml"),
+        ({"on_illegal": "retry(9999999)"}, "Options: seed, episode_id, game, opponent, prompt, reply, seat"),
+    ],
+)
+def test_a_wrong_option_is_answered_with_what_to_write(lend, option: dict[str, Any], why: str) -> None:
+    with lend("tic_tac_toe").client() as client:
+        code, message = client.refused("reset", **option)
+        assert code == "VALIDATION_ERROR"
+        assert why in message
+        assert client.reset(seed=1)["done"] is False
+
+
+def test_names_of_clients_never_become_paths(lend) -> None:
+    """An episode's name is told to its client, and stands in no file."""
+    lent = lend("kuhn_poker")
+    with lent.client() as client:
+        data = client.reset(seed=1, episode_id="../../etc/passwd")
+        while not data["done"]:
+            data = client.step(data["observation"]["legal_moves"][0])
+        assert data["metadata"]["episode_id"] == "../../etc/passwd"
+    assert "passwd" not in lent.records.read_text(encoding="utf-8")
+    [(_, record)] = read_records(lent.records)
+    assert record.id == data["metadata"]["match"]
+    assert [path.name for path in lent.records.parent.iterdir()] == ["matches.jsonl"]
+
+
+def test_long_replies_are_refused(lend) -> None:
+    with lend("tic_tac_toe").client() as client:
+        client.reset(seed=1)
+        assert client.refused("step", text="x" * (LONGEST_REPLY + 1))[0] == "VALIDATION_ERROR"
+        assert client.step("\ud800")["done"] is True  # a reply that UTF-8 cannot encode is a reply
+
+
+def test_a_message_of_five_mebibytes_ends_its_session_alone(lend) -> None:
+    lent = lend("tic_tac_toe")
+    with lent.client() as other:
+        other.reset(seed=1)
+        with lent.client() as client, pytest.raises(ConnectionClosed):  # 1009 is lost if the client still sends
+            client.say(" " * (5 * 2**20))
+        assert MOST_BYTES < 5 * 2**20
+        assert other.send("state")["data"]["step_count"] == 0
+
+
+def test_the_number_of_clients_is_bounded(lend) -> None:
+    lent = lend("tic_tac_toe", sessions=2)
+    with lent.client() as one, lent.client() as two:
+        one.reset()
+        two.reset()
+        with lent.client() as three:
+            answer = json.loads(three.socket.recv())
+            assert answer["data"]["code"] == "CAPACITY_REACHED"
+            assert (answer["data"]["active_sessions"], answer["data"]["max_sessions"]) == (2, 2)
+            with pytest.raises(ConnectionClosed):
+                three.socket.recv()
+        two.socket.send('{"type": "close"}')
+        with pytest.raises(ConnectionClosed):
+            two.socket.recv()
+        with lent.client() as four:
+            assert four.reset()["done"] is False
+
+
+def test_an_idle_session_ends(lend) -> None:
+    with lend("tic_tac_toe", idle=0.05).client() as client:
+        answer = json.loads(client.socket.recv())
+        assert answer["data"]["code"] == "SESSION_ERROR"
+        with pytest.raises(ConnectionClosed):
+            client.socket.recv()
+
+
+def test_matches_of_many_clients_are_all_recorded(lend) -> None:
+    lent = lend("goofspiel(num_cards=3)", "kuhn_poker", opponents=("mcts-5",))
+    with lent.client() as one, lent.client("/kuhn_poker/ws") as two, lent.client() as three:
+        clients = (one, two, three)
+        shown = {client: client.reset(seed=5) for client in clients}
+        for _ in range(20):
+            for client, data in shown.items():
+                moves = data["observation"]["legal_moves"]
+                shown[client] = client.reset(seed=5) if data["done"] else client.step(moves[0])
+    verified = verify_file(lent.records)
+    assert verified.matches > 10
+    assert verified.problems == []
+
+
+class Failing:
+    """A player that raises, with what no client may read."""
+
+    name = "failing"
+    reader: Reader = READERS["move"]
+    style: Style = "full"
+
+    def act(self, asks: Sequence[Ask]) -> Sequence[Reply]:
+        raise RuntimeError("the deal is J Q")
+
+
+def test_a_player_that_fails_costs_its_match_alone(start, caplog, tmp_path: Path) -> None:
+    offer = EnvOffer.of(["kuhn_poker"], ["random"])
+    kept: list[Any] = []
+    port = start(environments_app(EnvOffer(offer.games, {"failing": Failing()}, offer.on_illegal), kept.append)).port
+    with Lent(port, tmp_path).client() as client:
+        client.reset(seed=1)
+        code, message = client.refused("step", text="bet")
+        assert (code, "J Q" in message) == ("EXECUTION_ERROR", False)
+        assert client.refused("step", text="bet")[1] == "There is no match under way: send reset first."
+        assert client.reset(seed=1)["done"] is False
+    assert kept == []
+    assert "the deal is J Q" in caplog.text
+
+
+class Waiting(Failing):
+    """A player that answers when it is allowed to."""
+
+    def __init__(self) -> None:
+        self.may_answer = threading.Event()
+
+    def act(self, asks: Sequence[Ask]) -> Sequence[Reply]:
+        self.may_answer.wait()
+        return [Reply("pass") for _ in asks]
+
+
+def test_a_player_that_never_answers_costs_its_match_alone(start, caplog, tmp_path: Path) -> None:
+    offer, player = EnvOffer.of(["kuhn_poker"]), Waiting()
+    offer = EnvOffer(offer.games, {"waiting": SharedPlayer(player, 0.05), **offer.opponents}, offer.on_illegal)
+    with Lent(start(environments_app(offer, lambda played: None)).port, tmp_path).client() as client:
+        for _ in range(2):
+            client.reset(seed=1)
+            assert client.refused("step", text="bet")[0] == "EXECUTION_ERROR"
+        assert "did not answer within 0.05 seconds" in caplog.text
+        client.reset(seed=1, opponent="random")
+        assert client.step("bet")["done"] is True
+        player.may_answer.set()
+
+
+def test_what_is_answered_over_http(lend) -> None:
+    lent = lend("tic_tac_toe", "goofspiel(num_cards=3)")
+    assert ask(lent.port, path="/health") == (200, {"status": "healthy"})
+    about = ask(lent.port, path="/metadata").data
+    assert about["name"] == "tic_tac_toe"
+    assert "Games on this server: tic_tac_toe, goofspiel(num_cards=3)." in about["readme_content"]
+    assert ask(lent.port, path="/goofspiel(num_cards=3)/metadata").data["name"] == "goofspiel(num_cards=3)"
+    assert set(ask(lent.port, path="/schema").data) == {"action", "observation", "state"}
+    for path in ("/nothing", "/connect_four/metadata", "/../../etc/passwd/schema", "/%2e%2e%2fetc%2fpasswd/schema"):
+        answer = ask(lent.port, path=path)
+        assert answer.status == 404
+        assert answer.code in ("no_such_route", "unknown_game")
+
+
+def test_a_game_that_is_not_lent_has_no_socket(lend) -> None:
+    lent = lend("tic_tac_toe")
+    for path in ("/connect_four/ws", "/ws?game=connect_four", "/..%2f..%2fetc%2fpasswd/ws"):
+        with pytest.raises(InvalidStatus) as refused, lent.client(path):
+            pass
+        assert refused.value.response.status_code == 404
+
+
+def test_a_token_opens_everything_but_health(lend) -> None:
+    lent = lend("tic_tac_toe", token="s3cret")
+    assert ask(lent.port, path="/health").status == 200
+    assert ask(lent.port, path="/metadata").code == "no_token"
+    assert ask(lent.port, path="/tic_tac_toe/health").status == 401
+    with pytest.raises(InvalidStatus, match="401"), lent.client():
+        pass
+    for path, headers in (("/ws?token=s3cret", {}), ("/ws", {"Authorization": "Bearer s3cret"})):
+        with lent.client(path, additional_headers=headers) as client:
+            assert client.reset()["done"] is False
+
+
+def test_foreign_hosts_and_pages_get_no_socket(lend) -> None:
+    lent = lend("tic_tac_toe")
+    with pytest.raises(InvalidStatus, match="403"), lent.client(origin="http://evil.example"):
+        pass
+    assert ask(lent.port, path="/metadata", Host="evil.example").status == 421
+
+
+@pytest.mark.parametrize("value", [None, 5, "x", [], {}, ["a"], True, [[]], "\ud800", -1, 1.5], ids=ascii)
+def test_a_field_of_another_type_is_read_or_refused(value: Any) -> None:
+    session = EnvSession(EnvOffer.of(["tic_tac_toe"]), "tic_tac_toe", lambda played: None)
+    for field in ("seed", "episode_id", *OPTIONS):
+        with suppress(WireError):
+            assert message("observation", session.reset({field: value}))
+    session.reset({"seed": 1})
+    for action in ({"text": value}, {"text": "a1", "metadata": value}):
+        with suppress(WireError):
+            assert message("observation", session.step(action))
+    for sent in (value, {"type": value}, {"type": "reset", "data": value}):
+        with suppress(WireError):
+            assert Incoming.parse(json.dumps(sent))

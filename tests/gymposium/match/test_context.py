@@ -1,0 +1,114 @@
+"""A player whose context is full: its match ends there, with that reason, in every schedule and record."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from gymposium import load_game, make_player
+from gymposium.errors import BadRecord
+from gymposium.games.protocol import Style
+from gymposium.match import MatchJob, MatchResult, Schedule, play
+from gymposium.match.ending import Ending
+from gymposium.match.failures import FailurePolicy
+from gymposium.players.protocol import Ask, Reply
+from gymposium.records import Record, RecordWriter, first_difference, verify_file
+from gymposium.records.scores import Score
+from gymposium.records.trajectories import Trajectory
+from gymposium.replies.reading import READERS
+
+RANDOM = make_player("random")
+JOINT = "goofspiel(num_cards=5)"
+
+
+class Short:
+    """Plays at random until its turn `after`, when its context is full."""
+
+    name, reader = "short", READERS["move"]
+
+    def __init__(self, after: int) -> None:
+        self.style: Style = "compact"
+        self._after = after
+
+    def act(self, asks: Sequence[Ask]) -> list[Reply]:
+        return [Reply("", "context") if ask.turn >= self._after else RANDOM.act([ask])[0] for ask in asks]
+
+
+def ended(game: str, after: int, policy: str = "forfeit", schedule: Schedule = "rounds", seat: int = 1) -> MatchResult:
+    players = [RANDOM, Short(after)] if seat else [Short(after), RANDOM]
+    job = MatchJob("m", load_game(game), players, 4, on_illegal=FailurePolicy.parse(policy))
+    [played] = play([job], schedule=schedule)
+    return played
+
+
+@pytest.mark.parametrize("schedule", ["rounds", "streaming"])
+@pytest.mark.parametrize("policy", ["forfeit", "retry(2)", "penalty(0.5,3)", "random"])
+@pytest.mark.parametrize("game", ["tic_tac_toe", JOINT])
+@pytest.mark.parametrize("seat", [0, 1])
+def test_the_match_ends_there_whatever_a_failed_reply_costs(
+    game: str, policy: str, schedule: Schedule, seat: int, tmp_path: Path
+) -> None:
+    played = ended(game, 2, policy, schedule, seat)
+    assert played.ending == Ending("out of context", seat)
+    assert played.utilities == ((-1.0, 1.0) if seat == 0 else (1.0, -1.0))
+    assert played.penalties == {}
+    assert [turn.reading for turn in played.turns if turn.seat == seat] == ["move", "move"]  # nothing was said
+    with RecordWriter(tmp_path / "m.jsonl") as writer:
+        assert writer.write(played).ending == played.ending
+    assert verify_file(tmp_path / "m.jsonl").problems == []
+
+
+def test_both_sides_of_a_joint_move() -> None:
+    job = MatchJob("m", load_game(JOINT), [Short(1), Short(1)], 0)
+    [played] = play([job])
+    assert {(failure.kind, failure.seat) for failure in played.ending.failures} == {
+        ("out of context", 0),
+        ("out of context", 1),
+    }
+    record = Record.of(played)
+    assert first_difference(record) is None
+    record.ending = Ending("out of context", 0)
+    assert first_difference(record) == "the replies end where seat 1 is to give one"
+
+
+def test_it_is_no_terminal_state_for_learning() -> None:
+    played = ended("tic_tac_toe", 1)
+    assert [Trajectory.of(played, seat).truncated for seat in (0, 1)] == [False, True]
+    assert [Trajectory.of(played, seat).forfeited for seat in (0, 1)] == [False, True]
+    [whole] = play([MatchJob("m", load_game("tic_tac_toe"), [RANDOM, RANDOM], 0)])
+    assert [Trajectory.of(whole, seat).truncated for seat in (0, 1)] == [False, False]
+
+
+def test_scores_count_it() -> None:
+    ours, theirs = Score(), Score()
+    for after in (0, 1, 2, 9):
+        played = ended("tic_tac_toe", after)
+        ours.add(played, 1)
+        theirs.add(played, 0)
+    assert (ours.failures["out of context"], ours.forfeits, ours.failures["timed out"]) == (3, 3, 0)
+    assert theirs.failures["out of context"] == 0
+    assert ours.failure_rate("out of context").value == 0.75
+    assert ours.as_dict()["counts"]["failures"]["out of context"] == 3
+
+
+def test_a_record_that_lies_about_it_is_found() -> None:
+    record = Record.of(ended("tic_tac_toe", 1))
+    assert first_difference(record) is None
+    both = Ending("out of context", 1, others=(Ending("timed out", 0),))
+    for ending, difference in [
+        (Ending("no legal move", 1), "the replies end where seat 1 is to give one"),
+        (both, "Seat 0 did not answer in time.' is recorded, but the replay gives 'Seat 1 had no room"),
+    ]:
+        record.ending = ending
+        assert difference in (first_difference(record) or "")
+    [whole] = play([MatchJob("m", load_game("tic_tac_toe"), [RANDOM, RANDOM], 0)])
+    record = Record.of(whole)
+    record.ending = Ending("out of context", 0)
+    assert "but the replay gives 'The game is over.'" in (first_difference(record) or "")
+    data = json.loads(record.line())
+    data["ending"]["seat"] = -1
+    with pytest.raises(BadRecord, match="ending is not of the right form"):
+        Record.parse(json.dumps(data))

@@ -1,0 +1,113 @@
+"""A match that breaks what its game promises is an error of the game, whoever plays it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import pytest
+
+from gymposium import GameSpec, Parameter, make_player
+from gymposium.envs.gym import TextGameEnv
+from gymposium.errors import PluginError
+from gymposium.games.rules import RulesError, RulesGame, Style, game_of
+from gymposium.match import BrokenPromise, EngineError, MatchJob, play
+
+
+class Counting:
+    """Seats say "go" in turn until the last of `decisions`; then `pay` is paid."""
+
+    moves = ("go", "run")
+    utility_range = (-1.0, 1.0)
+
+    def __init__(self, pay: tuple[float, ...] = (1.0, -1.0), decisions: int = 4, promised: int = 4) -> None:
+        self.pay, self.decisions, self.max_decisions = pay, decisions, promised
+
+    def start(self) -> int:
+        return 0
+
+    def to_move(self, count: int) -> tuple[int, ...]:
+        return () if count == self.decisions else (count % len(self.pay),)
+
+    def legal_moves(self, count: int, seat: int) -> tuple[str, ...]:
+        return self.moves
+
+    def play(self, count: int, moves: Any) -> int:
+        return count + 1
+
+    def returns(self, count: int) -> tuple[float, ...]:
+        return self.pay if count == self.decisions else (0.0,) * len(self.pay)
+
+    def rules(self, seat: int, style: Style) -> str:
+        return "Count.\n"
+
+    def position(self, count: int, seat: int, style: Style) -> str:
+        return f"{count}\n"
+
+
+def counting(utility: str, pay: tuple[float, ...], decisions: int = 4) -> RulesGame[int]:
+    facts: dict[str, Any] = {"utility": utility, "seats": len(pay)}
+    spec = GameSpec(name="counting", title="C", summary="C.", entry_point="x:game", **facts)
+    return game_of(lambda: Counting(pay, decisions))(spec, {})
+
+
+BROKEN = {
+    "range": (
+        counting("general_sum", (1.0, -1.5)),
+        r"counting: returns \(1.0, -1.5\) at the end are outside utility_ra",
+    ),
+    "nan": (counting("general_sum", (1.0, float("nan"))), "counting: returns must be a finite number"),
+    "zero sum": (counting("zero_sum", (1.0, 1.0)), "counting: the spec says utility='zero_sum', but .* sum to 2"),
+    "cooperative": (counting("cooperative", (1.0, 0.5)), "counting: the spec says utility='cooperative', but .* equal"),
+    "longer": (counting("zero_sum", (1.0, -1.0), 5), "counting: max_decisions is 4, but the match goes on"),
+    "endless": (counting("zero_sum", (1.0, -1.0), -1), "counting: max_decisions is 4, but the match goes on"),
+}
+
+
+@pytest.mark.parametrize("opening", [0, 2])
+@pytest.mark.parametrize("case", BROKEN)
+def test_a_broken_promise_is_an_error_that_names_the_game(case: str, opening: int) -> None:
+    game, complaint = BROKEN[case]
+    with pytest.raises(EngineError, match=complaint) as caught:
+        list(play([MatchJob("m", game, [make_player("random")] * 2, 1, opening=opening)]))
+    assert isinstance(caught.value.__cause__, BrokenPromise)
+    env: gymnasium.Env[Any, Any] = TextGameEnv(game, opponent="random")
+    env.reset(seed=0)
+    with pytest.raises(EngineError, match=complaint):
+        _ = [env.step("go") for _ in range(4)]
+
+
+def test_playouts_of_an_endless_game_end() -> None:
+    game = counting("zero_sum", (1.0, -1.0), -1)
+    with pytest.raises(RulesError, match="max_decisions is 4, but the match goes on"):
+        list(play([MatchJob("m", game, [make_player("mcts-4"), make_player("random")], 1)]))
+
+
+def test_kept_promises_cost_nothing() -> None:
+    [result] = play([MatchJob("m", counting("zero_sum", (1.0, -1.0)), [make_player("random")] * 2, 1)])
+    assert (result.returns, len(result.turns)) == ((1.0, -1.0), 4)
+
+
+PLAYERS = Parameter(name="players", default=3, low=1, high=6, help="P.")
+
+
+class Many(Counting):
+    def __init__(self, players: int) -> None:
+        self.seats = players
+        super().__init__((0.0,) * players)
+
+
+def test_the_parameter_players_decides_the_number_of_seats() -> None:
+    spec = GameSpec(name="many", title="M", summary="M.", entry_point="x:game", seats=3, parameters=(PLAYERS,))
+    assert [game_of(Many)(spec, {"players": number}).seats for number in (1, 3, 5)] == [1, 3, 5]
+
+
+def test_seats_of_the_rules_must_be_those_of_the_spec() -> None:
+    spec = GameSpec(name="many", title="M", summary="M.", entry_point="x:game", seats=3)
+    with pytest.raises(PluginError, match=r"seats is 2, but the spec gives this game 3 seats. Say seats=2 in the spec"):
+        game_of(lambda: Many(2))(spec, {})
+
+
+def test_the_spec_of_a_game_agrees_with_its_parameter_players() -> None:
+    with pytest.raises(ValueError, match="seats=2 must be the default of its parameter players, 3"):
+        GameSpec(name="many", title="M", summary="M.", entry_point="x:game", parameters=(PLAYERS,))

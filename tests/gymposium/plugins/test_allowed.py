@@ -1,0 +1,221 @@
+"""Names that a file may use without permission: no imports, no paths, no addresses, no oversized engines."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.arena.playing import play_board
+
+from gymposium import load_game
+from gymposium.errors import GymposiumError, NotAllowed
+from gymposium.games.registry import check_named_game, load_named_game
+from gymposium.match import MatchJob, play
+from gymposium.players.grammar import check_named_player, make_player
+from gymposium.plugins.allowed import VARIABLE, VARIABLES, allow, allow_variables, is_allowed
+from gymposium.records import Record, RecordWriter, verify_file
+from gymposium.util.isolated import CallFailed, isolated
+from gymposium_arena.board import Board
+from gymposium_arena.entries import make_entrant, own_entry
+from gymposium_arena.suite import parse_suite
+from gymposium_viewer.replays.story import build_story
+
+CRASHES = "openspiel:universal_poker(numPlayers=9999)"
+READS = "openspiel:efg_game(filename=/etc/hostname)"
+IMPORTS = "gym:untrusted_module:Text-v0"
+
+
+@pytest.fixture(autouse=True)
+def _nothing_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "")
+    monkeypatch.setenv(VARIABLES, "")
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], bool]:
+    """A module on the path, and a function that tells if it was imported."""
+    (tmp_path / "untrusted_module.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "untrusted_module", raising=False)
+    return lambda: "untrusted_module" in sys.modules
+
+
+def _line(game: str, **fields: object) -> str:
+    """A record of tic-tac-toe with the name of another game."""
+    [played] = play([MatchJob("m-1", load_game("tic_tac_toe"), [make_player("random")] * 2, 3)])
+    return json.dumps({**json.loads(Record.of(played).line()), "game": game, **fields})
+
+
+@pytest.mark.parametrize(
+    "game",
+    [
+        "tic_tac_toe",
+        "no_such_game",
+        "openspiel:no_such_game",
+        "trace(difficulty=1)",
+        "trace(source=generated)",
+        "openspiel:nim(pile_sizes=1;3;5)",
+        "openspiel:chess(chess960=True)",
+        "openspiel:go(board_size=5,komi=7.5)",
+        "openspiel:repeated_game(stage_game=matrix_pd(),num_repetitions=3)",
+        "gym:CartPole-v1",
+        "gym:Corridor-v0(max_decisions=9,min_return=-1)",
+    ],
+)
+def test_games_that_a_file_may_name(game: str) -> None:
+    check_named_game(game)
+
+
+@pytest.mark.parametrize(
+    ("game", "why"),
+    [
+        (CRASHES, "numPlayers=9999 is not a whole number up to 10"),
+        ("openspiel:go(board_size=1000000000000)", "board_size"),
+        ("openspiel:go(board_size=-30)", "board_size"),
+        (READS, "filename is text"),
+        ("openspiel:bargaining(instances_file=x)", "instances_file"),
+        ("openspiel:colored_trails(boards_file=x)", "boards_file"),
+        ("openspiel:misere(game=efg_game(filename=x))", "filename"),
+        ("openspiel:misere(game=misere(game=misere(game=nim())))", "games within games"),
+        ("openspiel:misere(game=a b)", "cannot be read"),
+        (IMPORTS, "imports a module"),
+        ("gym:my/x:Text-v0", "imports a module"),
+        ("gym:TextTicTacToe-v0(opponent=human)", "passes opponent"),
+        ("trace(source=/etc/passwd)", "source opens a file"),
+    ],
+)
+def test_games_that_only_the_user_may_name(game: str, why: str) -> None:
+    with pytest.raises(NotAllowed, match=f"{why}.*--allow"):
+        check_named_game(game)
+    allow("something else", game)
+    check_named_game(game)
+
+
+@pytest.mark.parametrize("player", ["random", "mcts-100", "expectimax-2", "api:gpt-5", "api:gpt-5?context=full"])
+def test_players_that_a_file_may_name(player: str) -> None:
+    check_named_player(player)
+
+
+@pytest.mark.parametrize(
+    "player",
+    [
+        "sb3:policy.zip",
+        "lm:/models/one",
+        "lm:Qwen/Qwen3-0.6B?engine=http://127.0.0.1:8000",
+        "human",
+        "api:gpt-5?base_url=http://elsewhere/v1",
+        "api:gpt-5?context=full&key=SECRET",
+        "api:gpt-5?context=full&%6Bey=SECRET",
+    ],
+)
+def test_players_that_only_the_user_may_name(player: str) -> None:
+    with pytest.raises(NotAllowed):
+        check_named_player(player)
+    allow(player[:3] + "*")
+    if "SECRET" in player:
+        with pytest.raises(NotAllowed, match=r"'SECRET'.*--allow-env SECRET"):
+            check_named_player(player)
+        allow_variables("SECRET")
+    check_named_player(player)
+
+
+def test_a_name_that_is_allowed_in_full_allows_its_variables() -> None:
+    allow("api:gpt-5?key=SECRET")
+    check_named_player("api:gpt-5?key=SECRET")
+    with pytest.raises(NotAllowed):
+        check_named_player("api:gpt-5?key=OTHER")
+
+
+def test_names_are_allowed_whole_or_by_their_beginning() -> None:
+    allow("gym:one:*", "sb3:a.zip")
+    assert is_allowed("gym:one:Text-v0(size=3)")
+    assert is_allowed("sb3:a.zip")
+    assert not is_allowed("sb3:a.zip2")
+    assert not is_allowed("gym:on")
+
+
+def test_one_bad_line_does_not_take_the_others_with_it(tmp_path: Path, module: Callable[[], bool]) -> None:
+    good = _line("tic_tac_toe")
+    file = tmp_path / "records.jsonl"
+    file.write_text("\n".join([_line(CRASHES), good, _line(READS), _line(IMPORTS), good]) + "\n")
+    found = verify_file(file)
+    assert (found.matches, found.not_played) == (2, 3)
+    assert [problem.where.split(" ")[0] for problem in found.problems] == [f"{file}:{line}" for line in (1, 3, 4)]
+    assert not module()
+    shown = "".join(str(build_story(Record.parse(line))) for line in file.read_text().splitlines())
+    assert Path("/etc/hostname").read_text().strip() not in shown
+    assert not module()
+
+
+def test_an_engine_that_ends_its_process_ends_not_ours(tmp_path: Path) -> None:
+    """Also if the user has allowed it."""
+    allow("openspiel:*")
+    file = tmp_path / "records.jsonl"
+    file.write_text("\n".join([_line(CRASHES), _line("openspiel:nim"), _line("tic_tac_toe")]) + "\n")
+    found = verify_file(file)
+    assert (found.matches, found.not_played) == (2, 1)
+    assert "The game's engine ended its process (SIG" in found.problems[0].what
+    story = build_story(Record.parse(_line(CRASHES)))
+    assert "ended its process" in story.trouble
+    assert story.steps  # the replies as they stand there
+    with pytest.raises(CallFailed, match="ended its process"):
+        load_named_game(CRASHES)
+
+
+def test_a_record_of_an_engines_own_game_verifies(tmp_path: Path) -> None:
+    game = load_game("openspiel:nim")
+    file = tmp_path / "records.jsonl"
+    with RecordWriter(file) as writer:
+        [played] = play([MatchJob("m-1", game, [make_player("random")] * 2, 3)])
+        record = writer.write(played)
+    found = verify_file(file)
+    assert (found.matches, found.problems) == (1, [])
+    story = build_story(record)
+    assert (story.trouble, story.difference) == ("", "")
+    assert len(story.steps) == len(record.events) + 1
+
+
+def test_what_is_called_in_a_process_of_its_own() -> None:
+    assert isolated(json.loads, "[1]") == [1]
+    with pytest.raises(CallFailed, match="JSONDecodeError: Expecting value"):
+        isolated(json.loads, "no")
+    with pytest.raises(CallFailed, match="exit code 3"):
+        isolated(sys.exit, 3)
+    assert isolated(json.loads, "[2]") == [2]
+
+
+SUITE = """
+name = "small"
+groups = 1
+players = [{player}]
+[[games]]
+name = "{game}"
+"""
+
+
+def test_a_suite_is_a_file() -> None:
+    parse_suite(SUITE.format(player='"random"', game="openspiel:nim"))
+    for game in (CRASHES, READS, IMPORTS):
+        with pytest.raises(NotAllowed):
+            parse_suite(SUITE.format(player='"random"', game=game))
+    with pytest.raises(NotAllowed, match="it opens a file"):
+        parse_suite(SUITE.format(player='"random", "sb3:a.zip"', game="tic_tac_toe"))
+
+
+def test_an_entry_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A player that a foreign board names is refused before the first match."""
+    board = Board.begin(tmp_path / "board", parse_suite(SUITE.format(player='"random"', game="tic_tac_toe")))
+    theirs = own_entry(board.suite, "random")
+    told = theirs.model_copy(update={"player": "sb3:a.zip", "slug": "sb3-a-zip", "number": 1, "own": False}).sealed()
+    with pytest.raises(NotAllowed):
+        make_entrant(told)
+    monkeypatch.setattr(Board, "entries", lambda self: [theirs, told])
+    with pytest.raises(NotAllowed, match="--allow sb3:a"):
+        play_board(board, 1)
+    assert not list(board.path.glob("entries/*/matches/*"))
+    allow("sb3:*")
+    with pytest.raises(GymposiumError, match="There is no file"):
+        make_entrant(told)

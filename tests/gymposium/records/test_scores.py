@@ -1,0 +1,188 @@
+"""Rates and means against published values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from scipy.stats import multinomial
+
+from gymposium import load_game, make_player
+from gymposium.games.protocol import Style
+from gymposium.match import MatchJob, play
+from gymposium.match.failures import FailurePolicy
+from gymposium.players.protocol import Ask, Reply, Usage
+from gymposium.records import Record
+from gymposium.records.scores import Estimate, Score, mean, mean_gain, rate
+from gymposium.replies.reading import READERS, Reader
+
+
+@pytest.mark.parametrize(
+    ("count", "total", "low", "high"),
+    [  # (p + z²/2n ± z sqrt(p(1-p)/n + z²/4n²)) / (1 + z²/n), z = 1.959964; the third is Newcombe's (1998)
+        (0, 10, 0.0, 0.277533),
+        (10, 10, 0.722467, 1.0),
+        (81, 263, 0.2553, 0.3662),
+        (800, 1000, 0.774112, 0.823627),
+        (1, 2, 0.094531, 0.905469),
+    ],
+)
+def test_wilson(count: int, total: int, low: float, high: float) -> None:
+    estimate = rate(count, total)
+    assert estimate.value == count / total
+    assert (estimate.low, estimate.high) == pytest.approx((low, high), abs=6e-5)
+
+
+def test_student() -> None:
+    estimate = mean([1.0, 2.0, 3.0, 4.0, 5.0])  # t(0.975, 4) = 2.776445
+    assert estimate.value == 3.0
+    assert estimate.high - 3.0 == pytest.approx(2.776445 * math.sqrt(2.5 / 5), abs=1e-5)
+    assert estimate.low + estimate.high == pytest.approx(6.0)
+
+
+def test_few_values_have_no_interval() -> None:
+    assert math.isnan(mean([]).value)
+    assert mean([2.0]).value == 2.0
+    assert math.isnan(mean([2.0]).low)
+    assert math.isnan(rate(0, 0).value)
+    assert mean([1.0, 1.0, 1.0]) == Estimate(1.0, 1.0, 1.0)
+    assert str(Estimate(0.5, 0.4, 0.6)) == "0.500 [0.400, 0.600]"
+
+
+WIN, LOSS = (1.0, -1.0)
+
+
+def test_a_bounded_mean_stays_within_its_bounds() -> None:
+    assert mean([WIN, LOSS], (-1.0, 1.0)) == Estimate(0.0, -1.0, 1.0)
+    assert mean([0.2, 0.4], (0.0, 0.5)).high == 0.5
+    for values in ([WIN] * 3 + [LOSS], [WIN, 0.0], [0.0] * 9 + [LOSS]):
+        found = mean(values, (-1.0, 1.0))
+        assert -1 <= found.low < found.value < found.high <= 1
+
+
+def test_equal_values_are_no_certainty() -> None:
+    """After four forfeits a win may still come in six of ten matches; after a thousand in four of a thousand."""
+    four, many = mean([LOSS] * 4, (-1.0, 1.0)), mean([LOSS] * 1000, (-1.0, 1.0))
+    assert (four.low, many.low) == (-1.0, -1.0)
+    assert four.high == pytest.approx(-1 + 2 * (1 - 0.025 ** (1 / 4)))
+    assert many.high == pytest.approx(-1 + 2 * 0.003682, abs=1e-5)
+    draws = mean([0.0] * 10, (-1.0, 1.0))
+    assert draws.low == -draws.high < -0.3
+    score = Score()
+    for match in play(MatchJob(str(seed), load_game("pig"), [Silent()] * 2, seed) for seed in range(4)):
+        score.add(match, match.ending.seat or 0)
+    assert score.mean_return() == four
+
+
+def test_bounded_means_are_covered() -> None:
+    """By exact sums over all samples of wins, draws and losses: at least 94 of 100 intervals hold the mean."""
+    for count in (5, 12, 30):
+        intervals = {
+            (wins, draws): mean([WIN] * wins + [0.0] * draws + [LOSS] * (count - wins - draws), (-1.0, 1.0))
+            for wins in range(count + 1)
+            for draws in range(count + 1 - wins)
+        }
+        for shares in ((0.5, 0.0), (0.97, 0.0), (0.9, 0.02), (0.02, 0.96), (0.3, 0.6), (0.01, 0.0)):
+            loss = 1 - sum(shares)
+            covered = sum(
+                multinomial.pmf([wins, draws, count - wins - draws], count, [*shares, loss])
+                for (wins, draws), found in intervals.items()
+                if found.low <= shares[0] - loss <= found.high
+            )
+            assert covered >= 0.94, (count, shares, covered)
+
+
+class Silent:
+    """Never replies with a move."""
+
+    name = "silent"
+    reader: Reader = READERS["move"]
+    style: Style = "compact"
+
+    def act(self, asks: Sequence[Ask]) -> list[Reply]:
+        return [Reply("")] * len(asks)
+
+
+def test_a_gain_is_paired_deal_by_deal() -> None:
+    """The two policies win and lose the same deals, except for a few that the second one wins: the means differ by less
+    than by chance between deals, but not the deals."""
+    before = [1.0, 1.0, -1.0, -1.0, 1.0, -1.0] * 20
+    after = [1.0 if number % 5 == 0 else value for number, value in enumerate(before)]
+    gain = mean_gain(before, after, 2, (-1.0, 1.0))
+    assert gain.value == pytest.approx(mean(after).value - mean(before).value)
+    assert 0.0 < gain.low < gain.value < gain.high < 2.0
+    assert mean(before).high > mean(after).low, "the intervals of the means overlap"
+    same = mean_gain(before, before, 2, (-1.0, 1.0))
+    assert same.value == 0.0
+    assert same.low < 0.0 < same.high
+    seats = mean_gain([1.0, -1.0] * 20, [-1.0, 1.0] * 20, 2)
+    assert (seats.value, seats.low, seats.high) == (0.0, 0.0, 0.0), "the seats of a deal make up for each other"
+    assert mean_gain([None, 1.0, 0.0, 0.0], [1.0, 1.0, 1.0, 1.0], 2).value == 1.0, "a deal with an unknown return"
+    assert math.isnan(mean_gain([None, 1.0], [1.0, 1.0], 2).value)
+
+
+def test_a_score_counts_each_seat_it_is_given() -> None:
+    players = [make_player("random")] * 2
+    played = list(play(MatchJob(str(seed), load_game("tic_tac_toe"), players, seed) for seed in range(50)))
+    one = Score()
+    for i, match in enumerate(played):
+        one.add(match, i % 2)
+    assert one.matches == 50
+    assert sum(one.results.values()) == 50
+    assert one.readings["move"] == sum(t.seat == i % 2 for i, m in enumerate(played) for t in m.turns)
+    assert one.mean_return().value * 50 == one.results["win"] - one.results["loss"]
+    assert one.result_rate("win").value == one.results["win"] / 50
+    assert one.reading_rate("illegal").value == 0
+    plain = one.as_dict()
+    assert plain["counts"]["results"] == one.results
+    assert plain["results"]["draw"][1] <= plain["results"]["draw"][0] <= plain["results"]["draw"][2]
+    assert one.forfeits == 0
+
+
+class Fired:
+    """A watchdog that fires at once for the player of seat 1."""
+
+    def act(self, player: Silent, asks: Sequence[Ask]) -> list[Reply] | None:
+        return None if asks[0].seat else [Reply(ask.legal_moves[0]) for ask in asks if ask.legal_moves]
+
+
+def test_matches_that_ended_early_report_nothing_which_the_table_says() -> None:
+    score = Score(returns=[1.0, 0.0], results={"score": 2}, forfeits=1, reports={"exact": [1.0]})
+    assert (score.mean_report("exact").value, score.reports_all("exact")) == (1.0, False)
+
+
+def test_a_score_of_many_matches_is_shown_in_a_few_words() -> None:
+    many = Score(returns=[0.5] * 1000, results={"win": 1000}, seconds=[0.25] * 1000, completion_tokens=[2] * 1000)
+    assert "'win': 1000" in repr(many)
+    assert len(repr(many)) < 400
+
+
+def test_a_score_counts_timeouts_of_its_own_seat_and_bounds_with_all_penalties() -> None:
+    job = MatchJob("m", load_game("kuhn_poker"), [Silent(), Silent()], 0)
+    [played] = play([job], watchdog=Fired())  # type: ignore[arg-type]
+    scores = [Score(), Score()]
+    for seat, score in enumerate(scores):
+        score.add(played, seat)
+    assert [score.failures["timed out"] for score in scores] == [0, 1]
+    assert [score.forfeits for score in scores] == [0, 1]
+    [played] = play([replace(job, on_illegal=FailurePolicy.parse("penalty(0.5,3)"))])
+    scores[0].add(played, 0)
+    assert scores[0].bounds == (-2 - 3 * 0.5, 2)  # a forfeit behind three penalties
+
+
+def test_a_score_of_records_is_that_of_the_matches() -> None:
+    """A run computes its output from its records."""
+    game = load_game("kuhn_poker")
+    of_matches, of_records = Score(), Score()
+    for policy in ("forfeit", "penalty(0.5,2)"):
+        on_illegal = FailurePolicy.parse(policy)
+        jobs = [MatchJob(f"m{n}", game, [make_player("random")] * 2, n, on_illegal=on_illegal) for n in range(6)]
+        for number, played in enumerate(play(jobs)):
+            if played.turns:
+                played.turns[0].usage = Usage(10, number, 0.25)
+            of_matches.add(played, number % 2)
+            of_records.add_record(Record.parse(Record.of(played).line()), game, number % 2)
+    assert of_matches == of_records
+    assert of_records.seconds

@@ -1,0 +1,690 @@
+"""Lenient readers find marked moves in replies of another form, say what they repaired, and never search prose."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, strategies as st
+
+from gymposium.errors import BadOption, BadRecord
+from gymposium.games.registry import load_game
+from gymposium.match import MatchJob, play
+from gymposium.players.grammar import make_player
+from gymposium.players.protocol import Ask, Reply
+from gymposium.records import Record, first_difference
+from gymposium.replies.lenient import find_marks
+from gymposium.replies.reading import GENERAL, LENIENT, MAX_REPLY, READERS, Reading, lenient, read, reader
+from gymposium.replies.thoughts import remove_thoughts
+from gymposium.tasks.tools.reader import tools_readers
+from gymposium_arena.results.tally import BoardTally
+
+SQUARES = re.compile(r"[a-c][1-3]")
+LEGAL = ["a3", "b2", "c1"]
+PIECES = [
+    *("<thinking>", "[/THINK]", "<|channel|>analysis", "<think ", "<Move>", "<!--", "{", "'move':", '"a": {'),
+    *("<think>", "</think>", "<move>", "</move>", "<move>b2</move>", "<move>a3</move>", "b2", "a9", " ", "\n", "<"),
+    *("```", "```json\n", '{"move": "b2"}', '{"move": ', '"b2"', "}", "I think ", " or "),
+]
+texts = st.one_of(st.text(), st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
+names = st.sampled_from(sorted(READERS))
+wanted = st.sampled_from([LEGAL, [], None])
+
+
+def read_by(name: str, text: str, legal: list[str] | None = LEGAL) -> Reading:
+    return read(text, legal, GENERAL[name], SQUARES)
+
+
+@given(texts, names, wanted)
+def test_lenient_agrees_with_strict_on_what_strict_accepts(text: str, name: str, legal: list[str] | None) -> None:
+    strict = read_by(name, text, legal)
+    if strict.kind != "unparsable" and (name != "move" or legal is not None):
+        assert read_by(f"{name}-lenient", text, legal) == strict
+
+
+@given(texts, names, wanted)
+def test_a_canonical_answer_with_the_move_that_was_read_is_read_alike(
+    text: str, name: str, legal: list[str] | None
+) -> None:
+    reading = read_by(f"{name}-lenient", text, legal)
+    if reading.move is not None:
+        again = read_by(f"{name}-lenient", READERS[name].answer(reading.move), legal)
+        assert again == replace(reading, repaired=())
+
+
+unmarked = st.lists(
+    st.sampled_from(
+        ["I", "play", "b2", "a3", "c1?", "since", "it\nwins", ".", "{", "the move,", "`b2`", "<", "</", "your moves"]
+    )
+).map(" ".join)
+"""Sentences without a mark of a move."""
+wraps = st.lists(
+    st.one_of(
+        st.builds("<think>{}<move>a3</move></think>{{}}".format, unmarked),
+        st.builds("{}<move>c1</move></think>\n\n{{}}".format, unmarked),
+        st.builds("{}\n{{}}\n{}".format, unmarked, unmarked),
+        st.just("```\n{}\n```"),
+        st.just("```xml\n{}\n```\n"),
+        st.just("**{}**"),
+    ),
+    max_size=3,
+)
+forms = st.sampled_from(["<move>{}</move>", "<move> {}\n</move>", '```json\n{{"move": "{}"}}\n```'])
+
+
+def wrapped(text: str, around: list[str]) -> str:
+    for wrap in sorted(around, key="think>".__contains__):
+        text = wrap.replace("{}", text)
+    return text
+
+
+@given(st.sampled_from(LEGAL), forms, wraps, names)
+def test_thoughts_fences_and_sentences_around_a_marked_move_never_change_it(
+    move: str, form: str, around: list[str], name: str
+) -> None:
+    reading = read_by(f"{name}-lenient", wrapped(form.format(move), around))
+    assert (reading.kind, reading.move) == ("move", move)
+
+
+@given(st.permutations(LEGAL), forms, forms, unmarked, wraps, names)
+def test_two_different_final_moves_are_never_read(
+    moves: list[str], one: str, other: str, between: str, around: list[str], name: str
+) -> None:
+    both = f"{one.format(moves[0])}\n{between}\n{other.format(moves[1])}"
+    assert read_by(f"{name}-lenient", wrapped(both, around)).kind == "unparsable"
+
+
+@given(texts)
+def test_removing_thoughts_twice_is_removing_them_once(text: str) -> None:
+    once = remove_thoughts(text)
+    assert remove_thoughts(once) == once
+    assert "<think>" not in once
+    assert "</think>" not in once
+
+
+prose = st.lists(
+    st.sampled_from(
+        ["I", "play", "b2", "a3", "c1", ".", ":", "**b2**", "`b2`", "move", "Move: b2", '"b2"', "(b2)", "\n"]
+    ),
+    min_size=2,
+).map(" ".join)
+
+
+@given(prose, st.sampled_from(["tags-lenient", "json-lenient"]), st.sampled_from(["", "</think>", "<think>hm</think>"]))
+def test_a_move_is_never_read_out_of_prose(text: str, name: str, thoughts: str) -> None:
+    assert read_by(name, thoughts + text).kind == "unparsable"
+
+
+@given(st.sampled_from(LEGAL), prose, names)
+def test_a_move_in_prose_is_none_where_the_bare_move_is_wanted(move: str, text: str, name: str) -> None:
+    assert read_by(f"{name}-lenient", f"I play {move} {text}").kind == "unparsable"
+
+
+@given(texts, names)
+def test_what_was_repaired_follows_from_the_reply(text: str, name: str) -> None:
+    reading = read_by(f"{name}-lenient", text)
+    strict = read_by(name, text)
+    assert bool(reading.repaired) == (reading.kind != strict.kind)
+
+
+@pytest.mark.parametrize(
+    ("text", "repaired"),
+    [
+        ("<move>b2</move>", ()),
+        ("<think>a3?</think><move> b2 </move>", ()),
+        ("I think the centre is best. <move>b2</move>", ("text",)),
+        ("<move>b2</move> is best.", ("text",)),
+        ("**<move>b2</move>**", ("text",)),
+        ("<think>a3?</think>I play <move>b2</move>.", ("text",)),
+        ("a3 or <move>a3</move>?</think>\n\n<move>b2</move>", ("thoughts",)),
+        ("hm</think><think>hm</think>So: <move>b2</move>", ("thoughts", "text")),
+        ("<think>one</think><think>two</think><move>b2</move>", ("thoughts",)),
+        ("Maybe <move>a3</move>. I think in <think> tags. No.\n</think>\n\n<move>b2</move>", ("thoughts",)),
+        (
+            "<think>I must think inside <think></think>. <move>a3</move>?</think>So: <move>b2</move>",
+            ("thoughts", "text"),
+        ),
+        (
+            '<|channel|>analysis<|message|>hm<|end|><|channel|>final <|constrain|>json<|message|>{"move":"b2"}',
+            ("thoughts", "json"),
+        ),
+        ("```\n<move>b2</move>\n```", ("fence",)),
+        ("```xml\n<move>b2</move>\n```\nGood luck!", ("text", "fence")),
+        ('```json\n{"move": "b2"}\n```', ("fence", "json")),
+        (
+            'thoughts</think>Here:\n```json\n{"why": "centre", "move": " b2"}\n```',
+            ("thoughts", "text", "fence", "json"),
+        ),
+        ("<move>b2</move>\n<move>b2</move>", ("text",)),
+        ("Answer in <move></move>: <move>b2</move>", ("text",)),
+        ("<move>a3 <move>b2</move>", ("text",)),
+        ("<move>b2</move> and no <move>", ("text",)),
+        (r"\boxed{<move>b2</move>}", ("text",)),
+        ("<|begin_of_box|><move>b2</move><|end_of_box|>", ("text",)),
+        ("<move>b2</move> Explanation of my move: it stops the opponents' moves.", ("text",)),
+        ("<move>b2</move>\n\n**Why this move:** the best move (a move to the centre) wins.", ("text",)),
+    ],
+)
+def test_marked_moves_are_read(text: str, repaired: tuple[str, ...]) -> None:
+    assert read_by("tags-lenient", text) == Reading("move", "b2", repaired=repaired)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<move>a3</move> or <move>b2</move>",
+        "<move>a3</move><move>b2</move>",
+        "I first thought of <move>a3</move>.\n\nMy answer: <move>b2</move>",
+        '<move>a3</move>\n```json\n{"move": "b2"}\n```',
+        '```json\n{"move": "a3"}\n```\n```json\n{"move": "b2"}\n```',
+        "I play b2",
+        "b2",
+        "<think>hm</think>b2",
+        "```\nb2\n```",
+        '```json\n{"move": "b2", "move": "a3"}\n```',
+        '```json\n["b2"]\n```',
+        "<think>no end <move>b2</move>",
+        "<move>b2</move><think>was that <move>a3</move>?</think>",
+        "<move>b2</move><think>was that <move>a3</move>?",
+        "<think>hm</think><move>b2</move>. I thought within <think></think>.",
+        "<think>hm</think><move>b2</move>. I rejected <think>this</think>: <move>a3</move>",
+        "<move>b2</move>. I have no <think></think> and rejected <move>a3</move>.",
+        "Maybe <move>a3</move>. I must think in <think> tags. It loses.\n</think>\n\nI play b2.",
+        "Maybe <move>a3</move>. I must think in <think> tags. It loses.",
+        "<think>I am to think inside <think></think>. Maybe <move>a3</move>? It loses",
+        "<think>I close it with </think>. Maybe <move>a3</move>? No, <think>b2</think>: b2",
+        "analysisMaybe <move>a3</move>? It loses.",
+        "<think><move>b2</move></think>",
+        "<move> </move>",
+        "<mo<think></think>ve>b2</move>",
+    ],
+)
+def test_different_final_moves_and_prose_stay_unparsable(text: str) -> None:
+    assert read_by("tags-lenient", text) == Reading("unparsable")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "repaired"),
+    [
+        ("move", "hm</think>\nb2", ("thoughts",)),
+        ("move", "```\nb2\n```", ("fence",)),
+        ("move", "I play <move>b2</move>", ("text", "tags")),
+        ("json", '<think>hm</think>{"move": "b2"}', ("thoughts",)),
+        ("json", 'Sure!\n```json\n{"move": "b2"}\n```', ("text", "fence")),
+        ("json", "<move>b2</move>", ("tags",)),
+    ],
+)
+def test_the_other_forms_are_read_leniently_too(name: str, text: str, repaired: tuple[str, ...]) -> None:
+    assert read_by(f"{name}-lenient", text) == Reading("move", "b2", repaired=repaired)
+
+
+def test_an_illegal_move_is_found_too() -> None:
+    assert read_by("tags-lenient", "I play <move>a1</move>") == Reading("illegal", "a1", repaired=("text",))
+
+
+THOUGHTS = {
+    "think": ("<think>", "</think>"),
+    "no opening": ("", "</think>"),
+    "capitals": ("<THINK>", "</THINK>"),
+    "attributes": ('<think kind="deep">', "</think>"),
+    "escaped": ("&lt;think&gt;", "&lt;/think&gt;"),
+    "Claude": ("<thinking>", "</thinking>"),
+    "bars": ("<|think|>", "<|/think|>"),
+    "thought": ("<thought>", "</thought>"),
+    "reasoning": ("<reasoning>", "</reasoning>"),
+    "Reflection": ("<reflection>", "</reflection>"),
+    "Hermes": ("<scratch_pad>", "</scratch_pad>"),
+    "scratchpad": ("<scratchpad>", "</scratchpad>"),
+    "nested": ("<thinking>a<reflection>b</reflection>", "</thinking>"),
+    **{
+        name: (f"<{name}>", f"</{name}>")
+        for name in (
+            *("thought_process", "thinking_process", "analysis", "rationale", "antThinking", "internal_monologue"),
+            *("reason", "seed:cot"),
+        )
+    },
+    "line break": ("<think\n>", "</think\n>"),
+    "mismatched": ("<think>", "</thinking>"),
+    "mismatched bars": ("<|think|>", "</think>"),
+    "begin_of_thinking": ("<|begin_of_thinking|>", "<|end_of_thinking|>"),
+    "REASONING": ("[REASONING]", "[/REASONING]"),
+    "[thinking]": ("[thinking]", "[/thinking]"),
+    "fence": ("```thinking\n", "\n```"),
+    "fence around fences": ("```thinking\n```json\n{}\n```\n", "\n```"),
+    "Granite": ("Here is my thought process: ", "Here is my response:"),
+    "Apriel": ("Here are my reasoning steps:\n", "[BEGIN FINAL RESPONSE]"),
+    "Magistral": ("[THINK]", "[/THINK]"),
+    "Seed": ("<seed:think>", "</seed:think>"),
+    "MiniMax": ("<mm:think>", "</mm:think>"),
+    "LongCat": ("<longcat_think>", "</longcat_think>"),
+    "Kimi": ("◁think▷", "◁/think▷"),
+    "Command": ("<|START_THINKING|>", "<|END_THINKING|>"),
+    "Sky-T1": ("<|begin_of_thought|>", "<|end_of_thought|>"),
+    "gpt-oss": ("<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>"),
+    "gpt-oss for JSON": (
+        "<|channel|>analysis<|message|>",
+        "<|end|><|start|>assistant<|channel|>final <|constrain|>json<|message|>",
+    ),
+    "gpt-oss without its tokens": ("analysis", "assistantfinal"),
+    "Gemma": ("<|channel>thought\n", "<channel|>"),
+    "MedGemma": ("<unused94>thought\n", "<unused95>"),
+}
+"""What different models write around their thoughts."""
+
+
+@pytest.mark.parametrize("family", THOUGHTS)
+def test_no_move_is_read_out_of_thoughts(family: str) -> None:
+    opening, closing = THOUGHTS[family]
+    for withdrawn in ("<move>a3</move>", '{"move": "a3"}', '```json\n{"move": "a3"}\n```'):
+        thoughts = f"{opening}What about {withdrawn}? It is taken."
+        unfinished = [f"{thoughts} Or <move>c1"] if opening.startswith(("<", "[", "&", "◁", "`", "H")) else []
+        for name in READERS:
+            for reply in (f"{thoughts}{closing}\nI play b2", f"{thoughts}{closing}", *unfinished):
+                assert read_by(f"{name}-lenient", reply) == Reading("unparsable")
+            reading = read_by(f"{name}-lenient", f"{thoughts}{closing}\n{READERS[name].answer('b2')}")
+            assert (reading.kind, reading.move) == ("move", "b2")
+
+
+@pytest.mark.parametrize(
+    ("text", "repaired"),
+    [
+        ("<Move>b2</Move>", ("tags",)),
+        ("<move >b2</move >", ("tags",)),
+        ("<move>b2", ("tags",)),
+        ("I see. <move>b2", ("text", "tags")),
+        ("<move>b2<move>", ("text", "tags")),
+        ("<move>b2</move>\n</think>", ("thoughts",)),
+        ("<think>a3?</think><move>b2</move></think>", ("thoughts",)),
+        ("<move>**b2**</move>", ("text",)),
+        ("<move>`b2`.</move>", ("text",)),
+        ("<move>Move: b2</move>", ("text",)),
+        ("\ufeff<move>b2\u200b</move>", ("text",)),
+        ("<move>\n```\nb2\n```\n</move>", ("fence",)),
+        ("The form is <move>...</move>. <move>b2</move>", ("text",)),
+        ("The form is <move>…</move>.\n~~~\n<move>b2</move>\n~~~", ("text", "fence")),
+        ("<move>b2</move> <!-- the centre -->", ("text",)),
+        ("<!-- <move>a3</move> --> <move>b2</move>", ("text",)),
+        ("<move>b2</move>, not {a3, c1}", ("text",)),
+        ('{"move": "b2"}', ("json",)),
+        ('So: {"move": "b2"}\n\nIt takes the centre.', ("text", "json")),
+        ('{"why": {"rows": [1, 2]}, "move": "b2"}', ("json",)),
+        ('~~~json\n{"Move": "b2"}\n~~~', ("fence", "json")),
+        ('```json\n{"move": "b2"}', ("text", "json")),
+    ],
+)
+def test_marks_that_are_almost_right_are_read(text: str, repaired: tuple[str, ...]) -> None:
+    assert read_by("tags-lenient", text) == Reading("move", "b2", repaired=repaired)
+
+
+CORRECTIONS = [
+    "<move>b2", "<move>b2<move>", "<Move>b2</Move>", "<move >b2</move >", "<move>b2</ move>", "<move b2>", "<move b2",
+    "b2</move>", "[move]b2[/move]", "&lt;move&gt;b2&lt;/move&gt;", "＜move＞b2＜/move＞", '<move value="b2"/>',
+    '{"move": "b2"}', '{"Move": "b2"}', '{"move": "b2"', '{"move": ["b2"]}', "{'move': 'b2'}", "{move: b2}",
+    '{“move”: “b2”}', '"{\\"move\\": \\"b2\\"}"', '{"final": {"move": "b2"}}', '{"move": "c1", "move": "b2"}',
+    '[{"move": "b2"}]', '{"n": 1e999, "move": "b2"}', '{"why": "no: <move>b2</move>"}', "<!-- <move>b2</move> -->",
+    "<!-- <move>b2", '{"why": "take the centre, "move": "b2"}', "{why: 'x', move: 'b2'}", '{"why": "x", move: "b2"}',
+    '{"why": "x", move: b2}', '{move": "b2"}', '{""move": "b2"}', '{"move: "b2"}', '{"move"": "b2"}', '{"move" "b2"}',
+    '{"move" => "b2"}', '{"move ": "b2"}', "{\n  why: x\n  move: b2\n}", "move = 'b2'", '{"next_move": "b2"}',
+    "< move >b2< /move >", "<|move|>b2<|/move|>", "<moves>b2</moves>", "<final_move>b2</final_move>", "<move\n>b2",
+    "<m\u200bove>b2</m\u200bove>", "‹m\u200bove>b2", "‹move› b2", "〈move〉 b2", "《move》 b2", "【move】 b2",
+    "{move}b2{/move}", r"\u003cmove\u003eb2", "&#60;move&#62;b2", "<parameter=move>b2</parameter>",
+    "<arg_key>move</arg_key><arg_value>b2</arg_value>", '<parameter name="move">b2</parameter>', '{"move": 4.0}',
+    '{"move": true}', '{"' * 200 + '{"move": "b2"}',
+    '```json\n{"move": "a3"}\n{"move": "b2"}\n```', '~~~\n{"move": "b2"}\n~~~',
+]  # fmt: skip
+"""Ways to write another move behind one."""
+
+
+@given(
+    st.sampled_from(['{"move": "b2"}', "<move>b2</move>"]),
+    st.integers(0, 15),
+    st.one_of(st.just(""), st.characters(), st.sampled_from("\"'{}[]<>\\/ \n_.,:;*|=\u200b")),
+    st.sampled_from(["", " ", "\n", " Taken. ", " No: ", " So:\n```json\n"]),
+)
+def test_a_correction_with_a_character_too_many_or_too_few_withdraws_a_move(
+    correction: str, at: int, inserted: str, between: str
+) -> None:
+    edited = correction[:at] + inserted + correction[at + (not inserted) :]
+    assert read_by("tags-lenient", f"<move>a3</move>{between}{edited}").move != "a3"
+
+
+@pytest.mark.parametrize("correction", CORRECTIONS)
+@pytest.mark.parametrize("first", ["<move>a3</move>", '{"move": "a3"}', '```json\n{"move": "a3"}\n```'])
+def test_a_move_is_withdrawn_by_any_mark_behind_it(first: str, correction: str) -> None:
+    for name in READERS:
+        assert read_by(f"{name}-lenient", f"{first} Wait, no: {correction}") == Reading("unparsable")
+
+
+@given(
+    st.sampled_from(sorted(THOUGHTS)),
+    texts.filter(lambda text: remove_thoughts(text) == text.strip() and "`" not in text),
+    names,
+)
+def test_thoughts_in_front_of_one_tagged_move_never_change_it(family: str, thought: str, name: str) -> None:
+    opening, closing = THOUGHTS[family]
+    reading = read_by(f"{name}-lenient", f"{opening}{thought}{closing}\n<move>b2</move>")
+    assert (reading.kind, reading.move) == ("move", "b2")
+
+
+LABELS = [
+    "Wait: **Move:** {}",
+    "Wait: Move: {}",
+    "No, it is taken. Final move: **{}**.",
+    "My move: {}, the centre",
+    "**Final answer:** {}",
+]
+
+
+@pytest.mark.parametrize("label", LABELS)
+@pytest.mark.parametrize("first", ["<move>a3</move>", '{"move": "a3"}', "hm</think>So: <move>a3</move>"])
+def test_another_move_behind_a_label_withdraws_a_move_and_the_same_one_does_not(first: str, label: str) -> None:
+    for name in READERS:
+        for other in ("b2", "a1"):
+            assert read_by(f"{name}-lenient", f"{first}\n{label.format(other)}") == Reading("unparsable")
+        for behind in (label.format("a3"), "The opponent's next move: b2?", "Why this move: b2 is worse."):
+            assert read_by(f"{name}-lenient", f"{first}\n\n{behind}").move == "a3"
+
+
+@pytest.mark.parametrize(
+    ("text", "repaired"),
+    [
+        ("**b2**", ("text",)),
+        ("***b2***.", ("text",)),
+        ("`b2`", ("text",)),
+        ("“b2”", None),
+        ('"b2"', ("text",)),
+        ("b2.", ("text",)),
+        ("Move: b2", ("text",)),
+        ("**Move:** b2", ("text",)),
+        ("**Move: b2**", ("text",)),
+        ("Final answer: b2", ("text",)),
+        ("**My final move:** b2.", ("text",)),
+        ("Final answer: a3 or b2", None),
+        ("\ufeffb2\n", ("text",)),
+        ("~~~\nb2\n~~~", ("fence",)),
+        ("```\n**b2**\n```", ("text", "fence")),
+        ("[THINK]a3?[/THINK]Move: `b2`", ("thoughts", "text")),
+        ("b2\n\nIt takes the centre.", None),
+        ("b2!", None),
+        ("B2", None),
+        ("Move: b2 or a3", None),
+        ("I play **b2**", None),
+        ("Move: a3\nMove: b2", None),
+    ],
+)
+@pytest.mark.parametrize("pattern", [SQUARES, None])
+def test_a_bare_move_is_read_in_emphasis_and_with_a_label(
+    text: str, repaired: tuple[str, ...] | None, pattern: re.Pattern[str] | None
+) -> None:
+    reading = read(text, LEGAL, GENERAL["move-lenient"], pattern)
+    if repaired is None:
+        assert reading.kind == ("unparsable" if pattern else "illegal")
+    else:
+        assert reading == Reading("move", "b2", repaired=repaired)
+
+
+@pytest.mark.parametrize("name", READERS)
+@pytest.mark.parametrize(
+    ("text", "repaired"),
+    [
+        ('{"move": 4}', ("json",)),
+        ('{"reasoning": "centre", "move": 4}', ("json",)),
+        ('```json\n{"move": 4}\n```', ("fence", "json")),
+        ('{"move": 4.0}', None),
+        ('{"move": 4e0}', None),
+        ('{"move": true}', None),
+        ('{"move": null}', None),
+        ('{"move": 4} or {"move": 5}', None),
+    ],
+)
+def test_a_number_is_read_as_the_move_that_it_spells(name: str, text: str, repaired: tuple[str, ...] | None) -> None:
+    pattern = re.compile("[1-7]")
+    expected = Reading("unparsable") if repaired is None else Reading("move", "4", repaired=repaired)
+    assert read(text, ["4", "5"], GENERAL[f"{name}-lenient"], pattern) == expected
+    assert read(text, ["4", "5"], GENERAL[name], pattern) == Reading("unparsable")
+
+
+def test_a_move_that_is_legal_as_it_stands_loses_nothing() -> None:
+    for move in ('"b2"', "b2.", "*b2*", "Move: b2"):
+        assert read(move, ["b2", move], GENERAL["move-lenient"], None) == Reading("move", move)
+
+
+@pytest.mark.parametrize(
+    ("text", "move", "repaired"),
+    [
+        (" forty-two.\n", " forty-two.\n", ()),
+        ("**42**", "**42**", ()),
+        ('{"move": "42"}', '{"move": "42"}', ()),
+        ("<think>6 * 7</think>\n42", "42", ("thoughts",)),
+        ("6 * 7 is 42</think>\n\n42\n", "42", ("thoughts",)),
+        ("[THINK]6 * 7[/THINK]\n```\n42\n```", "42", ("thoughts", "fence")),
+        ("```text\n42\n```", "42", ("fence",)),
+        ("<think>6 * 7 is", None, ()),
+        ("<think>42</think>", None, ()),
+        ("[THINK]6 * 7[/THINK]It </think> is 42", None, ()),
+        ("6 * 7</think>42", None, ()),
+        ("6 * 7 <|end|><|start|>assistant<|channel|>final<|message|>42", "42", ("thoughts",)),
+        ("6 * 7◁/think▷42", "42", ("thoughts",)),
+        ("</think>\n\n42", "42", ("thoughts",)),
+        ("I use </think>\ntags.\n</think>\n42", None, ()),
+        ("It is <think>6 * 7\n</think>\n42", None, ()),
+        ("It is\n```thinking\n6 * 7\n```\n42", None, ()),
+        ("42<|channel|>analysis<|message|>6 * 7", None, ()),
+        ("About </think> tags: fine", None, ()),
+        ("42\n<think>\n6 * 7", None, ()),
+        ("42\n  [THINK]6 * 7", None, ()),
+        ("42\n<reasoning>6 * 7</reasoning>", None, ()),
+        ("<think>Not [THINK]</think>The <reasoning> is 42", "The <reasoning> is 42", ("thoughts",)),
+        *((text, text, ()) for text in ("We need the <reasoning> behind it.", "4<think>2", "a [THINK] b")),
+    ],
+)
+def test_free_text_that_is_asked_for_bare_holds_no_thoughts_and_no_fence(
+    text: str, move: str | None, repaired: tuple[str, ...]
+) -> None:
+    reading = read(text, None, GENERAL["move-lenient"], None)
+    assert reading == Reading("move" if move else "unparsable", move, repaired=repaired)
+
+
+DELIMITERS = [delimiter for pair in THOUGHTS.values() for delimiter in pair if delimiter.strip("`\n")]
+CLOSINGS = [closing for _, closing in THOUGHTS.values() if closing.strip("`\n")]
+
+
+@given(
+    st.lists(st.sampled_from([*DELIMITERS, "\n```thinking\nword\n```\n", "\n", " "]), max_size=5),
+    st.sampled_from(CLOSINGS),
+)
+def test_no_text_that_a_delimiter_of_thoughts_ends_is_part_of_bare_free_text(before: list[str], closing: str) -> None:
+    for tail in ("Hello", "\nHello", "\n\nHello <think> tank"):
+        reply = "secret".join(["", *before, closing]) + tail
+        reading = read(reply, None, GENERAL["move-lenient"], None)
+        assert reading.move is None or "secret" not in reading.move
+
+
+@pytest.mark.parametrize("name", ["tags", "json"])
+@pytest.mark.parametrize(
+    ("text", "move"),
+    [
+        ("Sure! <move>Hello, I think <move> is fine</move>", None),
+        ("Sure! <move>Hello there", None),
+        (r"Sure! <move>Hello there <\/move>", None),
+        ("Sure! <move>Hello</ move> Let me know.", None),
+        ("Sure! <move>Use </move> to end it</move>", None),
+        ("Sure! <think>Or <move>Hello</move>", None),
+        ("Sure! <think>Or</think> <move>Hello</move>", "Hello"),
+        ("6 * 7</think> So <move>Hello</move>", "Hello"),
+        ("<think>hm</think> and </think> so <move>Hello</move> it is.", "Hello"),
+        ("Or <move>Hi</move></think> so <move>Hello</move>", None),
+        ("6 * 7</think> So <think>no <move>Hello</move>", None),
+        ("6 * 7</think> So <move>Hello</move></think> Bye", None),
+        ("6 * 7</think> So <move>Hello", None),
+        ("Sure! <move>Hello</move> Let me know.", "Hello"),
+        ("hm\n</think>\nSure! <move>Hello</move>", "Hello"),
+        ("Sure! <move>Our <think> tank</move>", "Our <think> tank"),
+        ("Sure! <move>The <reasoning> in </think> tags</move>", "The <reasoning> in </think> tags"),
+        ('Sure! {"move": "The <think> tag"}', "The <think> tag"),
+    ],
+)
+def test_marked_free_text_is_read_whole_or_not_at_all(name: str, text: str, move: str | None) -> None:
+    reading = read(text, None, GENERAL[f"{name}-lenient"], None)
+    assert (reading.kind, reading.move) == ("unparsable" if move is None else "move", move)
+
+
+CALL = '{"name": "put", "arguments": {"move": "b2", "n": 10000000000000000000001}}'
+PRETTY = CALL.replace("{", "{\n  ")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "repaired"),
+    [
+        ("tags", f"<move>\n{PRETTY}\n</move>", ("json",)),
+        ("tags", f"<move>```json\n{CALL}\n```</move>", ("fence",)),
+        ("tags", f"[THINK]hm[/THINK]Now: <move>```json\n{PRETTY}\n```</move>", ("thoughts", "text", "fence", "json")),
+        ("tags", f'{{"move": {CALL}}}', ("json",)),
+        ("json", f'{{"move": {PRETTY}}}', ("json",)),
+        ("move", PRETTY, ("json",)),
+        ("move", f"<thinking>hm</thinking>```json\n{PRETTY}\n```", ("thoughts", "fence", "json")),
+        ("move", CALL, ()),
+    ],
+)
+def test_calls_are_read_over_several_lines_and_in_fences(name: str, text: str, repaired: tuple[str, ...]) -> None:
+    reading = read(text, None, GENERAL[f"{name}-lenient"], None, calls=True)
+    assert reading == Reading("move", CALL, repaired=repaired)
+
+
+def test_several_calls_over_several_lines_are_one_move() -> None:
+    reading = read(f"<move>{PRETTY}\n\n{PRETTY}</move>", None, GENERAL["tags-lenient"], None, calls=True)
+    assert reading == Reading("move", f"{CALL}\n{CALL}", repaired=("json",))
+
+
+def test_free_text_keeps_its_white_space_and_its_fences() -> None:
+    how = LENIENT["tags-lenient"]
+    code = '\n```json\n{"move": "b2"}\n```\n'
+    assert read(f"Done: <move>{code}</move>", None, how, None) == Reading("move", code, repaired=("text",))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<think>" * 70_000,
+        "</think>" * 60_000,
+        "<move>" * 60_000,
+        "</move>" * 60_000,
+        "`" * MAX_REPLY,
+        "``` " * 250_000,
+        "```" + " " * 900_000 + "```",
+        '```\n{"move": "b2"}\n```\n' * 15_000,
+        f"```\n{'<move>b2</move>' * 30_000}\n```",
+    ]
+    + [
+        "<move>b2</move>" * 30_000 + "<move>a3</move>",
+        "```<move>b2</move>```" * 20_000,
+        "<move>b2</move>".ljust(MAX_REPLY + 1),
+        '{"a":' * 50_000,
+        '{"a":[1,' * 15_000,
+        '{"move": "b2"} ' * 15_000,
+        '{"move": ' * 25_000,
+        "<!-- " * 50_000,
+        "&lt;think " * 25_000,
+        "◁think▷" * 35_000,
+        f"{'`' * 100_000}{'a' * 100_000} <move>b2</move>",
+        f"<move>{CALL}{'.' * 200_000}</move>",
+        f"<move>{(CALL + ' ') * 10_000}</move>",
+        "{ x " * 40_000,
+        '{"' * 400_000,
+        '{"a": 1 \n' * 40_000,
+        '"\n' * 100_000,
+        "move " * 50_000,
+        *("<" * MAX_REPLY, "<|a|>" * 200_000, "<|a|> b " * 120_000, "<answer>" * 120_000, r"\boxed{" * 140_000),
+    ],
+    ids=[
+        *("think", "thought", "open", "close", "ticks", "fences", "blank fence", "JSON fences", "in one fence"),
+        *("moves", "fenced", "too long", "objects", "lists", "JSON", "open JSON", "comments", "escaped", "Kimi"),
+        *("ticks and text", "dots", "calls", "braces", "keys", "broken objects", "quotes", "words"),
+        *("angles", "tokens", "tokens and text", "answers", "boxes"),
+    ],
+)
+def test_huge_replies_are_read_in_time_that_grows_with_their_length(text: str) -> None:
+    assert read_by("tags-lenient", text).kind in ("unparsable", "move")
+    assert read(text, None, GENERAL["tags-lenient"], None).kind in ("unparsable", "move")
+
+
+def test_lenient_readers_go_by_name_and_leave_calls_alone() -> None:
+    for name, how in READERS.items():
+        assert reader(f"{name}-lenient") == lenient(how) == lenient(lenient(how))
+        assert lenient(how).instructions("full") == how.instructions("full")
+        assert lenient(how).answer("b2") == how.answer("b2")
+    with pytest.raises(BadOption, match="reading=strict"):
+        lenient(tools_readers()[0])
+
+
+def test_moves_are_found_in_order() -> None:
+    found = find_marks('<move>a</move>```json\n{"move": "b"}\n```<move>c</move>')
+    assert [(mark.text, mark.form) for mark in found] == [("a", "tags"), ("b", "json"), ("c", "tags")]
+
+
+# records
+
+
+class Chatty:
+    """A player that answers in prose with a tagged move, and now and then with two."""
+
+    name = "chatty"
+    reader = LENIENT["tags-lenient"]
+    style = "full"
+
+    def act(self, asks: list[Ask]) -> list[Reply]:
+        texts = [f"I see. <move>{(ask.legal_moves or [''])[0]}</move>" for ask in asks]
+        return [Reply(text + text.replace("[0]", "") * ask.turn) for text, ask in zip(texts, asks, strict=True)]
+
+
+def chatty_record() -> Record:
+    [played] = play([MatchJob("m", load_game("tic_tac_toe"), [Chatty(), make_player("random")], 1)])  # type: ignore[list-item]
+    return Record.of(played)
+
+
+def test_a_record_names_the_reader_and_what_it_repaired_and_replays() -> None:
+    record = Record.parse(chatty_record().line())
+    assert record.prompts[0]["reader"] == "tags-lenient"
+    mine = [turn for turn in record.turns if turn["seat"] == 0]
+    assert all(turn["repaired"] == ["text"] for turn in mine)
+    assert not any("repaired" in turn for turn in record.turns if turn["seat"] == 1)
+    assert first_difference(record) is None
+
+
+@pytest.mark.parametrize(
+    ("repaired", "says"),
+    [
+        (None, "recorded with nothing repaired, but its reader repairs text"),
+        (["fence"], "recorded with fence repaired, but its reader repairs text"),
+    ],
+)
+def test_a_wrong_claim_of_what_was_repaired_is_found(repaired: list[str] | None, says: str) -> None:
+    data = json.loads(chatty_record().line())
+    if repaired is None:
+        del data["turns"][0]["repaired"]
+    else:
+        data["turns"][0]["repaired"] = repaired
+    assert says in (first_difference(Record.parse(json.dumps(data))) or "")
+
+
+def test_a_record_that_hides_a_lenient_reader_does_not_replay() -> None:
+    data = json.loads(chatty_record().line())
+    data["prompts"][0]["reader"] = "tags"
+    assert first_difference(Record.parse(json.dumps(data))) is not None
+
+
+def test_a_board_counts_repaired_replies() -> None:
+    record, tally = chatty_record(), BoardTally()
+    tally.add(record)
+    conduct = {player: tally.players[player].conduct() for player in record.players}
+    assert conduct["chatty"].repaired == sum(turn["seat"] == 0 for turn in record.turns) > 0
+    assert conduct["random"].repaired == 0
+
+
+def test_an_unknown_repair_is_no_record() -> None:
+    data = json.loads(chatty_record().line())
+    data["turns"][0]["repaired"] = ["magic"]
+    with pytest.raises(BadRecord, match="turns"):
+        Record.parse(json.dumps(data))

@@ -1,0 +1,45 @@
+"""Prompts: their parts, the order of the parts, and the digest."""
+
+from __future__ import annotations
+
+import pytest
+
+from gymposium import load_game
+from gymposium.games.protocol import Style
+from gymposium.replies.prompt import Prompt, prompt_for
+from gymposium.replies.reading import READERS
+
+GAMES = ["tic_tac_toe", "leduc_poker", "goofspiel(num_cards=4)"]
+
+
+@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("style", ["full", "compact"])
+@pytest.mark.parametrize("reader", sorted(READERS))
+def test_without_the_rules_all_else_is_there(game: str, style: Style, reader: str) -> None:
+    loaded = load_game(game)
+    prompt, match = prompt_for(loaded, style, READERS[reader]), loaded.new(3)
+    for seat in match.to_move():
+        seen = match.observe(seat, style)
+        whole, later = prompt(seen), prompt(seen, rules=False)
+        rules = loaded.rules(seat, style)
+        assert whole == rules + ("\n" if style == "full" else "") + later
+        assert later.startswith(seen.text)
+        assert later.endswith(READERS[reader].instructions(style))
+        assert rules not in later
+        if style == "full":
+            assert f"Legal moves: {', '.join(seen.legal_moves or [])}\n" in later
+
+
+@pytest.mark.parametrize("style", ["full", "compact"])
+def test_the_reason_comes_first(style: Style) -> None:
+    loaded = load_game("tic_tac_toe")
+    prompt, seen = prompt_for(loaded, style, READERS["move"]), loaded.new(0).observe(0, style)
+    assert prompt(seen, "No such square.") == f"No such square.\n{prompt(seen)}"
+    assert prompt(seen, "No such square.", rules=False) == f"No such square.\n{prompt(seen, rules=False)}"
+
+
+def test_the_digest_is_of_the_game_the_style_and_the_reader() -> None:
+    styles: tuple[Style, ...] = ("full", "compact")
+    prompts = [(load_game(game), style, READERS[name]) for game in GAMES for style in styles for name in READERS]
+    assert len({prompt_for(*made).hash for made in prompts}) == len(prompts)
+    assert [Prompt(*made).hash for made in prompts] == [prompt_for(*made).hash for made in prompts]

@@ -1,0 +1,53 @@
+"""A remote player replies as the player itself, from any worker."""
+
+from __future__ import annotations
+
+import pytest
+
+from gymposium.errors import BadOption, NotAllowed
+from gymposium.games.registry import load_game
+from gymposium.match import FORFEIT, MatchResult, play
+from gymposium.match.seating import seated_jobs
+from gymposium.players.grammar import check_named_player, make_player
+from gymposium.players.protocol import Player
+from gymposium.runs.executors.remote_player import RemotePlayer
+
+
+def moves(game: str, player: Player) -> list[list[tuple[int, str]]]:
+    jobs = seated_jobs(
+        load_game(game), [player, make_player("random")], 6, seed=4, swap=True, tag="m", on_illegal=FORFEIT
+    )
+
+    def number(result: MatchResult) -> int:
+        assert result.job.number is not None
+        return result.job.number
+
+    played = sorted(play([job for job, _ in jobs]), key=number)
+    return [[(event.seat, event.move) for event in result.events] for result in played]
+
+
+@pytest.mark.parametrize("game", ["tic_tac_toe", "leduc_poker", "backgammon"])
+def test_its_moves_are_those_of_the_player(game: str) -> None:
+    remote = make_player("remote:mcts-10?workers=2")
+    assert isinstance(remote, RemotePlayer)
+    assert remote.name == "remote:mcts-10?workers=2"
+    assert moves(game, remote) == moves(game, make_player("mcts-10"))
+    remote.close()
+
+
+def test_a_file_may_not_name_it_without_permission() -> None:
+    with pytest.raises(NotAllowed, match="it opens processes"):
+        check_named_player("remote:mcts-10")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("remote:human", "replies of human do not follow from the match and its seed alone"),
+        ("remote:random?worker=2", "worker is no option. Options: executor, workers, address"),
+        ("remote:random?workers=none", "workers=none must be a whole number"),
+    ],
+)
+def test_what_cannot_be_asked_elsewhere_is_refused(name: str, said: str) -> None:
+    with pytest.raises(BadOption, match=said):
+        make_player(name)

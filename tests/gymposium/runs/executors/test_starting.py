@@ -1,0 +1,47 @@
+"""Ctrl-C while a process of the arena starts."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from gymposium.runs.executors.starting import ctrl_c_waits
+
+BLOCKED = "import signal; print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ()))"
+
+
+def _start(reached: list[str]) -> None:
+    """Ctrl-C, received by another thread, and then the start of a process that says whether it would receive it."""
+    may_end = threading.Event()
+    other = threading.Thread(target=may_end.wait)
+    other.start()
+    assert other.ident is not None
+    try:
+        with ctrl_c_waits():
+            signal.pthread_kill(other.ident, signal.SIGINT)
+            process = subprocess.run([sys.executable, "-c", BLOCKED], capture_output=True, text=True, check=True)
+            reached.append(process.stdout.strip())
+    finally:
+        may_end.set()
+        other.join()
+
+
+def test_ctrl_c_waits_for_the_end_of_the_block_whichever_thread_receives_it() -> None:
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    reached: list[str] = []
+    with pytest.raises(KeyboardInterrupt):
+        _start(reached)
+    assert reached == ["True"]
+    assert signal.signal(signal.SIGINT, before) is signal.default_int_handler
+
+
+def test_without_ctrl_c_nothing_is_changed() -> None:
+    handler = signal.getsignal(signal.SIGINT)
+    with ctrl_c_waits():
+        pass
+    assert signal.getsignal(signal.SIGINT) is handler
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())

@@ -1,0 +1,125 @@
+"""Worlds under the driver: calls of many matches at once, worlds that break, records that replay."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import pytest
+from tests.gymposium.tasks.guessing import Meeting, Says, a_guess, guessing, misbehaving
+
+from gymposium import Table, make_player
+from gymposium.games.protocol import CHANCE, Event
+from gymposium.match import EngineError, MatchJob, MatchResult, Schedule, play
+from gymposium.players.protocol import Ask, Reply
+from gymposium.records import Record
+from gymposium.records.replay import replay_difference
+from gymposium.tasks import ToolGame
+from gymposium.tasks.running import start
+
+SCHEDULES: tuple[Schedule, ...] = ("rounds", "streaming")
+
+
+def played(game: ToolGame, *players: Any, schedule: Schedule = "rounds", seed: int = 4) -> list[MatchResult]:
+    jobs = [MatchJob(f"m{number}", game, [player], seed) for number, player in enumerate(players)]
+    return sorted(play(jobs, schedule=schedule), key=lambda result: result.job.id)
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_calls_of_many_matches_wait_together(schedule: Schedule) -> None:
+    """Each call waits until those of all matches have begun."""
+    game = guessing(meeting=Meeting(32))
+    results = played(game, *[Says(misbehaving("meet"), a_guess(4))] * 32, schedule=schedule)
+    assert [result.paid for result in results] == [(1.0,)] * 32
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_a_world_that_breaks_costs_its_match_alone(schedule: Schedule) -> None:
+    game = guessing()
+    good, bad = Says(a_guess(2), a_guess(4)), Says(a_guess(2), misbehaving("raise"))
+    results = played(game, good, bad, good, schedule=schedule)
+    assert [result.ending.kind for result in results] == ["over", "broke off", "over"]
+    assert results[1].ending.detail == "The tool misbehave failed: OSError: the server is gone"
+    assert len(results[1].events) == 3
+    assert results[1].paid == ()
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_a_task_that_cannot_be_opened_breaks_off_before_it_begins(schedule: Schedule) -> None:
+    (result,) = played(guessing(reachable=False), Says(a_guess(1)), schedule=schedule)
+    assert (result.ending.kind, result.events) == ("broke off", [])
+    assert result.ending.detail == "The opening of the task failed: ConnectionError: no server answers"
+
+
+class Keeps(Says):
+    """A player that keeps what it was asked, as one may that is slow to let go of a match."""
+
+    kept: ClassVar[list[Ask]] = []
+
+    def act(self, asks: Sequence[Ask]) -> list[Reply]:
+        self.kept.extend(asks)
+        return super().act(asks)
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("last", [a_guess(4), "no call", misbehaving("raise")])
+def test_a_world_is_closed_with_its_match(last: str, schedule: Schedule) -> None:
+    game = guessing()
+    played(game, Keeps(a_guess(2), last), schedule=schedule)
+    start(asyncio.sleep(0)).result()  # after the closing, which nobody waits for
+    assert [world.closed for world in game.tasks.opened] == [1]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_no_more_tasks_are_open_than_may_be(schedule: Schedule) -> None:
+    game = guessing()
+    game.tasks.at_once = 3  # type: ignore[attr-defined]
+    still_open: list[int] = []
+
+    def jobs() -> Iterator[MatchJob]:
+        for number in range(8):
+            still_open.append(sum(not world.over() for world in game.tasks.opened))  # type: ignore[attr-defined]
+            yield MatchJob(f"m{number}", game, [Says(a_guess(number % 2), a_guess(4), a_guess(4))], 4)
+
+    assert [result.paid for result in play(jobs(), schedule=schedule)] == [(1.0,)] * 8
+    assert max(still_open) == 3  # the job that is held back has been taken
+
+
+def test_a_table_raises_what_broke() -> None:
+    table = Table(guessing(), seed=4)
+    table.answer(0, a_guess(1))
+    with pytest.raises(EngineError, match=r"The world of guessing failed in match .*the server is gone"):
+        table.answer(0, misbehaving("raise"))
+    assert table.record().ending.broke_off
+
+
+def test_a_reply_that_is_no_call_is_unparsable() -> None:
+    (result,) = played(guessing(), Says("Four!"))
+    assert (result.ending.kind, result.turns[0].reading) == ("no legal move", "unparsable")
+
+
+def test_the_random_player_calls_tools() -> None:
+    results = played(guessing(), *[make_player("random")] * 5)
+    assert {turn.reading for result in results for turn in result.turns} == {"move"}
+
+
+@pytest.mark.parametrize("purity", ["pure", "recorded"])
+def test_records_replay(purity: Any) -> None:
+    game = guessing(purity)
+    players = [Says(a_guess(2), a_guess(4)), Says(a_guess(2), "?"), Says(a_guess(2), misbehaving("raise"))]
+    for result in played(game, *players):
+        opened = len(game.tasks.opened)  # type: ignore[attr-defined]
+        difference = replay_difference(game, Record.of(result))
+        assert difference is None or difference.startswith("The match broke off")
+        again = len(game.tasks.opened) - opened  # type: ignore[attr-defined]
+        assert again == (purity == "pure"), "tools are called again where they are pure, and only there"
+
+
+def test_a_changed_result_in_a_record_is_found_where_tools_are_pure() -> None:
+    (result,) = played(guessing(), Says(a_guess(2), a_guess(4)))
+    record = Record.of(result)
+    outcome = record.events[2].move.replace("higher", "lower")
+    changed = replace(record, events=[*record.events[:2], Event(CHANCE, outcome), *record.events[3:]])
+    assert "event 2 is" in (replay_difference(guessing(), changed) or "")

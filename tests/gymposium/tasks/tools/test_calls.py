@@ -1,0 +1,56 @@
+"""Calls of tools as moves: one canonical text for each, and nothing else is read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, strategies as st
+
+from gymposium.tasks.tools import Call, calls_of, move_of
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+CALLS = st.builds(Call, st.text(), st.dictionaries(st.text(), VALUES, max_size=3))
+
+
+@given(st.lists(CALLS, min_size=1, max_size=3))
+def test_a_move_is_read_as_the_calls_that_made_it(calls: list[Call]) -> None:
+    move = move_of(calls)
+    assert list(calls_of(move)) == calls
+    assert move.count("\n") == len(calls) - 1, "a line for each"
+    assert move_of(calls_of(move)) == move
+
+
+def test_the_order_of_arguments_does_not_matter() -> None:
+    assert move_of([Call("f", {"b": 1, "a": 2})]) == move_of([Call("f", {"a": 2, "b": 1})])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "read_email",
+        "[]",
+        '{"name": "f"}',
+        '{"name": "f", "arguments": []}',
+        '{"name": 1, "arguments": {}}',
+        '{"name": "f", "arguments": {}, "id": 1}',
+        '{"name": "f", "arguments": {"a": 1, "a": 2}}',
+        '{"name": "f", "arguments": {"a": NaN}}',
+        '{"name": "f", "arguments": {}} and so on',
+        '{"name": "f", "arguments": {}}\n\n{"name": "f", "arguments": {}}',
+        '{"name": "f", "arguments": ' + "[" * 100_000,
+    ],
+)
+def test_other_text_is_no_move(text: str) -> None:
+    with pytest.raises(ValueError):  # noqa: PT011 - readers turn any of them into "unparsable"
+        calls_of(text)
+
+
+@given(value=VALUES)
+def test_arguments_are_any_json(value: Any) -> None:
+    assert calls_of(Call("f", {"x": value}).json) == (Call("f", {"x": value}),)

@@ -1,0 +1,94 @@
+"""Tools: made of functions, and strict about their arguments."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import pytest
+from pydantic import Field
+
+from gymposium.tasks.tools import Tool
+from gymposium.tasks.tools.random_calls import random_call
+from gymposium.util.streams import stream
+
+
+def search(
+    words: Annotated[list[str], Field(description="Words that the mail holds.", max_length=3)],
+    order: Literal["new", "old"] = "new",
+    limit: Annotated[int, Field(ge=1, le=10)] = 10,
+    sender: str | None = None,
+) -> str:
+    """Search the mailbox."""
+    return f"{words} {order} {limit} {sender}"
+
+
+SEARCH = Tool.of(search)
+
+
+def test_a_function_describes_its_tool() -> None:
+    assert (SEARCH.name, SEARCH.description) == ("search", "Search the mailbox.")
+    described = SEARCH.parameters["properties"]
+    assert [*described] == ["words", "order", "limit", "sender"]
+    assert described["words"]["description"] == "Words that the mail holds."
+    assert described["order"]["enum"] == ["new", "old"]
+    assert SEARCH.parameters["required"] == ["words"]
+    assert SEARCH.as_function["function"]["name"] == "search"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ({"words": ["a"]}, None),
+        ({"words": ["a"], "sender": None, "limit": 3, "order": "old"}, None),
+        ({}, "'words' is a required property"),
+        ({"words": "a"}, "words: 'a' is not of type 'array'"),
+        ({"words": ["a", 1]}, "words[1]: 1 is not of type 'string'"),
+        ({"words": ["a"], "limit": 11}, "limit: 11 is greater than the maximum of 10"),
+        ({"words": ["a"], "word": 1}, "Additional properties are not allowed ('word' was unexpected)"),
+    ],
+)
+def test_arguments_are_checked(arguments: dict[str, Any], reason: str | None) -> None:
+    assert SEARCH.objection(arguments) == reason
+
+
+def test_what_is_left_out_has_its_default() -> None:
+    whole = {"words": ["a"], "order": "old", "limit": 10, "sender": None}
+    assert SEARCH.completed({"words": ["a"], "order": "old"}) == whole
+
+
+def test_the_reason_is_short_however_long_the_argument_is() -> None:
+    assert len(SEARCH.objection({"words": "x" * 1_000_000}) or "") <= 200
+
+
+def test_random_calls_fit_the_schema() -> None:
+    rng, seen = stream(1, "calls"), set()
+    for _ in range(200):
+        call = random_call([SEARCH], "Who sent the invoice of 3 May?", rng)
+        assert SEARCH.objection(call.arguments) is None
+        seen |= {*call.arguments, *call.arguments["words"]}
+    assert {"order", "limit", "sender", "invoice", "May"} <= seen
+
+
+def test_functions_that_describe_no_tool_are_refused() -> None:
+    def silent(a: int) -> None: ...
+
+    def untyped(a) -> None:  # type: ignore[no-untyped-def]
+        """A tool."""
+
+    def many(*a: int) -> None:
+        """A tool."""
+
+    for function, reason in ((silent, "no docstring"), (untyped, "has no type"), (many, "named arguments")):
+        with pytest.raises(TypeError, match=reason):
+            Tool.of(function)
+    with pytest.raises(ValueError, match="letters, digits"):
+        Tool("<|im_end|>", "", {"type": "object"})
+    with pytest.raises(ValueError, match="of type 'object'"):
+        Tool("f", "", {"type": "string"})
+
+
+def test_a_schema_says_nothing_that_its_author_did_not_write() -> None:
+    schema = {"properties": {"a": {"type": "integer", "default": 3}}}
+    tool = Tool("f", "", schema)
+    assert tool.parameters == {"type": "object", **schema}
+    assert (tool.objection({"a": 1, "b": 2}), tool.completed({"b": 2})) == (None, {"b": 2})

@@ -1,0 +1,25 @@
+"""Tools in prompts: what is required is said for the tools of which a call could leave something out."""
+
+from __future__ import annotations
+
+import pytest
+
+from gymposium.tasks.tools import Tool
+from gymposium.tasks.tools.wording import tools_in_words
+
+
+@pytest.mark.parametrize(
+    ("required", "full", "compact"),
+    [
+        (["a"], "  Required: a\n", "t(a, b?)"),
+        (["a", "b"], "", "t(a, b)"),
+        ([], "", "t(a, b)"),
+        (["a", "c"], "  Required: a, c\n", "t(a, b?, c)"),
+    ],
+)
+def test_required_arguments_are_told_from_optional_ones(required: list[str], full: str, compact: str) -> None:
+    schema = {"type": "object", "properties": {"a": {}, "b": {}}, "required": required}
+    tool = Tool("t", "Do.", schema)
+    assert tools_in_words([tool], "compact") == f"{compact}\n"
+    shown = '- t: Do.\n  Arguments: {"a": {}, "b": {}}\n' + full + "A call is one line of JSON"
+    assert shown in tools_in_words([tool], "full")

@@ -1,0 +1,108 @@
+"""Options are read strictly: names, types and missing options; each error says what to write."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import pytest
+from hypothesis import given, strategies as st
+
+from gymposium.errors import BadOption, PluginError, UnknownName
+from gymposium.util.settings import read_settings
+
+
+@dataclass(frozen=True)
+class Everything:
+    project: str
+    every: int = 1
+    rate: float = 0.5
+    deep: bool = False
+    mode: Literal["online", "offline"] | None = None
+    tags: tuple[str, ...] = ()
+    made: tuple[str, ...] = field(default=(), init=False)
+
+    def __post_init__(self) -> None:
+        if self.every < 1:
+            raise ValueError("every must be 1 or more.")
+
+
+def read(**given: Any) -> Any:
+    return read_settings("[loggers.all]", Everything, given)
+
+
+def test_what_is_given_stands_and_the_rest_is_by_default() -> None:
+    assert read(project="p") == Everything("p")
+    assert read(project="p", every=3, rate=2, deep=True, mode="offline", tags=["a", "b"]) == Everything(
+        "p", 3, 2.0, True, "offline", ("a", "b")
+    )
+    assert type(read(project="p", rate=2).rate) is float
+    assert read(project="p", mode=None).mode is None  # from Python; a file cannot say it
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({}, "project is missing; give text"),
+        ({"project": 3}, "project is 3; give text"),
+        ({"project": "p", "every": "3"}, "every is '3'; give an integer"),
+        ({"project": "p", "every": True}, "every is True; give an integer"),
+        ({"project": "p", "every": 1.0}, "every is 1.0; give an integer"),
+        ({"project": "p", "every": 0}, "every must be 1 or more"),
+        ({"project": "p", "rate": False}, "rate is False; give a number"),
+        ({"project": "p", "deep": 1}, "deep is 1; give true or false"),
+        ({"project": "p", "mode": "on"}, "mode is 'on'; give 'online' or 'offline'"),
+        ({"project": "p", "tags": "a"}, "tags is 'a'; give a list, each item text"),
+        ({"project": "p", "tags": ["a", 1]}, r"tags is \['a', 1\]; give a list"),
+    ],
+)
+def test_another_type_is_refused_with_what_to_give(given: Mapping[str, Any], message: str) -> None:
+    with pytest.raises(BadOption, match=rf"^\[loggers.all\]: {message}"):
+        read(**given)
+
+
+@pytest.mark.parametrize("name", ["projekt", "made"])
+def test_an_unknown_option_is_refused_with_the_nearest(name: str) -> None:
+    with pytest.raises(UnknownName, match=r"There is no option of \[loggers.all\] called"):
+        read(project="p", **{name: "x"})
+
+
+def test_settings_without_options_say_so() -> None:
+    @dataclass(frozen=True)
+    class Nothing:
+        pass
+
+    assert read_settings("[loggers.n]", Nothing, {}) == Nothing()
+    with pytest.raises(UnknownName, match="It has no options"):
+        read_settings("[loggers.n]", Nothing, {"a": 1})
+
+
+@dataclass(frozen=True)
+class Odd:
+    where: bytes = b""
+    pair: tuple[int, str] = (0, "")
+
+
+@pytest.mark.parametrize("given", [{"where": "x"}, {"pair": [1, "x"]}])
+def test_a_type_that_no_file_can_give_is_the_plugins_fault(given: dict[str, Any]) -> None:
+    with pytest.raises(PluginError, match="which no config file can give"):
+        read_settings("[loggers.odd]", Odd, given)
+    with pytest.raises(PluginError, match="must be a dataclass"):
+        read_settings("[loggers.odd]", dict, given)
+
+
+PLAIN = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
+
+
+@given(st.dictionaries(st.sampled_from(["project", "every", "rate", "deep", "mode", "tags"]), PLAIN | st.lists(PLAIN)))
+def test_whatever_is_given_each_field_has_its_type_or_the_table_is_refused(given: dict[str, Any]) -> None:
+    try:
+        settings = read(**given)
+    except BadOption:
+        return
+    assert [type(v) for v in (settings.project, settings.every, settings.rate, settings.deep)] == [
+        str, int, float, bool
+    ]  # fmt: skip
+    assert settings.mode in (None, "online", "offline")
+    assert all(isinstance(tag, str) for tag in settings.tags)

@@ -1,0 +1,90 @@
+"""The user's file `gymposium.toml`: plugins by file, and defaults of options."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.gymposium.cli.conftest import Run, gymposium as gymposium  # the fixture of the command
+
+NIM = Path(__file__).parents[3] / "docs" / "examples" / "nim.py"
+ON = {"GYMPOSIUM_CONFIG": "mine.toml"}
+
+
+def write(folder: Path, text: str) -> None:
+    (folder / "mine.toml").write_text(text, encoding="utf-8")
+
+
+def test_plugins_and_defaults_hold_for_commands_and_for_their_workers(gymposium: Run, tmp_path: Path) -> None:
+    (tmp_path / "nim.py").write_text(NIM.read_text(encoding="utf-8"), encoding="utf-8")
+    write(tmp_path, 'plugins = ["nim.py"]\n[run]\nseed = 7\nmatches = 4\non_illegal = "retry(2)"\n')
+    told = gymposium("run", "nim", "--players", "mcts-5,random", "-n", "6", "--jobs", "2", "--json", env=ON)
+    assert told.returncode == 0, told.stderr
+    data = json.loads(told.stdout)
+    assert (data["seed"], data["matches"], data["on_illegal"]) == (7, 6, "retry(2)")
+    path = tmp_path / "mine.toml"
+    assert f"Defaults of {path}: seed = 7, matches = 4, on_illegal = retry(2)\n" in told.stderr
+    listed = json.loads(gymposium("plugins", "list", "--json", env=ON).stdout)["plugins"]
+    assert [one["status"] for one in listed if one["name"] == "nim"] == ["active"]
+    assert '"nim"' not in gymposium("--no-plugins", "list", "--json", env=ON).stdout
+    assert gymposium("--plugin", "nim.py", "info", "nim", env=ON).returncode == 0, "it is loaded once"
+
+
+def test_python_has_the_plugins_and_its_own_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = tmp_path / "config" / "gymposium"
+    config.mkdir(parents=True)
+    (config / "gymposium.toml").write_text(f"plugins = ['{NIM}']\n[run]\nseed = 7\n", encoding="utf-8")
+    monkeypatch.delenv("GYMPOSIUM_CONFIG", raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    code = "import gymposium; print(gymposium.play('nim', ['random', 'random']).as_dict()['seed'])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("0\n", "")
+
+
+def test_a_file_in_the_working_directory_is_not_read(
+    gymposium: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("GYMPOSIUM_CONFIG", raising=False)
+    (tmp_path / "gymposium.toml").write_text("this is not TOML", encoding="utf-8")
+    assert gymposium("list", env={"XDG_CONFIG_HOME": str(tmp_path / "none")}).returncode == 0
+
+
+def test_a_plugin_that_is_broken_is_left_out(gymposium: Run, tmp_path: Path) -> None:
+    write(tmp_path, 'plugins = ["gone.py"]\n')
+    done = gymposium("info", "tic_tac_toe", env={**ON, "GYMPOSIUM_PLUGINS_STRICT": ""})
+    assert done.returncode == 0
+    assert "gone.py) is broken and was left out: there is no such file" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (None, "GYMPOSIUM_CONFIG: {file} cannot be read (No such file or directory)."),
+        ("x = [", "{file} is not TOML: "),
+        ("plugins = 3", "{file}: plugins is 3; give a list of files"),
+        ("seed = 3", "{file}: seed stands alone; put defaults under the command's name, such as [run]."),
+        ("[rnu]\nseed = 3", "There is no command in {file} called 'rnu'. Did you mean 'run'"),
+        ("[run]\nsed = 3", "There is no option of {file}: [run] called 'sed'. Did you mean 'seed'"),
+        ("[run]\nseed = 'x'", "{file}: [run] seed is 'x'; give an integer."),
+        ("[run]\nplayers = 'x,y'", "{file}: [run] players: only options whose default --help shows"),
+        ("[run]\njson = true", "{file}: [run] json: only options whose default --help shows"),
+        ("[leaderboard]\nrun = 3", "{file}: [leaderboard]: run is a command; write a table for it."),
+    ],
+)
+def test_what_is_wrong_in_it_is_told(gymposium: Run, tmp_path: Path, text: str | None, told: str) -> None:
+    if text is not None:
+        write(tmp_path, text)
+    verb = ("leaderboard", "rate", "b") if text is not None and "leaderboard" in text else ("run",)
+    done = gymposium(*verb, env=ON)
+    assert (done.returncode, done.stdout) == (2, "")
+    [line] = done.stderr.splitlines()
+    assert line.startswith(f"error: {told.format(file=tmp_path / 'mine.toml')}")
+
+
+def test_defaults_of_a_command_that_is_not_installed_do_no_harm(gymposium: Run, tmp_path: Path) -> None:
+    write(tmp_path, '[train]\nrun = "here"\n')
+    told = gymposium("list", env={**ON, "GYMPOSIUM_PLUGINS": ""})
+    assert told.returncode == 0, told.stderr

@@ -1,0 +1,32 @@
+"""Untrusted text is shown in pages and terminals without control characters."""
+
+from __future__ import annotations
+
+import sys
+import unicodedata
+
+import pytest
+
+from gymposium.util.visible import visible
+
+
+def test_no_character_that_steers_is_left() -> None:
+    text = visible("".join(map(chr, range(sys.maxunicode + 1))))
+    left = {c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp")}
+    assert left == {"\n", "\t"}
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("\x1b[31mred\x1b[0m\a", "␛[31mred␛[0m␇"),
+        ("safe\u202eelas", "safe⟨U+202E⟩elas"),
+        ("a\u200bb\u2066c\ufeff", "a⟨U+200B⟩b⟨U+2066⟩c⟨U+FEFF⟩"),
+        ("half \ud800", "half ⟨U+D800⟩"),
+        ("one\r\ntwo\rthree\x7f", "one\ntwo␍three␡"),
+        ("Grüße, 漢字, שלום, ✓, é\n\tx", "Grüße, 漢字, שלום, ✓, é\n\tx"),
+    ],
+)
+def test_it_becomes_a_symbol_and_all_else_stays(text: str, shown: str) -> None:
+    assert visible(text) == shown
+    assert visible(shown) == shown

@@ -1,0 +1,88 @@
+"""What the rules say of places is true of the plain squares: neighbours, straight paths, and which of six touch."""
+
+from __future__ import annotations
+
+import pytest
+
+from gymposium_disguises.places import Places, content, squares_of
+from gymposium_disguises.speech import Speech
+
+SEEDS = range(1, 13)
+WIDE, HIGH = 5, 4
+
+
+def places(seed: int, *, mirrored: bool = True) -> Places:
+    return Places(Speech(seed, "test"), squares_of(WIDE, HIGH), mirrored=mirrored)
+
+
+def at(board: Places, square: str) -> tuple[int, int]:
+    """The numbers of a place's first and second word in the orders that the rules list."""
+    first, _, second = board.name[square].partition("-")
+    return board.outer.index(first), board.inner.index(second)
+
+
+def plain(square: str) -> tuple[int, int]:
+    return ord(square[0]), int(square[1:])
+
+
+def step(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
+    return other[0] - one[0], other[1] - one[1]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_neighbours_and_straight_paths_are_those_of_the_board(seed: int) -> None:
+    board = places(seed)
+    assert len(set(board.name.values())) == WIDE * HIGH
+    for one in board.name:
+        for other in board.name:
+            here, there = step(plain(one), plain(other)), step(at(board, one), at(board, other))
+            assert sorted(map(abs, here)) == sorted(map(abs, there))
+    paths = [("a1", "b2", "c3"), ("a4", "b3", "c2"), ("b1", "b2", "b3"), ("c2", "d2", "e2")]
+    for a, b, c in paths:
+        assert step(at(board, a), at(board, b)) == step(at(board, b), at(board, c))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("other_way", [True, False])
+def test_the_third_direction_of_hexagons_is_the_one_that_is_told(seed: int, other_way: bool) -> None:
+    board = places(seed, mirrored=False)
+    third = (1, -1) if other_way else (1, 1)
+    assert f"one {board.second} {'earlier' if other_way else 'later'}" in board.touching(other_way)
+    for one in board.name:
+        for other in board.name:
+            here, there = step(plain(one), plain(other)), step(at(board, one), at(board, other))
+            assert (here in (third, (-third[0], -third[1]))) == (there in (third, (-third[0], -third[1])))
+
+
+def test_rows_and_columns_are_named_by_their_own_words() -> None:
+    for seed in SEEDS:
+        board = places(seed)
+        for square, name in board.name.items():
+            column, row = ord(square[0]) - ord("a"), int(square[1:]) - 1
+            assert {*name.split("-")} == {board.rows[row], board.columns[column]}
+        assert {board.row, board.column} == {board.first, board.second}
+        assert (board.outer == board.columns or board.outer == board.columns[::-1]) == board.crossed
+
+
+def test_the_layout_depends_on_the_seed() -> None:
+    boards = [places(seed) for seed in SEEDS]
+    assert {board.crossed for board in boards} == {True, False}
+    assert {at(board, "a1") for board in boards} >= {(0, 0), (3, 4)} or len({at(board, "a1") for board in boards}) >= 3
+
+
+def test_lists_are_grouped_by_the_first_word_in_the_order_of_the_rules() -> None:
+    board = places(3)
+    told = board.said(reversed(squares_of(WIDE, HIGH)))
+    assert [group.partition(":")[0] for group in told.split("; ")] == board.outer
+    assert all(group.partition(": ")[2].split() == board.inner for group in told.split("; "))
+    assert board.said([]) == "none"
+
+
+def test_moves_are_renamed_square_by_square() -> None:
+    board = places(3)
+    assert board.renamed("a1b2") == f"{board.name['a1']} to {board.name['b2']}"
+    assert board.renamed_or_same("a1b9") == "a1b9"
+
+
+def test_the_content_of_an_engine_board_begins_with_row_one() -> None:
+    assert content("2x.8\n18o.\n abc\n") == "8o.x.8"

@@ -1,0 +1,805 @@
+"""For every check there is a game with one defect that turns exactly that check red, and no check is without one.
+
+A defect is bent into a real game: `BentGame` and `BentMatch` pass everything on to it but what is bent."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import random
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gymposium import GameSpec, load_game
+from gymposium.errors import BadRecord, IllegalMove
+from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch
+from gymposium.games.pictures import Picture, PicturePlace
+from gymposium.games.protocol import CHANCE, Event, Observation
+from gymposium.match import BrokenPromise
+from gymposium.plugins.host import Host, host
+from gymposium.util.streams import stream
+from gymposium_testing import CHECKS, QUICK, CheckFailed, NotApplicable, checks
+
+HERE = Path(__file__).parent
+
+
+class BentMatch:
+    """A match that passes everything on to another."""
+
+    def __init__(self, game: BentGame, inner: Any, origin: str) -> None:
+        self.game, self.inner, self.origin = game, inner, origin
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+    def again(self, inner: Any, origin: str) -> BentMatch:
+        return type(self)(self.game, inner, f"{self.origin} {origin}")
+
+    def fork(self, rng: random.Random) -> BentMatch:
+        return self.again(self.inner.fork(rng), "forked")
+
+    def resample(self, seat: int, rng: random.Random) -> BentMatch:
+        return self.again(self.inner.resample(seat, rng), "sampled")
+
+
+class BentGame:
+    """A game that passes everything on to another, its matches too."""
+
+    match: type[BentMatch] = BentMatch
+
+    def __init__(self, game: str, **changed: Any) -> None:
+        self.inner: Any = load_game(game)
+        for name, value in changed.items():
+            setattr(self, name, value)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> BentGame:
+        return self
+
+    def new(self, seed: int) -> BentMatch:
+        return self.match(self, self.inner.new(seed), "new")
+
+    def load(self, events: Sequence[Event], seed: int | None = None) -> BentMatch:
+        return self.match(self, self.inner.load(events, seed), "loaded")
+
+
+def bent(game: str, **methods: Any) -> Callable[[], BentGame]:
+    """The game whose matches have these methods instead of their own."""
+    return lambda: type("Bent", (BentGame,), {"match": type("Match", (BentMatch,), methods)})(game)
+
+
+def with_new(game: str, new: Callable[[BentGame, int], BentMatch]) -> Callable[[], BentGame]:
+    return lambda: type("Bent", (BentGame,), {"new": new})(game)
+
+
+def with_load(game: str, load: Callable[[BentGame, Sequence[Event], int | None], BentMatch]) -> Callable[[], BentGame]:
+    return lambda: type("Bent", (BentGame,), {"load": load})(game)
+
+
+@dataclass(frozen=True)
+class Defect:
+    check: str
+    what: str
+    make: Callable[[], Any]
+    says: str
+    """What the message must tell."""
+    also: frozenset[str] = field(default_factory=frozenset)
+    """Other checks that cannot but see it too."""
+
+
+DEFECTS: list[Defect] = []
+
+
+def plant(check: str, what: str, make: Callable[[], Any], says: str, *also: str) -> None:
+    DEFECTS.append(Defect(check, what, make, says, frozenset(also)))
+
+
+def changed_spec(game: str, **changes: Any) -> Callable[[], BentGame]:
+    return lambda: BentGame(game, spec=replace(load_game(game).spec, **changes))
+
+
+# -- spec
+
+plant("game_is_what_its_spec_says", "another name", lambda: BentGame("tic_tac_toe", name="noughts"), "full_name")
+plant(
+    "matches_are_what_the_spec_says",
+    "chance that the spec denies",
+    changed_spec("kuhn_poker", chance=False),
+    "chance=True",
+)
+plant(
+    "matches_are_what_the_spec_says",
+    "joint moves that the spec denies",
+    changed_spec("goofspiel(num_cards=4)", dynamics="sequential"),
+    "dynamics='simultaneous'",
+)
+
+# -- seeds
+
+
+def counting_new(self: BentGame, seed: int) -> BentMatch:
+    self.count = getattr(self, "count", 0) + 1
+    return self.match(self, self.inner.new(seed + self.count), "new")
+
+
+plant(
+    "equal_seeds_give_equal_matches",
+    "seeds that are counted up",
+    with_new("kuhn_poker", counting_new),
+    "equal seeds",
+    "other_matches_change_nothing",
+    "refused_moves_change_nothing",
+    "pettingzoo_checks_its_seeds",
+    "gymnasium_checks_it",
+    "records_verify",
+    "text_and_index_play_alike",
+)
+
+
+def last_mover_draws(self: Any, moves: Mapping[int, str]) -> None:
+    """Chance comes from the stream of whichever match was begun last."""
+    if self.origin == "new":
+        self.inner._rng = stream(self.game.last, "chance", len(self.events))
+    self.inner.apply(moves)
+
+
+def remembering_new(self: BentGame, seed: int) -> BentMatch:
+    self.last = seed
+    return self.match(self, self.inner.new(seed), "new")
+
+
+plant(
+    "other_matches_change_nothing",
+    "a stream that matches share",
+    lambda: type(
+        "Bent", (BentGame,), {"new": remembering_new, "match": type("M", (BentMatch,), {"apply": last_mover_draws})}
+    )("pig"),
+    "another way if another one is played beside it",
+    "pieces_load_and_play_on",
+    "records_verify",
+)
+
+
+def draws_globally(self: Any, moves: Mapping[int, str]) -> None:
+    random.random()
+    self.inner.apply(moves)
+
+
+def seeds_numpy(self: Any, moves: Mapping[int, str]) -> None:
+    np.random.seed(0)  # noqa: NPY002
+    self.inner.apply(moves)
+
+
+plant("the_global_generators_are_left_alone", "a draw", bent("tic_tac_toe", apply=draws_globally), "Python's random")
+plant("the_global_generators_are_left_alone", "a seed", bent("tic_tac_toe", apply=seeds_numpy), "NumPy's random")
+plant(
+    "seeds_decide_what_chance_does",
+    "one seed for all",
+    with_new("leduc_poker", lambda self, seed: self.match(self, self.inner.new(0), "new")),
+    "the same for all seeds",
+    "records_verify",
+)
+
+# -- moves
+
+
+class ShortMatch(OpenSpielMatch):
+    """Leaves out the last of many moves."""
+
+    __slots__ = ()
+
+    def legal_actions(self, seat: int) -> list[int]:
+        actions = super().legal_actions(seat)
+        return actions[:-1] if len(actions) > 7 else actions
+
+    def legal_moves(self, seat: int) -> list[str]:
+        return [self.game.names[action] for action in self.legal_actions(seat)]  # type: ignore[index]
+
+    def fork(self, rng: random.Random) -> OpenSpielMatch:
+        return type(self)(self.game, self.state.clone(), list(self.events), None, rng)
+
+
+class TwistedMatch(ShortMatch):
+    """Lists moves from the last to the first, and their indices from the first to the last."""
+
+    __slots__ = ()
+
+    def legal_actions(self, seat: int) -> list[int]:
+        return OpenSpielMatch.legal_actions(self, seat)
+
+    def legal_moves(self, seat: int) -> list[str]:
+        return OpenSpielMatch.legal_moves(self, seat)[::-1]
+
+
+def engine_game(match: type[OpenSpielMatch]) -> OpenSpielGame:
+    """Tic-tac-toe with matches of this class."""
+
+    class Game(OpenSpielGame):
+        def begin(self, seed: int | None) -> OpenSpielMatch:
+            return match(self, self.engine.new_initial_state(), [], seed, None)
+
+    real: Any = load_game("tic_tac_toe")
+    return Game(real.spec, real.params, real.engine, real.wording)
+
+
+plant("legal_lists_agree", "a move that the engine has", lambda: engine_game(ShortMatch), "the engine's")
+plant(
+    "legal_lists_agree",
+    "moves of a seat that waits",
+    bent(
+        "tic_tac_toe",
+        legal_moves=lambda self, seat: self.inner.legal_moves(self.to_move()[0]) if self.to_move() else [],
+    ),
+    "observe() lists []",
+)
+plant(
+    "moves_read_back",
+    "a shape that leaves a move out",
+    lambda: BentGame("tic_tac_toe", move_pattern=re.compile("[ab][1-3]")),
+    "move_pattern",
+)
+plant(
+    "text_and_index_play_alike", "names in another order", lambda: engine_game(TwistedMatch), "the engine takes it as"
+)
+plant(
+    "wrong_seats_are_refused",
+    "moves that are passed over",
+    bent(
+        "tic_tac_toe",
+        apply=lambda self, moves: self.inner.apply({s: m for s, m in moves.items() if s in self.to_move()} or moves),
+    ),
+    "is accepted",
+)
+
+# -- replies
+
+plant(
+    "hostile_replies_are_read",
+    "a shape that takes anything",
+    lambda: BentGame("tic_tac_toe", move_pattern=re.compile("(?s).*")),
+    "matches ''",
+)
+
+
+def draws_and_refuses(self: Any, moves: Mapping[int, str]) -> None:
+    try:
+        self.inner.apply(moves)
+    except IllegalMove:
+        self.inner._rng = self.inner._rng or stream(self.seed or 0, "chance")
+        self.inner._rng.random()
+        raise
+
+
+plant(
+    "refused_moves_change_nothing", "a draw before a refusal", bent("pig", apply=draws_and_refuses), "goes another way"
+)
+
+
+def forgives(self: Any, moves: Mapping[int, str]) -> None:
+    self.inner.apply(
+        {seat: (self.legal_moves(seat) or [move])[0] if "<|" in move else move for seat, move in moves.items()}
+    )
+
+
+plant("refused_moves_change_nothing", "silent correction", bent("tic_tac_toe", apply=forgives), "is accepted")
+
+# -- hiding
+
+
+def view_is_text(self: Any, seat: int) -> str:
+    return str(self.inner.observe(seat).text)
+
+
+plant("hiding_is_declared", "a view made from the text", bent("kuhn_poker", view=view_is_text), "is what observe")
+plant(
+    "hiding_is_declared",
+    "a view of everything",
+    bent("leduc_poker", view=lambda self, seat: f"{self.events}", resample=lambda self, seat, rng: self.fork(rng)),
+    "no two worlds",
+    "everything_known_is_told",
+)
+plant(
+    "open_games_hide_nothing",
+    "cards in a game that says it has none",
+    changed_spec("kuhn_poker", information="perfect"),
+    "information='imperfect'",
+)
+
+
+def telling(self: Any, seat: int, style: str = "full") -> Observation:
+    observation: Observation = self.inner.observe(seat, style)
+    observation.text += (
+        f"Good luck{'!' if 'K' in str(self.events[1 - seat]) or '2' in str(self.events[1 - seat]) else '.'}\n"
+    )
+    return observation
+
+
+plant(
+    "nothing_hidden_shows",
+    "a wink",
+    bent("kuhn_poker", observe=telling),
+    "leak in the full prompt",
+    "environments_show_nothing_hidden",
+)
+
+
+plant(
+    "pictures_show_nothing_hidden",
+    "a picture of the other's card",
+    bent("kuhn_poker", picture=lambda self, seat: Picture(f"<b>{self.events[1 - seat].move}</b>", 1, 1)),
+    "leak in the picture",
+)
+
+
+def naming(self: Any, seat: int) -> Picture:
+    """A picture whose places tell the other's card."""
+    picture: Picture = self.inner.picture(seat)
+    return replace(picture, places=(PicturePlace(self.events[1 - seat].move, 0, 0, 9, 9),))
+
+
+plant(
+    "pictures_show_nothing_hidden",
+    "a place that is called as the other's card",
+    bent("kuhn_poker", picture=naming),
+    "leak in the picture",
+)
+
+
+for what, picture, told in (
+    ("text as a picture", "<b>?</b>", "it is '<b>"),
+    ("a picture without a height", Picture("<b>?</b>", 10, 0), "its size is 10 by 0"),
+    (
+        "an unknown colour",
+        Picture('<b style="color: var(--gren)">?</b>', 10, 10),
+        "no colour called 'gren'",
+    ),
+    ("a picture with a script", Picture("<script>1</script>", 10, 10), "it has '<script'"),
+    ("a picture that loads", Picture("<img src='http://a.example/b'>", 10, 10), "it has \"src='http:"),
+    ("a picture that is cut off", Picture("<svg aria-label='a'><g></svg>", 10, 10), "not well-formed"),
+    ("a picture without words", Picture("<svg></svg>", 10, 10), "no aria-label"),
+    ("a place beside the picture", Picture("", 10, 10, (PicturePlace("a1", 9, 9, 2, 2),)), "does not lie within it"),
+):
+    plant("pictures_are_whole", what, bent("tic_tac_toe", picture=lambda self, seat, shown=picture: shown), told)
+
+
+def forgetting(self: Any, seat: int, style: str = "full") -> Observation:
+    observation: Observation = self.inner.observe(seat, style)
+    observation.text = re.sub(r"card . *\n|Your card: .\. ", "", observation.text)
+    return observation
+
+
+plant("everything_known_is_told", "a card that is not told", bent("kuhn_poker", observe=forgetting), "blind prompt")
+
+
+def tells_by_returns(self: Any) -> tuple[float, ...]:
+    returns: tuple[float, ...] = self.inner.returns()
+    if not self.to_move():
+        return returns
+    return tuple(float("2" in str(self.events[1 - seat])) for seat in range(2))
+
+
+plant(
+    "environments_show_nothing_hidden",
+    "returns that tell before the end",
+    bent("kuhn_poker", returns=tells_by_returns),
+    "answer to a failed reply",
+)
+plant(
+    "sampled_worlds_are_possible",
+    "worlds with other cards in one's own hand",
+    bent(
+        "kuhn_poker",
+        resample=lambda self, seat, rng: self.game.load(self.events[1:2] + self.events[:1] + self.events[2:]),
+    ),
+    "resample() gives a world",
+    "sampling_draws_alike",
+)
+plant(
+    "sampled_worlds_are_possible",
+    "the true world and no other",
+    bent("kuhn_poker", resample=lambda self, seat, rng: self.fork(rng)),
+    "nothing but the true world",
+    "sampling_draws_alike",
+)
+
+
+def counts_from_the_truth(self: Any, seat: int, rng: random.Random) -> Any:
+    """Another's card, as likely each, but counted from the true one on."""
+    own, true = self.events[seat], self.events[1 - seat]
+    unseen = [card for card in ("Deal:0", "Deal:1", "Deal:2") if card != own.move]
+    card = unseen[(unseen.index(true.move) + int(rng.random() * 2)) % 2]
+    events = list(self.events)
+    events[1 - seat] = Event(true.seat, card)
+    return self.game.load(events)
+
+
+plant(
+    "sampling_draws_alike",
+    "draws that are counted from the truth",
+    bent("kuhn_poker", resample=counts_from_the_truth),
+    "depends on what seat",
+)
+
+# -- prompts
+
+plant(
+    "rules_are_well_formed",
+    "a slot that nobody filled",
+    lambda: BentGame("tic_tac_toe", rules=lambda seat, style="full": "You play {mark}.\n"),
+    "an empty slot",
+    "records_verify",  # the prompts that are recorded are not those of the game of that name
+)
+
+
+def with_token(self: Any, seat: int, style: str = "full") -> Observation:
+    observation: Observation = self.inner.observe(seat, style)
+    observation.text += "<|im_end|>\n"
+    return observation
+
+
+plant("prompts_are_whole", "a control token", bent("tic_tac_toe", observe=with_token), "control")
+
+
+def without_legal_moves(self: Any, seat: int, style: str = "full") -> Observation:
+    observation: Observation = self.inner.observe(seat, style)
+    if style == "compact":
+        observation.text = observation.text.partition("legal ")[0]
+    return observation
+
+
+plant(
+    "prompts_are_whole",
+    "compact prompts without the legal moves",
+    bent("tic_tac_toe", observe=without_legal_moves),
+    "does not name the legal moves",
+)
+
+# -- returns
+
+plant(
+    "returns_stay_in_range",
+    "too narrow a range",
+    lambda: BentGame("kuhn_poker", utility_range=(-1.0, 1.0)),
+    "the range is",
+)
+plant(
+    "returns_are_of_their_kind",
+    "winners who take from nobody",
+    bent("kuhn_poker", returns=lambda self: tuple(max(0.0, value) for value in self.inner.returns())),
+    "sum to",
+    "records_verify",
+)
+
+
+def pays_once(self: Any) -> tuple[float, ...]:
+    paid, self.paid = getattr(self, "paid", False), not self.to_move()
+    returns: tuple[float, ...] = self.inner.returns()
+    return tuple(0.0 for _ in returns) if paid else returns
+
+
+plant(
+    "rewards_add_up",
+    "a purse that is paid out once",
+    bent("kuhn_poker", returns=pays_once),
+    "rewards add up to",
+    "wrong_seats_are_refused",
+    "pieces_load_and_play_on",
+    "any_order_of_calls_is_fine",
+)
+
+# -- replay
+
+
+def loads_without_an_end(self: BentGame, events: Sequence[Event], seed: int | None = None) -> BentMatch:
+    loaded = self.inner.load(events, seed)
+    if seed is None and not loaded.to_move() and len(events) > 1:
+        return self.match(self, self.inner.load(events[: -1 if events[-1].seat != CHANCE else -2], 0), "loaded")
+    return self.match(self, loaded, "loaded")
+
+
+plant(
+    "events_make_the_match",
+    "a last move that is lost",
+    with_load("tic_tac_toe", loads_without_an_end),
+    "load(events, None)",
+)
+
+
+def loads_with_fresh_chance(self: BentGame, events: Sequence[Event], seed: int | None = None) -> BentMatch:
+    loaded = self.inner.load(events, seed)
+    if seed is not None:
+        loaded._rng = stream(seed, "chance")
+    return self.match(self, loaded, "loaded")
+
+
+plant("pieces_load_and_play_on", "draws that are not spent", with_load("pig", loads_with_fresh_chance), "another way")
+
+
+def loads_too_much(self: BentGame, events: Sequence[Event], seed: int | None = None) -> BentMatch:
+    try:
+        return self.match(self, self.inner.load(events, seed), "loaded")
+    except BadRecord as error:
+        if "after the end" not in str(error):
+            raise
+        return self.load(events[:-1], seed)
+
+
+plant(
+    "false_records_are_refused",
+    "events after the end",
+    with_load("tic_tac_toe", loads_too_much),
+    "after the end is loaded",
+)
+plant(
+    "records_verify",
+    "another seed than the one given",
+    with_new("pig", lambda self, seed: self.match(self, self.inner.new(seed + 1), "new")),
+    "do not verify",
+)
+
+# -- forking
+
+
+def shares_events(self: Any, rng: random.Random) -> BentMatch:
+    fork = self.inner.fork(rng)
+    fork.events = self.inner.events
+    return BentMatch.again(self, fork, "forked")
+
+
+plant(
+    "forks_stand_apart",
+    "one list of events for two matches",
+    bent("tic_tac_toe", fork=shares_events),
+    "a match changes if its fork is played on: events",
+    "any_order_of_calls_is_fine",
+    "pictures_show_nothing_hidden",
+)
+plant(
+    "later_chance_is_fresh",
+    "dice that do not listen",
+    bent("pig", fork=lambda self, rng: self.again(self.inner.fork(random.Random(0)), "forked")),
+    "always draw the same chance",
+)
+plant(
+    "later_chance_is_fresh",
+    "dice that were thrown already",
+    bent("pig", fork=lambda self, rng: self.again(self.inner.game.load(self.events, self.seed or 0), "forked")),
+    "always draw the same chance",
+    "open_games_hide_nothing",
+)
+
+
+def shouts_later(self: Any, moves: Mapping[int, str]) -> None:
+    self.inner.apply(moves)
+    if self.origin.startswith("loaded forked"):
+        self.inner.events[-1] = Event(self.inner.events[-1].seat, self.inner.events[-1].move.upper())
+
+
+plant(
+    "any_order_of_calls_is_fine",
+    "forks of loaded matches",
+    bent("tic_tac_toe", apply=shouts_later),
+    "stand in the events as",
+)
+
+# -- environments
+
+
+def infinite(self: Any, seat: int) -> np.ndarray:
+    tensor: np.ndarray = self.inner.tensor(seat)
+    return tensor + np.float32(np.inf)
+
+
+plant(
+    "gymnasium_checks_it",
+    "an infinite tensor",
+    bent("tic_tac_toe", tensor=infinite),
+    "check_env",
+    "pettingzoo_checks_it",
+)
+plant(
+    "pettingzoo_checks_it", "an infinite tensor", bent("kuhn_poker", tensor=infinite), "api_test", "gymnasium_checks_it"
+)
+plant(
+    "pettingzoo_checks_it_in_parallel",
+    "an infinite tensor",
+    bent("goofspiel(num_cards=4)", tensor=infinite),
+    "not in its space",
+    "pettingzoo_checks_it",
+    "gymnasium_checks_it",
+)
+plant(
+    "pettingzoo_checks_its_seeds",
+    "seeds that are counted up",
+    DEFECTS[3].make,
+    "seed_test",
+    *DEFECTS[3].also,
+    DEFECTS[3].check,
+)
+
+# -- length
+
+plant(
+    "random_matches_end", "too short a length", lambda: BentGame("tic_tac_toe", max_decisions=3), "max_decisions is 3"
+)
+
+
+def red(game: Any) -> dict[str, CheckFailed]:
+    """The checks that fail on a game."""
+    found = {}
+    for check in CHECKS:
+        if check.of == "game":
+            try:
+                check.run(game, 0, QUICK)
+            except NotApplicable:
+                continue
+            except CheckFailed as error:
+                found[check.name] = error
+    return found
+
+
+def _from_promise(error: BaseException | None) -> bool:
+    return error is not None and (isinstance(error, BrokenPromise) or _from_promise(error.__cause__))
+
+
+@pytest.mark.parametrize("defect", DEFECTS, ids=lambda defect: f"{defect.check}-{defect.what.replace(' ', '_')}")
+def test_the_defect_turns_its_check_red_and_no_other(defect: Defect) -> None:
+    failed = red(defect.make())
+    # a broken promise ends every match that is played, so that the checks that play matches report it as well
+    expected = {defect.check} | defect.also
+    others = {name: str(error) for name, error in failed.items() if name not in expected and not _from_promise(error)}
+    assert not others
+    assert expected <= set(failed)
+    assert defect.says in str(failed[defect.check])
+
+
+@pytest.mark.parametrize("name", ["tic_tac_toe", "kuhn_poker", "leduc_poker", "goofspiel(num_cards=4)", "pig"])
+def test_bending_alone_does_no_harm(name: str) -> None:
+    assert not red(BentGame(name))
+
+
+# -- defects in what a spec says: games of a plugin that is one file
+
+SPEC_DEFECTS = {
+    "spec_is_whole": ("two_lines", "title is 'A game"),
+    "bad_parameters_are_refused": ("obliging", "is not refused"),
+    "bounds_can_be_played": ("fragile", "allows num_cards=9"),
+    "parameters_are_told": ("quiet", "with num_cards="),
+    "drawn_parameters_play": ("overdue", "(at most 1)"),
+}
+OF_SPECS = [check for check in CHECKS if check.of == "spec"]
+
+
+@pytest.fixture
+def faulty() -> Iterator[Mapping[str, GameSpec]]:
+    plugins = Host(autoload=False)
+    plugins.load_file(HERE / "faulty_games.py")
+    yield plugins.games
+    del sys.modules["faulty_games"]
+
+
+def red_of_spec(spec: GameSpec) -> dict[str, str]:
+    found = {}
+    for check in OF_SPECS:
+        try:
+            check.run(spec, 0, QUICK)
+        except NotApplicable:
+            continue
+        except CheckFailed as error:
+            found[check.name] = str(error)
+    return found
+
+
+@pytest.mark.parametrize("check", SPEC_DEFECTS)
+def test_a_defect_of_the_spec_turns_its_check_red_and_no_other(check: str, faulty: Mapping[str, GameSpec]) -> None:
+    name, says = SPEC_DEFECTS[check]
+    failed = red_of_spec(faulty[name])
+    also = {"bounds_can_be_played": {"drawn_parameters_play", "parameters_are_told"}}.get(check, set())
+    assert check in failed
+    assert set(failed) <= {check} | also
+    assert says in failed[check]
+
+
+def test_the_same_game_without_a_defect_is_green(faulty: Mapping[str, GameSpec]) -> None:
+    assert not red_of_spec(faulty["sound"])
+
+
+def test_cards_that_differ_do_not_tell_of_a_parameter(tmp_path: Path) -> None:
+    """Rules that always speak of five cards: with more cards others are dealt, but they say nothing of how many."""
+    source = (HERE.parents[2] / "docs" / "examples" / "one_card_poker.py").read_text(encoding="utf-8")
+    assert source.count("{len(self.deck)}") == 2
+    wrong = source.replace("{len(self.deck)}", "5").replace('"one_card_poker:', '"of_five_cards:')
+    (tmp_path / "of_five_cards.py").write_text(wrong, encoding="utf-8")
+    plugins = Host(autoload=False)
+    plugins.load_file(tmp_path / "of_five_cards.py")
+    failed = red_of_spec(plugins.games["one_card_poker"])
+    assert set(failed) == {"parameters_are_told"}
+    assert "reads the same as with 5" in failed["parameters_are_told"]
+
+
+# -- weight, in a process of its own
+
+HEAVY_GAME = """
+from gymposium import GameSpec, hookimpl
+from gymposium.games.lines.tic_tac_toe import game as tic_tac_toe
+
+def heavy(spec, params):
+    import jax
+    return tic_tac_toe(spec, params)
+
+@hookimpl
+def gymposium_games():
+    for name in ("light", "heavy"):
+        entry_point = f"weighty_games:{name}"
+        yield GameSpec(name=name, title="A game", summary="A game.", entry_point=entry_point, namespace="w")
+
+light = tic_tac_toe
+"""
+
+
+@pytest.fixture
+def weighty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Mapping[str, GameSpec]]:
+    """A game that loads a large library, which is a small one here: it is called jax."""
+    (tmp_path / "jax.py").touch()
+    (tmp_path / "weighty_games.py").write_text(HEAVY_GAME)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    host.cache_clear()
+    host().load_file(tmp_path / "weighty_games.py")
+    yield host().games
+    host.cache_clear()
+    del sys.modules["weighty_games"]
+
+
+def test_a_heavy_game_is_found_and_a_light_one_passes(weighty: Mapping[str, GameSpec]) -> None:
+    [check] = [check for check in CHECKS if check.family == "weight"]
+    check.run(weighty["light"])
+    with pytest.raises(CheckFailed, match="playing it imports jax"):
+        check.run(weighty["heavy"])
+
+
+# -- none is forgotten
+
+
+def test_no_check_is_without_a_planted_defect() -> None:
+    planted = {defect.check for defect in DEFECTS} | set(SPEC_DEFECTS) | {"nothing_heavy_is_imported"}
+    assert {check.name for check in CHECKS if check.of in ("spec", "game")} == planted
+
+
+def test_every_function_that_checks_is_registered() -> None:
+    written = set()
+    for info in pkgutil.iter_modules(checks.__path__):
+        module = importlib.import_module(f"{checks.__name__}.{info.name}")
+        for name, value in vars(module).items():
+            if (
+                inspect.isfunction(value)
+                and value.__module__ == module.__name__
+                and "effort" in inspect.signature(value).parameters
+                and not name.startswith("_")
+            ):
+                written.add(name)
+    assert {check.name for check in CHECKS} == written
+    assert len(CHECKS) == len(written)
+
+
+def test_every_check_says_what_it_holds_a_game_to() -> None:
+    for check in CHECKS:
+        assert check.summary.endswith("."), check.name
+
+
+def test_a_check_that_trips_over_a_game_fails_and_names_what_was_raised() -> None:
+    def stumbles(self: Any, seat: int) -> str:
+        raise KeyError("hand")
+
+    [check] = [check for check in CHECKS if check.name == "events_make_the_match"]
+    with pytest.raises(CheckFailed, match="KeyError: \"'hand'\""):
+        check.run(bent("kuhn_poker", view=stumbles)(), 0, QUICK)

@@ -1,0 +1,179 @@
+"""The three ways to run the kit, as an author runs it on a plugin of their own: in a process and folder of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gymposium_testing import CHECKS
+
+NIM = Path(__file__).parents[2] / "docs" / "examples" / "nim.py"
+EXAMPLES = 2
+OF_GAMES = [check for check in CHECKS if check.of in ("spec", "game")]
+
+
+def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    """A command of this Python's, with no plugins but the built-in one and the kit's."""
+    env = {**os.environ, "GYMPOSIUM_PLUGINS": "testing", "COLUMNS": "160", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    env.pop("PYTEST_CURRENT_TEST", None)
+    return subprocess.run(
+        [sys.executable, "-m", *command], cwd=folder, env=env, capture_output=True, text=True, check=False
+    )
+
+
+def broken_nim(folder: Path) -> Path:
+    """Nim with a slot in its rules that nobody fills."""
+    source = NIM.read_text(encoding="utf-8")
+    assert "{self.sticks} sticks" in source
+    path = folder / "broken_nim.py"
+    path.write_text(source.replace("{self.sticks} sticks", "{{sticks}} sticks").replace('"nim:', '"broken_nim:'))
+    return path
+
+
+def test_with_nothing_written(tmp_path: Path) -> None:
+    suite = ("pytest", "--pyargs", "gymposium_testing.suite", "-p", "gymposium_testing.conformance", "-q", "-rfs")
+    done = run(tmp_path, *suite, "--plugin-file", str(NIM), "--effort", "quick")
+    assert done.returncode == 0, done.stdout + done.stderr
+    counted = sum(1 if check.of == "spec" else EXAMPLES for check in OF_GAMES)
+    words = done.stdout.splitlines()[-1].split()
+    assert int(words[0]) + int(words[2]) == counted
+    assert "the game says chance=False" in done.stdout
+    failed = run(tmp_path, *suite, "--plugin-file", str(broken_nim(tmp_path)), "--game", "nim", "--effort", "quick")
+    assert failed.returncode == 1
+    assert "FAILED" in failed.stdout
+    assert "an empty slot: '{sticks}'" in failed.stdout
+
+
+TESTS = """
+from gymposium_testing import GameConformance, QUICK
+
+class TestNim(GameConformance):
+    game = "nim"
+    file = {file!r}
+    effort = QUICK
+
+    def facts(self, game, seat):
+        yield f"{{game.params['sticks']}} sticks"
+        yield "You move first." if seat == 0 else "You move {second}."
+"""
+
+
+@pytest.mark.parametrize(("second", "code"), [("second", 0), ("never", 1)])
+def test_as_a_base_class(tmp_path: Path, second: str, code: int) -> None:
+    (tmp_path / "test_nim.py").write_text(TESTS.format(file=str(NIM), second=second))
+    done = run(tmp_path, "pytest", "-q", "-k", "replay or facts or returns")
+    assert done.returncode == code, done.stdout + done.stderr
+    if code:
+        assert "seat 1 is not told 'You move never.'" in done.stdout
+        assert "2 failed" in done.stdout
+    listed = run(tmp_path, "pytest", "-q", "--collect-only").stdout
+    assert "test_nim.py::TestNim::test_conforms[nim (spec)-prompts-parameters_are_told]" in listed
+    assert "test_nim.py::TestNim::test_conforms[nim(sticks=4)-replay-pieces_load_and_play_on]" in listed
+    assert "test_nim.py::TestNim::test_tells_the_facts[nim(sticks=4)]" in listed
+
+
+def test_as_a_command(tmp_path: Path) -> None:
+    command = ("gymposium.cli.main", "--plugin")
+    done = run(tmp_path, *command, str(NIM), "plugins", "check", "--quick", "--json", "--matches", "7")
+    assert done.returncode == 0, done.stdout + done.stderr
+    told = json.loads(done.stdout)
+    assert (told["effort"], told["matches"], told["failed"]) == ("quick", 7, 0)
+    assert {entry["check"] for entry in told["checks"]} == {check.name for check in OF_GAMES}
+    assert {entry["subject"] for entry in told["checks"]} == {"nim (spec)", "nim", "nim(sticks=4)"}
+    failed = run(tmp_path, *command, str(broken_nim(tmp_path)), "plugins", "check", "--quick", "--only", "prompts")
+    assert failed.returncode == 1
+    assert "✗" in failed.stdout
+    assert "rules_are_well_formed" in failed.stdout
+    assert "to do:" in failed.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--quick", "--thorough"), "give one of them"),
+        (("--only", "everything"), "plugins check --list"),
+        (("knu_poker",), "Did you mean 'kuhn_poker'"),
+        (("gym:CartPole-v1",), "gymnasium.utils.env_checker"),
+        ((), "no installed plugin adds a game"),
+    ],
+)
+def test_what_cannot_be_done_is_said(tmp_path: Path, arguments: tuple[str, ...], says: str) -> None:
+    done = run(tmp_path, "gymposium.cli.main", "plugins", "check", *arguments)
+    assert done.returncode == 2
+    assert says in done.stderr
+
+
+def test_the_list_says_what_each_check_holds_a_game_to(tmp_path: Path) -> None:
+    done = run(tmp_path, "gymposium.cli.main", "plugins", "check", "--list", "--json")
+    assert [entry["check"] for entry in json.loads(done.stdout)["checks"]] == [check.name for check in CHECKS]
+
+
+def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:
+    """Importing the kit and its light checks need neither pytest nor hypothesis; the others name the extra."""
+    program = (
+        "import sys; sys.modules['hypothesis'] = sys.modules['pytest'] = None\n"
+        "from gymposium_testing import assert_no_leaks\n"
+        "from gymposium import load_game\n"
+        "assert_no_leaks(load_game('kuhn_poker'), matches=3)\n"
+        "from gymposium.cli.main import main\n"
+        "sys.argv = ['gymposium', 'plugins', 'check', 'tic_tac_toe', '--quick']\n"
+        "main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == 2
+    assert "pip install gymposium-testing" in done.stderr
+
+
+@pytest.mark.parametrize("when", ["", "if table.left < self.sticks: "], ids=["as it is made", "as it is played"])
+def test_where_a_game_fails_its_own_line_is_named(tmp_path: Path, when: str) -> None:
+    source = NIM.read_text(encoding="utf-8").replace('"nim:', '"failing:')
+    begin = source.index("\n", source.index("def play(")) + 1
+    (tmp_path / "failing.py").write_text(f"{source[:begin]}        {when}raise KeyError('lost')\n{source[begin:]}")
+    command = ("gymposium.cli.main", "--plugin", "failing.py", "plugins", "check", "nim", "--quick", "--only", "length")
+    done = run(tmp_path, *command)
+    assert done.returncode == 1
+    line = source[:begin].count("\n") + 1
+    assert f"play in {tmp_path / 'failing.py'}, line {line}" in done.stderr
+
+
+def test_many_games_stand_in_as_many_tables_as_a_narrow_terminal_needs(tmp_path: Path) -> None:
+    check = ("plugins", "check", "builtin", "--only", "bounds_can_be_played", "--quick")
+    env = {**os.environ, "GYMPOSIUM_PLUGINS": "", "COLUMNS": "80"}
+    command = [sys.executable, "-m", "gymposium.cli.main", *check]
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    rows = [line for line in done.stdout.splitlines() if "bounds_can_be_played" in line]
+    assert len(rows) > 1
+    assert "…" not in done.stdout
+    assert max(map(len, rows)) <= 80
+
+
+TWO_GAMES = """
+from gymposium import GameSpec, hookimpl
+from gymposium.games.lines.tic_tac_toe import game as fine
+
+def two(spec, params):
+    raise TypeError("of no use")
+
+@hookimpl
+def gymposium_games():
+    for name in ("two", "fine"):
+        yield GameSpec(name=name, title="A game", summary="A game.", entry_point=f"two:{name}", namespace="x")
+"""
+
+
+def test_a_game_that_cannot_be_made_does_not_keep_the_others_from_being_checked(tmp_path: Path) -> None:
+    (tmp_path / "two.py").write_text(TWO_GAMES)
+    command = ("gymposium.cli.main", "--plugin", "two.py", "plugins", "check", "--quick", "--only", "returns")
+    done = run(tmp_path, *command, "--json")
+    assert done.returncode == 1
+    outcomes = {(entry["subject"], entry["check"]): entry["result"] for entry in json.loads(done.stdout)["checks"]}
+    assert outcomes.pop(("two", "loads")) == "failed"
+    assert {game for game, _ in outcomes} == {"fine"}
+    assert set(outcomes.values()) == {"passed"}
+    assert "the game cannot be made: TypeError: 'of no use'" in run(tmp_path, *command).stderr

@@ -1,0 +1,38 @@
+"""Defects planted in a trainer that was written by hand: the check that names each of them fails, and says it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from benchmarks.trainers.planting import Defect, defects, loop_trainer
+
+from gymposium_testing.trainers import TrainerOutcome, outcomes, trainer_checks
+
+TWELVE = defects(Path(__file__).parents[3] / "benchmarks" / "trainers" / "defects.toml")
+MORE = defects(Path(__file__).with_name("more_defects.toml"))
+
+
+def failures(scratch: Path, defect: Defect | None) -> dict[str, TrainerOutcome]:
+    with loop_trainer(scratch, defect) as trainer:
+        found = [*outcomes([check for check in trainer_checks(trainer) if check.level == "b"])]
+    return {outcome.check: outcome for outcome in found if outcome.result == "failed"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("defect", [*TWELVE, *MORE], ids=lambda defect: defect.name)
+def test_each_defect_is_named_by_its_check(defect: Defect, tmp_path: Path) -> None:
+    failed = failures(tmp_path, defect)
+    assert defect.check in failed, failed
+    assert "to do:" in failed[defect.check].message
+    assert "no method of the adapter may raise that" not in failed[defect.check].message
+
+
+def test_the_twelve_are_named_each_by_a_check_of_its_own() -> None:
+    assert len({defect.check for defect in TWELVE}) == len(TWELVE) == 12
+
+
+def test_a_clean_trainer_passes_every_check(tmp_path: Path) -> None:
+    with loop_trainer(tmp_path) as trainer:
+        found = [*outcomes([check for check in trainer_checks(trainer, seed=1) if check.level == "b"])]
+    assert {outcome.result for outcome in found} == {"passed"}, found

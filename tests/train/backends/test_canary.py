@@ -1,0 +1,56 @@
+"""The prompts and the tolerance by which a run checks after each update that the engine plays the learned policy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from tests.train.learning import learning, pairs_of
+
+from gymposium import load_game
+from gymposium.errors import GymposiumError
+from gymposium.replies.reading import reader
+from gymposium_agents.chat.tokens import Policy
+from gymposium_agents.models.loading import LoadedModel, load_model
+from gymposium_train.backends.canary import opening_prompts
+from gymposium_train.learner.precision import tolerance_of
+
+
+def test_the_learner_scores_as_the_engine_does(model_directory: Path) -> None:
+    loaded, learner = learning(model_directory)
+    engine = loaded.engine(Policy("learner", 0))
+    pairs = [*pairs_of(loaded), pairs_of(loaded)[0]]
+    for mine, theirs in zip(learner.score(pairs), engine.score(pairs), strict=True):
+        assert mine == pytest.approx(theirs, abs=1e-5)
+    assert all(parameter.grad is None for parameter in learner.named.values())
+
+
+@pytest.mark.parametrize("game", ["tic_tac_toe", "goofspiel(num_cards=4)", "2048", "trace"])
+def test_there_are_prompts_for_every_kind_of_game(tiny: LoadedModel, game: str) -> None:
+    """Turn by turn, simultaneous, with one seat, and free text; the prompts are the same each time."""
+    loaded = load_game(game)
+    found = [
+        opening_prompts(loaded, "compact", reader("move"), tiny.chat, context=4096, seed=3, number=2) for _ in range(2)
+    ]
+    assert found[0] == found[1]
+    assert len(set(found[0])) == 2
+
+
+def test_prompts_leave_room_for_a_reply_or_the_run_says_what_to_do(tiny: LoadedModel) -> None:
+    chat, game = tiny.chat, load_game("tic_tac_toe")
+    lengths = sorted(len(p) for p in opening_prompts(game, "compact", reader("move"), chat, context=4096, seed=0))
+    found = opening_prompts(game, "compact", reader("move"), chat, context=lengths[0] + 1, seed=0)
+    assert {len(prompt) for prompt in found} == {lengths[0]}
+    with pytest.raises(GymposiumError, match=r'no room for a prompt of tic_tac_toe.*prompting.prompt = "compact"'):
+        opening_prompts(game, "compact", reader("move"), chat, context=lengths[0], seed=0)
+
+
+def test_the_coarsest_numbers_say_how_near_is_right(tiny: LoadedModel, model_directory: Path) -> None:
+    assert tolerance_of(tiny.model, torch.float32) == 1e-4
+    assert tolerance_of(tiny.model, torch.float16) == 0.04
+    pytest.importorskip("bitsandbytes")
+    quantized = load_model(model_directory, load="4bit").model
+    assert tolerance_of(quantized, quantized.dtype) == 1e-4
+    quantized.config.quantization_config.bnb_4bit_compute_dtype = torch.bfloat16  # as on a GPU
+    assert tolerance_of(quantized, quantized.dtype) == 0.3

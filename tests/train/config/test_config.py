@@ -1,0 +1,328 @@
+"""A config is read strictly, all problems are reported at once, and its own text reads as the same config."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings, strategies as st
+
+from gymposium.errors import BadOption
+from gymposium.util.strict_json import LARGEST_INTEGER
+from gymposium_train.config import schema
+from gymposium_train.config.problems import BadConfig
+from gymposium_train.config.reading import (
+    changed,
+    config_from,
+    config_from_json,
+    config_from_toml,
+    merged,
+    read_config,
+)
+from gymposium_train.config.schedules import Pace, entropy_weight, growth, learning_rate
+from gymposium_train.config.writing import as_data, as_json, as_toml
+from gymposium_train.credit.gae import GaeSettings
+from gymposium_train.credit.rae import RaeSettings
+from gymposium_train.credit.rloo import RlooSettings
+
+TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=12)
+BASE = config_from({"games": ["tic_tac_toe"]})
+
+
+def values(node: schema.Node) -> st.SearchStrategy[Any]:
+    """Data that the schema allows; optional settings are sometimes omitted."""
+    node = schema.plain(node)
+    match node.get("type"):
+        case _ if "oneOf" in node or "anyOf" in node:
+            return st.one_of(*map(values, node.get("oneOf", node.get("anyOf"))))
+        case _ if "enum" in node:
+            return st.sampled_from(node["enum"])
+        case _ if "const" in node:
+            return st.just(node["const"])
+        case _ if node.get("title") == "SmallModel":
+            return st.builds(
+                lambda heads, times: {"hidden": 2 * heads * times, "heads": heads}, *[st.integers(1, 9)] * 2
+            )
+        case "integer":
+            return st.integers(node.get("minimum", -LARGEST_INTEGER), node.get("maximum", LARGEST_INTEGER))
+        case "number":
+            above, below = "exclusiveMinimum" in node, "exclusiveMaximum" in node
+            least, most = node.get("exclusiveMinimum", node.get("minimum", 0)), node.get("maximum")
+            most = node.get("exclusiveMaximum", most)
+            return st.floats(least, most, exclude_min=above, exclude_max=below, allow_nan=False, allow_infinity=False)
+        case "string":
+            return TEXT
+        case "boolean":
+            return st.booleans()
+        case "array":
+            return st.lists(values(node["items"]), min_size=node.get("minItems", 0), max_size=3)
+        case _ if "properties" in node:
+            below_it = {name: values(found) for name, found in node["properties"].items()}
+            if node.get("title") == "VllmSettings":  # checks these itself, so its schema does not say them
+                below_it["at_once"] = st.none() | st.integers(1, LARGEST_INTEGER)
+                below_it["url"] = st.none() | st.sampled_from(["http://a", "http://a:8000,http://b:8000"])
+                below_it["servers"] = st.integers(1, 3)
+                below_it["devices"] = st.just([]) | st.lists(TEXT, min_size=6, max_size=6)
+                below_it["request_seconds"] = st.floats(0.001, 1e9)
+            chooses = [name for name, found in node["properties"].items() if "const" in found]
+            needed = {name: below_it.pop(name) for name in (*node.get("required", ()), *chooses)}
+            return st.fixed_dictionaries(needed, optional=below_it)
+    each = node["additionalProperties"]
+    inside = (
+        values(each)
+        if isinstance(each, dict)
+        else TEXT | st.integers(-LARGEST_INTEGER, LARGEST_INTEGER) | st.booleans() | st.lists(TEXT)
+    )
+    return st.dictionaries(TEXT, inside, min_size=node.get("minProperties", 0), max_size=3)
+
+
+@given(data=values(schema.whole()))
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=40)
+def test_a_config_comes_back_from_its_own_text(data: dict[str, Any]) -> None:
+    config = config_from(data)
+    assert config_from_toml(as_toml(config)) == config
+    assert config_from_json(as_json(config)) == config
+    assert config_from(as_data(config)) == config
+
+
+def test_what_may_be_left_out_is_left_out_by_default() -> None:
+    """TOML cannot write None, so another default could never be reverted."""
+    for path, node in schema.settings():
+        if any(option.get("type") == "null" for option in node.get("anyOf", [])):
+            assert node["default"] is None, schema.dotted(path)
+
+
+def test_every_setting_is_documented_and_has_a_default_or_must_be_given() -> None:
+    for path, node in schema.settings():
+        name = schema.dotted(path)
+        assert node.get("description"), name
+        is_setting = not {"properties", "oneOf"} & node.keys()
+        assert not is_setting or "default" in node or name in ("games", "kl.weight", "sft.weight"), name
+
+
+@pytest.mark.parametrize(
+    ("data", "problems"),
+    [
+        ({"games": "kuhn_poker"}, ['games = "kuhn_poker": it must be a list, each entry text.']),
+        ({"games": ["a"], "seed": "3"}, ['seed = "3": it must be a whole number.']),
+        ({"games": ["a"], "seed": 3.0}, ["seed = 3.0: it must be a whole number."]),
+        ({"games": ["a"], "control": 1}, ["control = 1: it must be true or false."]),
+        ({"games": ["a"], "stepz": 3}, ["stepz: there is no such setting. Did you mean steps?"]),
+        (
+            {"games": ["a"], "optimizer": {"lerning_rate": 1}},
+            ["optimizer.lerning_rate: there is no such setting. Did you mean optimizer.learning_rate?"],
+        ),
+        (
+            {"games": ["a"], "token_budget": 1},
+            ["token_budget: there is no such setting. Did you mean optimizer.token_budget?"],
+        ),
+        (
+            {"games": ["a"], "model": {"small": {"layer": 2}}},
+            ["model.small.layer: there is no such setting. Did you mean model.small.layers?"],
+        ),
+        (
+            {"games": ["a"], "model": {"small": {"hidden": 97}}},
+            ["A small model's hidden is 97", "a multiple of 4"],
+        ),
+        (
+            {"games": ["a"], "stages": [{}, {"promot": 1}]},
+            ["stages.1.promot: there is no such setting. Did you mean stages.1.promote?"],
+        ),
+        (
+            {"games": ["a"], "stages": [{"opponents": {"mcts-5": -1}}]},
+            ["stages.0.opponents.mcts-5 = -1: it must be a number, above 0."],
+        ),
+        (
+            {"games": ["a"], "credit": {"kind": "gae", "critic": {"clip": True}}},
+            ["credit.critic.clip = true: it must be a number, above 0."],
+        ),
+        ({"games": ["a"], "critic": {}}, ["critic: there is no such setting. Did you mean credit.critic?"]),
+        ({"games": ["a"], "credit": 3}, ["credit = 3: it must be a table."]),
+        (
+            {"games": ["a"], "credit": {"kind": "grpo", "lam": 0.9}},
+            [
+                "credit.lam: there is no such setting. It belongs to credit.kind=gae, and here credit.kind=grpo.",
+                "Leave it out (credit.lam=), or set that.",
+            ],
+        ),
+        (
+            {"games": ["a"], "credit": {"kind": "rae", "gamma": 0.9}},
+            ["It belongs to credit.kind=gae or credit.kind=gigpo, and here credit.kind=rae."],
+        ),
+        ({"games": ["a"], "credit": {"decai": 0.9, "kind": "rae"}}, ["Did you mean credit.decay?"]),
+        ({"games": ["a"], "kl": {"weight": -1.0}}, ["kl.weight = -1.0: it must be a number, 0 or more."]),
+        ({"games": ["a"], "mismatch": {"cap": 3.0}}, ["It belongs to mismatch.kind=decoupled"]),
+        (
+            {"games": ["a"], "objective": {"aggregate": "constant"}},
+            ['objective.aggregate = "constant": it must be one of token, turn and sequence, or a number, above 0.'],
+        ),
+        (
+            {"games": ["a"], "objective": {"kind": "pg", "cap": 0.5}},
+            ["objective.cap = 0.5: it must be a number, 1 or more."],
+        ),
+        (
+            {"games": ["a"], "credit": {"kind": "grop"}},
+            ['credit.kind = "grop": it must be one of grpo, rloo, baseline, rae, gae and gigpo.'],
+        ),
+        ({"games": ["a"], "kl": {"weight": float("inf")}}, ["kl.weight = Infinity: it must be a finite number."]),
+        ({"games": ["a"], "loggers": {"x": {"y": float("nan")}}}, ["loggers.x.y = NaN"]),
+        ({"games": ["a"], "zzz": 1}, ["zzz: there is no such setting. Known there: backend, budget, "]),
+        (
+            {"games": 3, "steps": -1, "optimizer": {"epochs": 0, "beta": 1}},
+            [
+                "4 settings are refused:",
+                "games = 3",
+                "steps = -1: it must be a whole number, 0 or more",
+                "epochs",
+                "beta",
+            ],
+        ),
+    ],
+)
+def test_what_is_wrong_is_said_with_path_value_and_what_may_be(data: dict[str, Any], problems: list[str]) -> None:
+    with pytest.raises(BadConfig) as caught:
+        config_from(data)
+    for problem in problems:
+        assert problem in str(caught.value)
+
+
+def test_overrides_are_toml_and_a_bare_word_is_text() -> None:
+    config = changed(
+        BASE,
+        "optimizer.learning_rate=1e-5",
+        'games=["tic_tac_toe", "kuhn_poker"]',
+        "model.name=Qwen/Qwen3-0.6B",
+        "reward=weighted(accuracy=1,efficiency=0.2)",
+        "stages.0.promote = 0.8",
+        "stages.0.opponents.mcts-5=1",
+        'stages.0.opponents."lm:tiny?context=full"=2',
+        "control=true",
+        "loggers.tensorboard.every=3",
+    )
+    assert config.optimizer.learning_rate == 1e-5
+    assert config.games == ("tic_tac_toe", "kuhn_poker")
+    assert config.model.name == "Qwen/Qwen3-0.6B"
+    assert config.reward == "weighted(accuracy=1,efficiency=0.2)"
+    assert config.stages[0].promote == 0.8
+    assert config.stages[0].opponents == {"random": 1.0, "mcts-5": 1.0, "lm:tiny?context=full": 2.0}
+    assert config.control is True
+    assert config.loggers == {"tensorboard": {"every": 3}}
+    back = changed(config, "model.name=", "stages=", 'games=["tic_tac_toe"]', "reward=", "control=", "loggers=")
+    assert changed(back, "optimizer.learning_rate=") == BASE
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("steps", "not of the form NAME=VALUE"),
+        ("=3", "not of the form NAME=VALUE"),
+        ("games=[tic_tac_toe]", "the value is not TOML"),
+        ("stages.1.promote=0.5", "stages has 1 entries, counted from 0; 1 is not one"),
+        ("stages.0=", "an entry of a list has no default"),
+        ("seed.x=3", "seed is 0, which has no settings within it"),
+        ("optimizer.learning_rat=1", "Did you mean optimizer.learning_rate"),
+        ("model.name=7", "model.name = 7: it must be text"),
+        ("steps=2.5", "steps = 2.5: it must be a whole number, 0 or more"),
+        ("model.lora.rank=513", "model.lora.rank = 513: it must be a whole number, 1 or more and 512 or less"),
+        ("steps=2020-01-01", 'steps = "2020-01-01"'),
+    ],
+)
+def test_an_override_that_cannot_be_is_refused(override: str, message: str) -> None:
+    with pytest.raises(BadOption) as caught:
+        changed(BASE, override)
+    assert message in str(caught.value)
+
+
+def test_another_kind_begins_its_table_anew() -> None:
+    gae = changed(BASE, "credit.kind=gae", "credit.critic.warmup=3", "credit.normalise=false")
+    assert isinstance(gae.credit, GaeSettings)
+    assert (gae.credit.critic.warmup, gae.credit.normalise) == (3, False)
+    assert changed(gae, "credit.kind=rloo").credit == RlooSettings()
+    assert changed(gae, "credit.decay=0.5", "credit.kind=rae").credit == RaeSettings(decay=0.5)
+    assert changed(changed(BASE, "credit.kind=rloo"), "credit.kind=").credit == BASE.credit == GaeSettings()
+    assert changed(gae, "credit.kind=gae") == gae
+    layers = merged({"credit": {"kind": "gae", "lam": 0.9}}, {"credit": {"kind": "rae"}})
+    assert layers == {"credit": {"kind": "rae"}}
+    assert changed(changed(BASE, "kl.weight=0.3"), "kl=").kl == BASE.kl
+
+
+def test_one_setting_is_given_once() -> None:
+    with pytest.raises(BadOption, match="steps=1 and steps=2 both set steps"):
+        changed(BASE, "steps=1", "steps=2")
+
+
+def test_files_are_read_by_their_ending(tmp_path: Path) -> None:
+    toml, run = tmp_path / "mine.toml", tmp_path / "config.json"
+    toml.write_text('games = ["kuhn_poker"]\nseed = 0x10\n[optimizer]\nepochs = 3\n', encoding="utf-8")
+    run.write_text(as_json(BASE), encoding="utf-8")
+    assert read_config(toml) == changed(BASE, 'games=["kuhn_poker"]', "seed=16", "optimizer.epochs=3")
+    assert read_config(run) == BASE
+    for text, message in (("games = [", "is not TOML"), ("seed = 1979-05-27", 'seed = "1979-05-27": no setting has')):
+        toml.write_text(text, encoding="utf-8")
+        with pytest.raises(BadOption, match=message):
+            read_config(toml)
+    run.write_text("[1]", encoding="utf-8")
+    with pytest.raises(BadOption, match="not a table of settings"):
+        read_config(run)
+    with pytest.raises(BadOption, match="cannot be read"):
+        read_config(tmp_path / "nowhere.toml")
+
+
+def test_layers_are_merged_table_by_table() -> None:
+    first = {"games": ["a"], "optimizer": {"epochs": 3, "minibatches": 4}, "stages": [{"promote": 0.5}, {}]}
+    assert merged(first, {"optimizer": {"epochs": 1}, "stages": [{}]}) == {
+        "games": ["a"],
+        "optimizer": {"epochs": 1, "minibatches": 4},
+        "stages": [{}],
+    }
+    assert first["optimizer"] == {"epochs": 3, "minibatches": 4}
+
+
+def test_groups_grow_and_rates_fall() -> None:
+    config = changed(
+        BASE,
+        *("steps=5", "rollout.group_size=10", "rollout.growth=4", "entropy.weight=0.1", "entropy.final_share=0"),
+        "optimizer.warmup_steps=2",
+    )
+    pace = Pace(config)
+    assert [round(10 * growth(config, pace(step))) for step in range(5)] == [10, 14, 20, 28, 40]
+    assert [entropy_weight(config, pace(step)) for step in (0, 4)] == [0.1, 0.0]
+    rate = config.optimizer.learning_rate
+    assert learning_rate(config, pace(0), 0) == rate / 2
+    assert learning_rate(config, pace(4), 4) == pytest.approx(rate * config.optimizer.final_rate)
+    assert [pace.over(done) for done in (0, 4, 5)] == [False, False, True]
+
+
+def test_a_budget_is_used_up_whatever_a_step_takes() -> None:
+    """It ends with the step that comes nearest to it, and is counted from what the cold start left of it."""
+    pace = Pace(changed(BASE, "budget=100"), used=40.0)
+    assert pace(0) == 0.0
+    progress = []
+    for step, used in enumerate((60.0, 76.0, 88.0, 95.0)):
+        assert not pace.over(step)
+        pace.note(used)
+        progress.append(pace(step + 1))
+    assert progress == pytest.approx([1 / 3, 0.6, 0.8, 55 / 60])
+    assert not pace.over(4)
+    pace.note(99.0)
+    assert pace.over(5)
+    late = Pace(changed(BASE, "budget=100"), used=130.0)
+    assert not late.over(0), "a run takes one step at least"
+    late.note(131.0)
+    assert late.over(1)
+
+
+def test_a_config_needs_no_torch() -> None:
+    program = (
+        "import sys, gymposium_train.cli.train\n"
+        "from gymposium_train import TrainConfig, Callback\n"
+        "from gymposium_train.config.checks import check\n"
+        "check(TrainConfig(games=('tic_tac_toe',)))\n"
+        "print(sorted({'torch', 'transformers', 'peft'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout.replace("'", '"')) == []

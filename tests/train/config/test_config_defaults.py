@@ -1,0 +1,202 @@
+"""Defaults that depend on the model: the small one, a pretrained one, and one that training has written."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+from safetensors.numpy import save_file
+from typer.testing import CliRunner
+
+from gymposium.cli.main import app
+from gymposium_agents.chat.settings import PlayerSettings
+from gymposium_train.config import ColdStart, Optimizer, Prompting, RolloutSettings, TrainConfig, defaults
+from gymposium_train.config.checks import check
+from gymposium_train.config.defaults import ALL_WEIGHTS, PRETRAINED
+from gymposium_train.config.overrides import parse
+from gymposium_train.config.problems import BadConfig
+from gymposium_train.config.reading import changed, config_from, config_from_json, config_from_toml
+from gymposium_train.config.writing import as_data, as_json, as_toml
+from gymposium_train.credit.gae import GaeSettings
+
+HUB = "Qwen/Qwen3-0.6B"
+SMALL = TrainConfig(games=("tic_tac_toe",))
+NAMED = TrainConfig(games=("tic_tac_toe",), model={"name": HUB})  # type: ignore[arg-type]
+PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "train-a-model.md"
+
+
+def at(config: TrainConfig, name: str) -> Any:
+    """The value of a setting by its dotted name."""
+    value: Any = as_data(config)
+    for part in name.split("."):
+        value = value[part]
+    return value
+
+
+def values(config: TrainConfig) -> dict[str, Any]:
+    """The settings whose defaults depend on the model, without those of a critic."""
+    return {name: at(config, name) for name in PRETRAINED if not name.startswith("credit.")}
+
+
+def planned(*arguments: str) -> TrainConfig:
+    done = CliRunner().invoke(app, ["train", *arguments, "--dry-run"], prog_name="gymposium")
+    assert done.exit_code == 0, done.output
+    return config_from_toml(done.stdout)
+
+
+def of(**settings: Any) -> TrainConfig:
+    return config_from({"games": ["tic_tac_toe"], **settings})
+
+
+def test_a_model_of_the_hub_has_the_defaults_of_a_pretrained_one_however_it_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(f'games = ["tic_tac_toe"]\nmodel.name = "{HUB}"\n', encoding="utf-8")
+    for config in (
+        NAMED,
+        of(model={"name": HUB}),
+        changed(SMALL, f"model.name={HUB}"),
+        planned(str(file)),
+        planned("--game", "tic_tac_toe", "--model", HUB),
+        planned("--game", "tic_tac_toe", f"model.name={HUB}"),
+    ):
+        assert config == NAMED
+    expected = {name: value for name, value in PRETRAINED.items() if not name.startswith("credit.")}
+    assert values(NAMED) == expected
+    assert (NAMED.cold_start.steps, NAMED.optimizer.learning_rate) == (0, 2e-4)
+    assert (NAMED.prompting.prompt, NAMED.prompting.reply, NAMED.prompting.max_tokens) == ("full", "tags", None)
+    check(NAMED, at_hand=False)
+
+
+def test_without_a_name_the_defaults_are_those_of_the_settings_classes() -> None:
+    assert (SMALL.prompting, SMALL.rollout, SMALL.optimizer) == (Prompting(), RolloutSettings(), Optimizer())
+    assert SMALL.cold_start == ColdStart()
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in PRETRAINED if not name.startswith("credit.") and at(SMALL, name) is not None]
+)
+def test_what_was_given_has_the_value_that_was_given(name: str) -> None:
+    small = at(SMALL, name)
+    override = f"{name}={json.dumps(small)}"
+    assert at(changed(NAMED, override), name) == small
+    assert at(changed(changed(SMALL, override), f"model.name={HUB}"), name) == small
+    assert changed(changed(NAMED, override), f"{name}=") == NAMED
+
+
+def test_a_setting_without_a_value_and_a_config_without_its_model_go_back_to_the_defaults() -> None:
+    assert changed(NAMED, "optimizer.learning_rate=3e-5", "steps=7", "model.name=") == changed(
+        SMALL, "optimizer.learning_rate=3e-5", "steps=7"
+    )
+    data = {"games": ["tic_tac_toe"], "model": {"name": HUB}, "optimizer": {"learning_rate": 3e-5}}
+    assert config_from(data, [parse("optimizer.learning_rate=")]) == NAMED
+    assert config_from(data, [parse("optimizer=")]) == NAMED
+    assert config_from(data, [parse("optimizer.learning_rate="), parse("model.name=")]) == SMALL
+
+
+def test_tables_of_python_are_completed_and_left_as_they_are() -> None:
+    mine = Optimizer(epochs=3)
+    named = TrainConfig(games=("tic_tac_toe",), model=NAMED.model, optimizer=mine, prompting=Prompting(max_tokens=9))
+    assert (named.optimizer.epochs, named.optimizer.learning_rate, named.rollout.groups) == (3, 2e-4, 16)
+    assert (named.prompting.max_tokens, named.prompting.reply) == (9, "tags")
+    assert mine == Optimizer(epochs=3)
+    assert TrainConfig(games=("tic_tac_toe",), optimizer=named.optimizer).optimizer == mine
+    again = pickle.loads(pickle.dumps(named))
+    assert changed(again, "model.name=").optimizer == mine
+
+
+def test_a_critic_of_a_pretrained_model_learns_more_slowly() -> None:
+    small, named = (of(credit={"kind": "gae"}, model=model) for model in ({}, {"name": HUB}))
+    for config, rate in ((small, 1e-2), (named, 1e-4), (changed(small, f"model.name={HUB}"), 1e-4)):
+        assert isinstance(config.credit, GaeSettings)
+        assert config.credit.critic.learning_rate == rate
+    given = of(credit={"kind": "gae", "gamma": 0.9, "lam": 0.8, "critic": {"learning_rate": 1e-2}}, model={"name": HUB})
+    assert given.credit == small.credit
+
+
+def test_all_weights_of_a_pretrained_model_are_trained_at_a_lower_rate_than_a_lora() -> None:
+    assert of(model={"name": HUB, "tune": "full"}).optimizer.learning_rate == 2e-5
+    assert of(model={"tune": "full"}).optimizer.learning_rate == SMALL.optimizer.learning_rate
+
+
+def test_what_is_written_has_all_values_and_reads_as_the_same_config() -> None:
+    data = json.loads(as_json(NAMED))
+    assert (data["optimizer"]["learning_rate"], data["rollout"]["growth"]) == (2e-4, 1.0)
+    back = (config_from_json(as_json(NAMED)), config_from_toml(as_toml(NAMED)))
+    assert back == (NAMED, NAMED)
+    for config in back:  # they are given now
+        small = changed(config, "model.name=")
+        assert values(small) == values(NAMED)
+        check(small, at_hand=False)
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    """A directory with 12 parameters and a `player.json`."""
+    PlayerSettings("compact", "json", 30, "last-2", thinking=False).save(tmp_path)
+    save_file({"one": np.zeros((2, 4), np.float32), "two": np.zeros(4, np.float16)}, tmp_path / "model.safetensors")
+    return tmp_path
+
+
+def test_a_small_model_that_training_wrote_is_asked_as_it_was_and_has_no_cold_start(directory: Path) -> None:
+    config = of(model={"name": str(directory)})
+    assert config.prompting == Prompting(prompt="compact", reply="json", context="last-2", max_tokens=30)
+    assert config.cold_start == ColdStart(steps=0)
+    assert (config.rollout, config.optimizer, config.evaluation) == (SMALL.rollout, SMALL.optimizer, SMALL.evaluation)
+    assert changed(SMALL, f"model.name={json.dumps(str(directory))}", "prompting.reply=tags").prompting.reply == "tags"
+
+
+def test_a_large_model_that_training_wrote_is_asked_as_it_was_and_trained_as_a_pretrained_one(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(defaults, "SMALL", 12)
+    config = of(model={"name": str(directory)})
+    assert config.prompting == Prompting(
+        prompt="compact", reply="json", context="last-2", max_tokens=30, temperature=1.0, on_illegal="forfeit"
+    )
+    assert (config.cold_start, config.rollout) == (NAMED.cold_start, NAMED.rollout)
+    assert (config.optimizer, config.entropy) == (NAMED.optimizer, NAMED.entropy)
+
+
+@pytest.mark.parametrize("lost", ["player.json", "model.safetensors"])
+def test_any_other_directory_holds_a_pretrained_model(directory: Path, lost: str) -> None:
+    (directory / lost).unlink()
+    config = of(model={"name": str(directory)})
+    assert (config.optimizer, config.rollout) == (NAMED.optimizer, NAMED.rollout)
+    assert (config.prompting == NAMED.prompting) == (lost == "player.json")
+
+
+def test_files_that_cannot_be_read(directory: Path) -> None:
+    (directory / "model.safetensors").write_bytes(b"{")
+    assert of(model={"name": str(directory)}).optimizer == NAMED.optimizer
+    (directory / "player.json").write_text("{", encoding="utf-8")
+    with pytest.raises(BadConfig, match=r"player\.json is not JSON"):
+        of(model={"name": str(directory)})
+    with pytest.raises(ValidationError, match=r"player\.json is not JSON"):
+        TrainConfig(games=("tic_tac_toe",), model={"name": str(directory)})  # type: ignore[arg-type]
+    complete = as_data(NAMED) | {"model": {"name": str(directory), "tune": "lora"}}
+    assert config_from(complete).optimizer == NAMED.optimizer  # nothing was left out, so nothing is looked up
+
+
+def test_the_page_lists_them() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    told = dict(re.findall(r"^\| `([a-z_.]+)` \| [^|]+ \| `([^`]+)` \|", page, re.MULTILINE))
+    expected = {name: json.dumps(value).strip('"') for name, value in PRETRAINED.items() if value is not None}
+    assert told["prompting.max_tokens"] == str(PlayerSettings().max_tokens)  # unless replies are bare moves
+    assert {name: told.get(name) for name in expected} == expected
+
+
+def test_imitation_follows_what_is_trained() -> None:
+    data: dict[str, Any] = {"games": ["tic_tac_toe"], "model": {"name": HUB}}
+    lora = config_from(data).cold_start
+    assert (lora.tune, lora.learning_rate) == ("lora", PRETRAINED["cold_start.learning_rate"])
+    for whole in ({"model": {"name": HUB, "tune": "full"}}, {"cold_start": {"tune": "full"}}):
+        found = config_from(data | whole).cold_start
+        assert (found.tune, found.learning_rate) == ("full", ALL_WEIGHTS)
+    assert SMALL.cold_start.tune == "full"
+    assert changed(SMALL, "cold_start.tune=full").cold_start.learning_rate == SMALL.cold_start.learning_rate

@@ -1,0 +1,244 @@
+"""Combinations that make no sense are refused, each with the reason and what to change."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from gymposium import load_game
+from gymposium_agents.engines.vllm.home import HOME_VARIABLE, EngineHome
+from gymposium_train.config import TrainConfig
+from gymposium_train.config.checks import check
+from gymposium_train.config.problems import BadConfig
+from gymposium_train.config.reading import changed, config_from
+from gymposium_train.config.schema import dotted, settings
+from gymposium_train.config.unused import USES
+from gymposium_train.run.measures import panel
+
+BASE = config_from({"games": ["tic_tac_toe"]})
+
+
+def problems(*overrides: str, at_hand: bool = False) -> Sequence[str]:
+    """What is said of the defaults with these settings."""
+    config = changed(BASE, *overrides)
+    try:
+        check(config, at_hand=at_hand)
+    except BadConfig as error:
+        return error.problems
+    return ()
+
+
+def test_the_defaults_make_sense() -> None:
+    check(TrainConfig(games=("tic_tac_toe",)))
+    check(TrainConfig(games=("tic_tac_toe", "kuhn_poker", "2048"), control=True))
+
+
+@pytest.mark.parametrize("seats", [3, 4, 5, 6])
+def test_the_defaults_make_sense_for_any_number_of_seats(seats: int) -> None:
+    game = load_game(f"universal_poker(players={seats})")
+    config = TrainConfig(games=(game.name, "tic_tac_toe"))
+    check(config)
+    for matches, default in zip(panel(config.evaluation, game).values(), (1000, 200), strict=True):
+        assert matches % seats == 0
+        assert default <= matches < default + seats
+
+
+GAE = "credit.kind=gae"
+
+
+@pytest.mark.parametrize(
+    ("overrides", "said"),
+    [
+        (("steps=0", "cold_start.steps=0"), "there is nothing to learn"),
+        (("steps=0", "control=true"), "control = true: it spends the CPU time that reinforcement learning took"),
+        (
+            (GAE, "credit.critic.warmup=40", "steps=40"),
+            "credit.critic.warmup = 40: only the critic learns in these steps",
+        ),
+        (("rollout.group_size=1", "credit.kind=grpo"), "credit.kind=grpo compares the matches of a group"),
+        (("rollout.group_size=1", "credit.kind=rloo"), "credit.kind=rloo compares the matches of a group"),
+        (("rollout.group_size=1", "credit.kind=gigpo"), "credit.kind=gigpo compares the matches of a group"),
+        (
+            ("rollout.group_size=1", "credit.kind=rae", "reward=ruler(m?base_url=http://127.0.0.1:9/v1)"),
+            "reward=ruler(m?base_url=http://127.0.0.1:9/v1) compares the matches of a group",
+        ),
+        (("reward=clipped(1)", "credit.kind=grpo"), "credit.kind=grpo uses that of whole matches"),
+        (("credit.kind=gigpo", "prompting.context=full"), "prompting.context = full: credit.kind=gigpo compares turns"),
+        (("model.tune=full", "model.load=4bit"), "model.load = 4bit: quantized weights cannot be trained"),
+        (
+            ("engine.kind=vllm", "model.load=4bit"),
+            "a server that is started for the run serves the weights as they are",
+        ),
+        (("engine.kind=vllm", "model.tune=full"), "engine.kind = vllm: the engine is handed an adapter"),
+        (("engine.staleness=1",), "engine.staleness = 1: with engine.kind=shared"),
+        (("engine.schedule=streaming",), "engine.schedule = streaming: with engine.kind=shared"),
+        (
+            ("optimizer.checkpointing=true", "optimizer.layout=shared"),
+            "optimizer.checkpointing = true: optimizer.layout=shared",
+        ),
+        (("prompting.on_illegal=retry(2)",), "a reply that was not played would share the credit"),
+        (("prompting.on_illegal=random",), "a reply that was not played would share the credit"),
+        (("prompting.on_illegal=shrug",), "prompting.on_illegal: on_illegal='shrug' is not a policy"),
+        (("prompting.thinking=true",), "prompting.thinking = true: with prompting.reply=move"),
+        (
+            ('games=["mail"]', "prompting.reply=tools"),
+            "prompting.reply = tools: the chat template of the small model that a run makes has no tools",
+        ),
+        (
+            ('games=["mail","tic_tac_toe"]', "prompting.reply=tools", "model.name=some/model"),
+            "prompting.reply: tools: tic_tac_toe has no tools to call. Write move, tags or json.",
+        ),
+        (
+            ('games=["mail"]', "prompting.reply=tools-hermes", "model.name=some/model"),
+            "tools-hermes is the dialect of some models. Write tools",
+        ),
+        (("entropy.weight=0.1", "prompting.reply=tags"), "entropy.weight = 0.1: the bonus is over the replies that"),
+        (("entropy.weight=0.1", "prompting.reply=json"), "with prompting.reply=json a reply has other text"),
+        (("entropy.weight=0.1", 'games=["tic_tac_toe","trace"]'), "trace takes free text, so it lists none"),
+        (('games=["qa"]',), "random play, which a cold start imitates by default, cannot play qa"),
+        (('evaluation.opponents=["random","random"]',), "evaluation.opponents: random is there 2 times"),
+        (('games=["tic_tac_toe","tic_tac_toe"]',), "games: tic_tac_toe is there 2 times"),
+        (('games=["tic_tac_tow"]',), "games: There is no game called 'tic_tac_tow'. Did you mean 'tic_tac_toe'"),
+        (("reward=winnings",), "reward: There is no reward called 'winnings'"),
+        (("reward=weighted(acuracy=1)",), "Did you mean 'accuracy'"),
+        (("prompting.reply=tag",), "prompting.reply: There is no way of replying called 'tag'. Did you mean 'tags'"),
+        (("prompting.context=ful",), "prompting.context: There is no context called 'ful'. Did you mean 'full'"),
+        (("stages.0.opponents.randon=1",), "stages: There is no player called 'randon'. Did you mean 'random'"),
+        (('evaluation.opponents=["mcts"]',), "evaluation.opponents: There is no player called 'mcts'"),
+        (("loggers.nowhere={}",), "loggers: There is no logger called 'nowhere'"),
+        (('cold_start.data=["no/such.jsonl"]',), "cold_start.data: there is no file no/such.jsonl"),
+        (('games=["2048"]', "stages.0.opponents.self=1"), "stages: in these games the learner plays alone"),
+        (("stages.0.demote=0.3",), "there is no stage before the first"),
+        (('games=["openspiel:gin_rummy"]',), "mcts-100 does not play openspiel:gin_rummy"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_with_the_reason(overrides: tuple[str, ...], said: str) -> None:
+    found = problems(*overrides)
+    assert any(said in problem for problem in found), found
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        (GAE, "credit.critic.warmup=5", "rollout.group_size=1", "rollout.growth=1"),
+        ("credit.kind=gigpo", "credit.gamma=0.9", "credit.step_weight=0.5"),
+        ("engine.kind=own", "engine.staleness=2", "engine.schedule=streaming"),
+        ("objective.aggregate=8",),
+        ("optimizer.checkpointing=true", "optimizer.layout=packed"),
+        ("credit.kind=rae", "stages.0.opponents={self=1, past=1}", "pool.size=3"),
+        ('games=["goofspiel"]', "credit.kind=rae", "stages.0.opponents={self=1}"),
+        ('games=["2048","tic_tac_toe"]', "stages.0.opponents={self=1}"),
+        (
+            "prompting.thinking=true",
+            "prompting.reply=tags",
+            "prompting.context=truncated",
+            "prompting.on_illegal=penalty(0.1)",
+        ),
+        ("model.load=4bit", "model.name=some/model"),
+        ("kl.weight=0.1", "kl.refresh=5", "kl.estimator=k1"),
+        ("entropy.weight=0.1", "entropy.final_share=0.5", 'games=["tic_tac_toe","2048"]'),
+        ('games=["trace"]', "cold_start.steps=0"),
+        ('games=["mail"]', "model.name=some/model", "prompting.reply=tools", "prompting.thinking=true"),
+    ],
+)
+def test_what_makes_sense_is_not_refused(overrides: tuple[str, ...]) -> None:
+    assert problems(*overrides) == ()
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        ("entropy.final_share=0.5",),
+        ("optimizer.target_kl=0.2", "optimizer.epochs=1", "optimizer.minibatches=1"),
+        ("model.small.layers=4", "model.name=some/model"),
+        ("model.lora.rank=8",),
+        ('engine.devices=["0"]', "engine.kind=vllm", "model.tune=lora", "engine.url=http://127.0.0.1:8123"),
+        ("engine.servers=2", "engine.kind=vllm", "model.tune=lora", "engine.url=http://127.0.0.1:8123"),
+        ("pool.size=4",),
+        ("cold_start.batch=8", "cold_start.steps=0"),
+        ("budget=100", "steps=3"),
+        ("rollout.decisions=64", "rollout.groups=4"),
+        ("evaluation.curve_matches=10", "evaluation.every=0"),
+    ],
+)
+def test_a_setting_that_would_do_nothing_is_refused(overrides: tuple[str, ...]) -> None:
+    name = overrides[0].partition("=")[0]
+    [found] = problems(*overrides)
+    assert found.startswith(f"{name} = ")
+    assert ": it has an effect only " in found
+
+
+def test_every_use_names_settings_that_there_are() -> None:
+    assert {name for use in USES for name in use.settings} <= {dotted(path) for path, _ in settings()}
+
+
+def test_all_is_said_at_once() -> None:
+    found = problems("engine.staleness=1", "reward=winnings", "pool.size=5")
+    assert [one.partition(" ")[0].rstrip(":,") for one in found] == [
+        "engine.staleness",
+        "pool.size",
+        "reward",
+    ]
+
+
+def test_a_model_that_is_not_there_is_told_when_it_is_looked_for(tmp_path: Path) -> None:
+    overrides = (f"model.name={tmp_path}/none", f'stages.0.opponents."lm:{tmp_path}/other"=1')
+    assert problems(*overrides) == ()
+    found = problems(*overrides, at_hand=True)
+    assert [one.partition(":")[0] for one in found] == ["stages", "model.name"]
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_layers_that_a_model_has_not_are_told_before_a_cold_start(
+    named: bool, model_directory: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    model = ("model.tune=lora", *((f"model.name={model_directory}",) if named else ()))
+    wrong = (*model, 'model.lora.targets=["q_proj","w_proj"]')
+    if named:  # the layers of the small model are known before there is one
+        assert problems(*wrong) == ()
+    [found] = problems(*wrong, at_hand=named)
+    assert found.startswith("model.lora.targets: A LoRA cannot go on w_proj: the model's linear layers are called")
+    assert problems(*model, 'model.lora.targets=["q_proj","v_proj"]', at_hand=True) == ()
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("build", ["cpu", "cuda"])
+def test_a_server_that_could_not_start_is_told_before_a_cold_start(
+    build: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    home = EngineHome(tmp_path)
+    monkeypatch.setenv(HOME_VARIABLE, str(home.root))
+    small = ("engine.kind=vllm", "model.tune=lora", "model.small.heads=4")
+    assert problems(*small) == ()
+    [found] = problems(*small, at_hand=True)
+    assert found.startswith("engine.kind = vllm: There is no finished installation")
+    assert "gymposium engine setup" in found
+    assert problems(*small, "engine.url=http://127.0.0.1:9", at_hand=True) == ()  # another has started it
+    assert problems(*small, "steps=0", at_hand=True) == ()  # nobody plays before there is something to learn
+
+    home.python.parent.mkdir(parents=True)
+    home.python.symlink_to(sys.executable)
+    home.marker.write_text(json.dumps({"build": build}), encoding="utf-8")
+    found_then = problems(*small, at_hand=True)
+    if build == "cuda":
+        assert found_then == ()
+    else:
+        [found] = found_then
+        assert "its attention heads are 16 wide" in found
+    assert problems("engine.kind=vllm", "model.tune=lora", "model.small.heads=2", at_hand=True) == ()
+
+
+def test_what_4_bits_want_is_told_before_a_cold_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("bitsandbytes")
+    overrides = ("model.load=4bit", "model.tune=lora")
+    assert problems(*overrides, at_hand=True) == ()
+    monkeypatch.setattr(
+        "gymposium_agents.modeling.quantized.find_spec", lambda name: None
+    )  # as where it is not installed
+    [found] = problems(*overrides, at_hand=True)
+    assert found.startswith("model.load: bitsandbytes")
+    assert 'pip install "gymposium-agents[quantized]"' in found

@@ -1,0 +1,108 @@
+"""Settings that a config file alone may not decide: addresses, keys, a model's code and pickles."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from gymposium.cli.main import app
+from gymposium.errors import NotAllowed
+from gymposium.plugins.allowed import VARIABLE, VARIABLES
+from gymposium_train import TrainConfig
+from gymposium_train.config.overrides import Override, parse
+from gymposium_train.config.permitted import check_permitted
+from gymposium_train.config.reading import config_from
+
+JUDGE = "ruler(qwen3?base_url=https://elsewhere.example/v1&key=HOME)"
+FILE = {
+    "games": ["kuhn_poker"],
+    "reward": JUDGE,
+    "stages": [{"opponents": {"api:gpt?key=HOME": 1.0}}],
+    "evaluation": {"opponents": ["random", "lm:tiny?engine=http://elsewhere.example"]},
+    "engine": {"kind": "vllm", "url": "http://elsewhere.example:8000"},
+    "loggers": {"mlflow": {"tracking_uri": "https://elsewhere.example"}},
+    "model": {"name": "somebody/model", "trust_remote_code": True, "allow_pickle": True},
+}
+TYPED = {
+    "reward": f'reward="{JUDGE}"',
+    "stages": "stages=[{opponents={'api:gpt?key=HOME'=1.0}}]",
+    "evaluation.opponents": 'evaluation.opponents=["lm:tiny?engine=http://elsewhere.example"]',
+    "engine.url": "engine.url=http://elsewhere.example:8000",
+    "loggers.mlflow.tracking_uri": "loggers.mlflow.tracking_uri=https://elsewhere.example",
+    "model.trust_remote_code": "model.trust_remote_code=true",
+    "model.allow_pickle": "model.allow_pickle=true",
+}
+
+
+@pytest.fixture(autouse=True)
+def nothing_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "")
+    monkeypatch.setenv(VARIABLES, "")
+
+
+def test_each_setting_needs_the_users_word() -> None:
+    typed: list[Override] = []
+    for setting, text in TYPED.items():
+        with pytest.raises(NotAllowed, match=rf"{setting}: "):
+            check_permitted(config_from(FILE, typed), typed)
+        typed.append(parse(text))
+    check_permitted(config_from(FILE, typed), typed)
+
+
+@pytest.mark.parametrize("name", [JUDGE, "ruler(qwen3*"])
+def test_what_is_allowed_by_name_may_stand_in_a_file(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = config_from({"games": ["kuhn_poker"], "reward": JUDGE})
+    with pytest.raises(NotAllowed, match="reward: it opens an address"):
+        check_permitted(config)
+    monkeypatch.setenv(VARIABLE, name)
+    monkeypatch.setenv(VARIABLES, "HOME")
+    check_permitted(config)
+
+
+def test_a_config_may_name_models_opponents_and_servers_of_this_machine() -> None:
+    file = {
+        "games": ["kuhn_poker"],
+        "reward": "ruler(gpt-5,rubric=Is key= mentioned?)",
+        "stages": [{"opponents": {"mcts-10": 1.0, "api:gpt-5": 1.0, "past": 1.0}}],
+        "engine": {"kind": "vllm", "url": "http://127.0.0.1:8000,http://localhost:8001"},
+        "loggers": {"mlflow": {"experiment": "mine", "tracking_uri": "http://localhost:5000"}},
+        "model": {"name": "somebody/model"},
+    }
+    check_permitted(config_from(file))
+    file["engine"] = {"kind": "vllm", "url": "http://127.0.0.1:8000,http://elsewhere.example:8000"}
+    with pytest.raises(NotAllowed, match=r"engine\.url: .*http://elsewhere\.example:8000"):
+        check_permitted(config_from(file))
+    check_permitted(TrainConfig(games=("kuhn_poker",)))
+
+
+@pytest.mark.parametrize(("setting", "why"), [("run", "it opens a program"), ("scores", "it opens code of a module")])
+def test_a_config_may_start_no_command_and_import_no_function(setting: str, why: str) -> None:
+    source = {"kind": "sessions", "run": "python agent.py", "scores": "rewards.py:score"}
+    file = {"games": [], "source": source}
+    other = {"run": "scores", "scores": "run"}[setting]
+    typed = [parse(f'source.{other}="{source[other]}"')]
+    with pytest.raises(NotAllowed, match=rf"source\.{setting}: {why}"):
+        check_permitted(config_from(file), typed)
+
+
+def test_a_config_may_name_no_cluster_that_an_opponent_thinks_on() -> None:
+    name = "remote:mcts-5?executor=ray&address=elsewhere.example:6379"
+    file = {"games": ["kuhn_poker"], "stages": [{"opponents": {name: 1.0}}]}
+    with pytest.raises(NotAllowed, match="stages: it opens processes"):
+        check_permitted(config_from(file))
+
+
+def train(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, ["train", *map(str, arguments)], prog_name="gymposium")
+
+
+def test_the_command_refuses_a_file_and_a_run_before_anything_is_asked(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text(json.dumps({"games": ["kuhn_poker"], "reward": JUDGE}))
+    for arguments in ((tmp_path / "config.json", "--dry-run"), ("--resume", tmp_path)):
+        done = train(*arguments)
+        assert done.exit_code == 2
+        assert isinstance(done.exception, SystemExit)
+        assert "needs your permission: reward: it opens an address" in " ".join(done.output.split())

@@ -1,0 +1,227 @@
+"""Weights are learned in float32 for any number type of the computation: no small step is rounded away."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+from gymposium_agents.chat.tokens import Policy
+from gymposium_agents.lora.attach import attach_lora
+from gymposium_agents.lora.files import WEIGHTS
+from gymposium_agents.lora.saving import save_lora
+from gymposium_agents.models.loading import LoadedModel, load_model
+from gymposium_train.config import ColdStart, Decoupled, Kl, Optimizer, Precision
+from gymposium_train.credit.protocol import Critic
+from gymposium_train.learner import LocalLearner, Loss
+from gymposium_train.learner.precision import Masters, compute_type
+from gymposium_train.learner.rows import Row
+from gymposium_train.run.checkpoints import load_checkpoint, save_checkpoint
+from gymposium_train.run.lessons import imitate
+
+from .conftest import TEMPERATURE
+
+RATES = (1e-6, 1e-5)
+PRECISIONS: tuple[Precision, ...] = ("fp32", "bf16")
+
+
+def full(directory: Path, precision: Precision, **settings: object) -> tuple[LoadedModel, LocalLearner]:
+    """A model of which all weights are trained."""
+    loaded = load_model(directory)
+    loss = Loss(temperature=TEMPERATURE, critic=Critic(), kl=Kl(weight=0.1, estimator="k3"))
+    return loaded, LocalLearner(loaded.model, loaded.pad, Optimizer(precision=precision, **settings), loss=loss)  # type: ignore[arg-type]
+
+
+def weights(learner: LocalLearner) -> dict[str, Tensor]:
+    """All weights but those of positions, of which short rows have few."""
+    return {
+        name: tensor.clone()
+        for name, tensor in learner.tensors()
+        if name.startswith("weights|") and "critic" not in name and "embed_positions" not in name
+    }
+
+
+def moved(before: Mapping[str, Tensor], after: Mapping[str, Tensor]) -> float:
+    """The share of weights that have changed."""
+    changed = sum(int((after[name] != tensor).sum()) for name, tensor in before.items())
+    return changed / sum(tensor.numel() for tensor in before.values())
+
+
+def as_if_sampled_by(loaded: LoadedModel, rows: list[Row]) -> None:
+    """Set the log-probabilities of rows as if this model had sampled them."""
+    pairs = [(row.ids[: span.start], row.ids[span.start : span.stop]) for row in rows for span in row.spans]
+    sampled = iter(loaded.engine().score(pairs, temperature=TEMPERATURE))
+    for row in rows:
+        for span in row.spans:
+            span.engine = next(sampled)
+
+
+@pytest.mark.parametrize("rate", RATES)
+def test_as_many_weights_move_in_bf16_as_in_fp32(model_directory: Path, rows: list[Row], rate: float) -> None:
+    shares = []
+    for precision in PRECISIONS:
+        _, learner = full(model_directory, precision, epochs=1, layout="packed")
+        before = weights(learner)
+        for seed in range(4):
+            learner.annotate(rows)
+            learner.update(rows, learning_rate=rate, entropy_weight=0.01, seed=seed)
+        shares.append(moved(before, weights(learner)))
+    assert shares[0] > 0.95
+    assert shares[1] == pytest.approx(shares[0], abs=0.01)
+
+
+@pytest.mark.parametrize("rate", RATES)
+def test_as_many_move_in_the_cold_start(model_directory: Path, rate: float) -> None:
+    shares = []
+    for precision in PRECISIONS:
+        loaded, learner = full(model_directory, precision)
+        before = weights(learner)
+        pairs = [(loaded.chat.prompt(text), loaded.chat.reply("b2")) for text in ("x . o", "a", "b c")]
+        settings = ColdStart(steps=10, learning_rate=rate)
+        for _ in imitate(learner, iter([pairs] * 10), settings, progress=lambda step: step / 10):
+            pass
+        shares.append(moved(before, weights(learner)))
+    assert shares[0] > 0.95
+    assert shares[1] == pytest.approx(shares[0], abs=0.01)
+
+
+def test_a_16_bit_model_is_learned_in_float32(model_directory: Path, tmp_path: Path, rows: list[Row]) -> None:
+    """For any number type of the file's weights and of the computation."""
+    for precision in PRECISIONS:
+        loaded = load_model(model_directory, dtype=torch.bfloat16)
+        learner = LocalLearner(loaded.model, loaded.pad, Optimizer(precision=precision))
+        before = weights(learner)
+        assert {tensor.dtype for tensor in before.values()} == {torch.float32}
+        learner.imitate([(row.prompt, (7, 8)) for row in rows[:3]], 1e-6)
+        assert moved(before, weights(learner)) > 0.95
+
+
+def test_gradients_of_micro_batches_are_added_up_in_float32(model_directory: Path, rows: list[Row]) -> None:
+    """The error of a sum does not grow with the number of micro-batches. The ratios are about one, far from where they
+    are clipped."""
+    one_step = {"epochs": 1, "minibatches": 1, "max_grad_norm": 1e9, "layout": "packed"}
+    found = []
+    as_if_sampled_by(load_model(model_directory), rows)
+    for precision, budget in (("fp32", 10_000), ("bf16", 10_000), ("bf16", 1)):
+        loaded, learner = full(model_directory, precision, token_budget=budget, **one_step)
+        learner.annotate(rows)
+        learner.update(rows, learning_rate=0.0)
+        gradients = [p.grad for p in learner._stepper.named.values() if p.grad is not None]
+        assert {gradient.dtype for gradient in gradients} == {torch.float32}
+        if precision == "bf16":  # only masters hold gradients between passes
+            assert all(p.grad is None for p in loaded.model.parameters())
+        found.append(torch.cat([gradient.flatten() for gradient in gradients]))
+    exact, together, one_by_one = found
+    assert (together - exact).norm() < 0.05 * exact.norm()
+    assert (one_by_one - exact).norm() < 0.05 * exact.norm()
+    assert not torch.equal(one_by_one, one_by_one.bfloat16().float())
+
+
+def test_the_engine_that_shares_the_model_plays_what_is_learned(model_directory: Path) -> None:
+    loaded, learner = full(model_directory, "bf16")
+    engine = loaded.engine(Policy("learner", 0))
+    pairs = [(loaded.chat.prompt(text), loaded.chat.reply("b2")) for text in ("x . o", "a")]
+    assert loaded.model.dtype == learner.dtype == torch.bfloat16
+    tolerance = learner.tolerance
+    before = engine.score(pairs)
+    for version in range(1, 6):
+        learner.imitate(pairs, 1e-2)
+        engine.weights_changed(Policy("learner", version))
+    for mine, theirs, earlier in zip(learner.score(pairs), engine.score(pairs), before, strict=True):
+        assert mine == pytest.approx(theirs, abs=tolerance)
+        assert sum(mine) - sum(earlier) > 1.0
+
+
+def test_ratios_are_one_at_first_in_bf16(model_directory: Path, rows: list[Row]) -> None:
+    """The log-probabilities of engine and learner differ only by rounding."""
+    loaded = load_model(model_directory)
+    loss = Loss(temperature=TEMPERATURE, mismatch=Decoupled())
+    learner = LocalLearner(loaded.model, loaded.pad, Optimizer(precision="bf16", epochs=1, minibatches=1), loss=loss)
+    as_if_sampled_by(loaded, rows)
+    learner.annotate(rows)
+    metrics = learner.update(rows, learning_rate=0.0)
+    assert metrics["train/first_log_ratio"] <= 1e-5  # to the learner's own
+    assert metrics["train/mismatch_kl"] < 0.01
+
+
+def test_weights_are_saved_as_they_are_learned(model_directory: Path, tmp_path: Path, rows: list[Row]) -> None:
+    loaded, learner = full(model_directory, "bf16")
+    learner.imitate([(row.prompt, (7, 8)) for row in rows[:3]], 1e-5)
+    computed = {name: tensor.clone() for name, tensor in loaded.model.state_dict().items()}
+    with learner.in_float32():
+        loaded.save(tmp_path)
+    expected = {name: tensor.clone() for name, tensor in learner._stepper.named.items() if "critic" not in name}
+    saved = dict(load_model(tmp_path).model.named_parameters())
+    assert saved.keys() == expected.keys()
+    assert all(torch.equal(saved[name], tensor) for name, tensor in expected.items())
+    assert not all(torch.equal(tensor, tensor.bfloat16().float()) for tensor in expected.values())
+    for name, tensor in loaded.model.state_dict().items():  # and it goes on computing as it did
+        assert tensor.dtype == computed[name].dtype
+        assert torch.equal(tensor, computed[name])
+    for name, tensor in load_model(tmp_path, dtype=torch.bfloat16).model.state_dict().items():
+        assert torch.equal(tensor, computed[name])
+
+
+def test_it_goes_on_from_a_checkpoint_to_the_bit(model_directory: Path, tmp_path: Path, rows: list[Row]) -> None:
+    pairs = [(row.prompt, (7, 8)) for row in rows[:3]]
+    _, learner = full(model_directory, "bf16")
+    learner.imitate(pairs, 1e-3)
+    learner.refresh_reference()
+    saved = save_checkpoint(tmp_path, learner, {"step": 1}, keep=1)
+    learner.imitate(pairs, 1e-5)
+
+    _, again = full(model_directory, "bf16")
+    load_checkpoint(saved, again)
+    again.imitate(pairs, 1e-5)
+    assert again.score(pairs) == learner.score(pairs)
+    expected = dict(learner.tensors())
+    for name, tensor in again.tensors():
+        assert tensor.dtype == expected[name].dtype, name
+        assert torch.equal(tensor, expected[name]), name
+
+
+def test_a_lora_computes_in_the_type_of_its_base_and_is_learned_in_float32(
+    model_directory: Path, tmp_path: Path, rows: list[Row]
+) -> None:
+    base = load_model(model_directory, dtype=torch.bfloat16)
+    model = attach_lora(base.model, rank=4, alpha=8, seed=0)
+    learner = LocalLearner(model, base.pad, Optimizer(precision="bf16"))
+    before = weights(learner)
+    learner.imitate([(row.prompt, (7, 8)) for row in rows[:3]], 1e-6)
+    types = {name: p.dtype for name, p in model.named_parameters()}
+    assert set(types.values()) == {torch.bfloat16}
+    assert {p.dtype for p in learner._stepper.named.values()} == {torch.float32}
+    after = weights(learner)
+    assert moved({name: tensor for name, tensor in before.items() if "lora_B" in name}, after) > 0.95
+    save_lora(model, tmp_path / "played")  # what an engine gets: what the learner computes with
+    learner.save_state(tmp_path / "learned")
+    for name, learned in load_file(tmp_path / "learned" / WEIGHTS).items():
+        played = load_file(tmp_path / "played" / WEIGHTS)[name]
+        assert torch.equal(played, learned.bfloat16().float())
+        assert torch.equal(played, learned) == ("lora_A" in name)  # whose gradient is 0 in the first step
+    assert learner.dtype == torch.bfloat16
+
+
+def test_what_an_architecture_wants_in_float32_stays(model_directory: Path) -> None:
+    model = load_model(model_directory).model
+    model._keep_in_fp32_modules_strict = {"self_attn_layer_norm", "layers.*.fc1"}
+    masters = Masters(dict(model.named_parameters()))
+    masters.compute_in(torch.bfloat16, model)
+    kept = {name for name, p in model.named_parameters() if p.dtype == torch.float32}
+    assert kept == {name for name in masters.named if "self_attn_layer_norm" in name or "fc1" in name}
+    assert all(p.dtype == torch.float32 for p in masters.named.values())
+    assert isinstance(masters.named["model.decoder.final_layer_norm.weight"], nn.Parameter)
+
+
+def test_without_a_gpu_it_computes_in_float32_unless_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert compute_type("auto") == compute_type("fp32") == torch.float32
+    assert compute_type("bf16") == torch.bfloat16
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    for has, expected in ((True, torch.bfloat16), (False, torch.float32)):
+        monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation, has=has: has)
+        assert compute_type("auto") == expected

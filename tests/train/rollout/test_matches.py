@@ -1,0 +1,291 @@
+"""From a plan to groups: the learner's trajectories, those that are left out and counted, and metrics."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings, strategies as st
+from tests.gymposium.tasks.guessing import Says, a_guess, guessing, misbehaving
+
+from gymposium import load_game, make_player
+from gymposium.errors import GymposiumError
+from gymposium.games.protocol import CHANCE
+from gymposium.match import EngineError, MatchJob, MatchResult, Schedule
+from gymposium.match.score import match_score
+from gymposium.players.protocol import Ask, Reply
+from gymposium.records.trajectories import Trajectory
+from gymposium_agents.chat.tokens import Sampling, TurnTokens
+from gymposium_agents.models.loading import LoadedModel
+from gymposium_agents.players.player import LanguageModelPlayer
+from gymposium_train.config import Prompting
+from gymposium_train.rollout import (
+    LocalExecutor,
+    MatchGroup,
+    MatchPlanner,
+    MatchRollouts,
+    Planned,
+    StepRollout,
+    roll_out,
+)
+
+Who = Callable[..., MatchPlanner]
+GAMES = ["tic_tac_toe", "kuhn_poker", "blackjack", "hearts", "goofspiel(num_cards=3)"]
+
+
+class Coin:
+    """Answers with a legal move, or with a failed reply in one of `sides` asks, at random."""
+
+    def __init__(self, sides: int = 2, reply: Reply | None = None) -> None:
+        self._random = make_player("random")
+        self._sides, self._reply = sides, reply or Reply("")
+        self.name, self.reader, self.style = "coin", self._random.reader, self._random.style
+
+    def act(self, asks: Sequence[Ask]) -> list[Reply]:
+        legal = self._random.act(asks)
+        return [
+            self._reply if ask.rng.random() * self._sides < 1.0 else reply
+            for ask, reply in zip(asks, legal, strict=True)
+        ]
+
+
+def played_by(
+    plays: MatchPlanner, step: int = 0, schedule: Schedule = "rounds"
+) -> tuple[StepRollout[MatchGroup], list[Planned], dict[str, MatchResult]]:
+    finished = dict[str, MatchResult]()
+    planned = plays.plan(step)
+    rollout = roll_out(planned, lambda one: finished.setdefault(one.job.id, one), LocalExecutor(schedule))
+    return rollout, planned, finished
+
+
+def test_a_group_is_one_seat_of_one_deal_and_trajectories_are_the_learners(
+    who: Who, new_cast: Any, tiny: LoadedModel
+) -> None:
+    """With a real language model, whose turns have tokens. A failed reply is replaced by a random move, so there are
+    many turns."""
+    learner = LanguageModelPlayer("learner", tiny.engine(), tiny.chat, sampling=Sampling(1.0, 4))
+    plays = who(new_cast(player=learner), ["kuhn_poker"], group_size=6, prompting=Prompting(on_illegal="random"))
+    rollout, planned, finished = played_by(plays, step=1)
+    assert [(group.seat, group.opponent, group.version) for group in rollout.groups] == [
+        (0, "random", None),
+        (1, "random", None),
+    ] * 2
+    for one, group in zip(planned, rollout.groups, strict=True):
+        assert len({tuple(e for e in t.events if e.seat == CHANCE) for t in group.trajectories}) == 1, "the same cards"
+        assert group.trajectories == [Trajectory.of(finished[job.id], group.seat) for job in one.jobs]
+    turns = [turn for group in rollout.groups for t in group.trajectories for turn in t.turns]
+    assert all(isinstance(turn.trace, TurnTokens) and turn.trace.completion.ids for turn in turns)
+    assert sum(rollout.readings.values()) == len(turns)
+
+
+@pytest.mark.parametrize("name", ["tic_tac_toe", "goofspiel(num_cards=3)", "hearts"])
+def test_self_play_makes_a_group_for_each_seat_of_the_same_matches(who: Who, new_cast: Any, name: str) -> None:
+    seats = load_game(name).seats
+    rollout, planned, _ = played_by(who(new_cast(), [name], {"self": 1.0}, groups=2, group_size=5))
+    assert [group.seat for group in rollout.groups] == [*range(seats)] * 2
+    for number, one in enumerate(planned):
+        groups = rollout.groups[number * seats : (number + 1) * seats]
+        assert all({t.seat for t in group.trajectories} == {group.seat} for group in groups), "seats never share one"
+        for matches in zip(*(group.trajectories for group in groups), strict=True):
+            assert len({tuple(t.events) for t in matches}) == 1
+        assert len(groups[0].trajectories) == len(one.jobs) == 5
+
+
+@settings(deadline=None, max_examples=20)
+@given(step=st.integers(0, 20), sides=st.integers(1, 5))
+def test_what_another_seat_forfeited_is_dropped_and_counted(who: Who, new_cast: Any, step: int, sides: int) -> None:
+    cast = new_cast()
+    cast.past = lambda policy: Coin(sides)
+    rollout, _, finished = played_by(who(cast, ["kuhn_poker"], {"past": 1.0}, group_size=8), step)
+    forfeited = sum(played.ending.seat is not None for played in finished.values())
+    assert rollout.dropped == forfeited
+    kept = [t for group in rollout.groups for t in group.trajectories]
+    assert len(kept) == len(finished) - forfeited
+    assert all(t.ending.seat is None for t in kept)
+    assert all(group.trajectories for group in rollout.groups), "a group that nothing is left of is none"
+
+
+@settings(deadline=None, max_examples=20)
+@given(step=st.integers(0, 20), sides=st.integers(1, 5))
+def test_in_self_play_who_forfeits_learns_from_it_and_the_other_does_not(
+    who: Who, new_cast: Any, step: int, sides: int
+) -> None:
+    plays = who(new_cast(player=Coin(sides)), ["tic_tac_toe"], {"self": 1.0}, group_size=8)
+    rollout, _, finished = played_by(plays, step)
+    forfeited = sum(played.ending.seat is not None for played in finished.values())
+    kept = [t for group in rollout.groups for t in group.trajectories]
+    assert rollout.dropped == forfeited
+    assert len(kept) == 2 * len(finished) - forfeited
+    assert sum(t.forfeited for t in kept) == forfeited
+
+
+def test_who_had_no_room_to_begin_has_nothing_to_learn_from(who: Who, new_cast: Any) -> None:
+    full = Reply("", "context", (1, 2, 3))
+    rollout, _, finished = played_by(who(new_cast(player=Coin(2, full)), ["tic_tac_toe"], group_size=20))
+    first = sum(p.ending.seat is not None and p.ending.seat not in {t.seat for t in p.turns} for p in finished.values())
+    assert rollout.silent == first > 0
+    cut = [t for group in rollout.groups for t in group.trajectories if t.truncated]
+    assert len(cut) + first == sum(played.ending.kind == "out of context" for played in finished.values())
+    assert all(t.turns and t.unanswered == (1, 2, 3) for t in cut)
+    kept = sum(len(group.trajectories) for group in rollout.groups)
+    assert rollout.metrics["rollout/truncated"] == pytest.approx(len(cut) / kept)
+
+
+@pytest.mark.parametrize("opponents", [{"random": 1.0}, {"self": 1.0}, {"past": 1.0, "mcts-10": 1.0}])
+def test_the_schedule_changes_nothing(who: Who, new_cast: Any, opponents: dict[str, float]) -> None:
+    """Nor does it change the order in a group. In the order of ends short matches would come first, and a moving
+    baseline would read the losses before the wins."""
+    told = []
+    for schedule in ("rounds", "streaming"):
+        rollout, planned, finished = played_by(who(new_cast(), GAMES[:2], opponents), 3, schedule)  # type: ignore[arg-type]
+        told.append([(g.seat, g.opponent, [t.events for t in g.trajectories]) for g in rollout.groups])
+        assert rollout.dropped == rollout.silent == 0
+        by_plan = [tuple(finished[job.id].events) for one in planned for _ in one.seats for job in one.jobs]
+        assert [events for _, _, group in told[-1] for events in group] == by_plan
+    assert told[0] == told[1]
+
+
+def test_metrics_say_how_it_went_by_opponent_and_by_game(who: Who, new_cast: Any) -> None:
+    plays = who(
+        new_cast(player=Coin(8)),
+        GAMES,
+        {"random": 1.0, "mcts-1": 1.0, "self": 1.0},
+        groups=40,
+        group_size=4,
+        prompting=Prompting(on_illegal="penalty(0.5,1)"),
+    )
+    rollout, planned, finished = played_by(plays)
+    found = rollout.metrics
+
+    def expect(tail: str, head: str, chosen: Callable[[Planned], bool], judged: Callable[[Planned], bool]) -> None:
+        matches = [(one, finished[job.id]) for one in planned if chosen(one) for job in one.jobs]
+        assert found[f"rollout/{head}matches{tail}"] == len(matches) > 0
+        decisions = sum(sum(event.seat != CHANCE for event in played.events) for _, played in matches)
+        assert found[f"rollout/{head}decisions{tail}"] == pytest.approx(decisions / len(matches))
+        replies = [turn for one, played in matches for turn in played.turns if turn.seat in one.seats]
+        bad = sum(turn.reading == "unparsable" for turn in replies)
+        assert found[f"rollout/{head}unparsable{tail}"] == pytest.approx(bad / len(replies))
+        assert found[f"rollout/{head}illegal{tail}"] == found[f"rollout/{head}cut_off{tail}"] == 0.0
+        kept = [
+            (played, seat)
+            for one, played in matches
+            for seat in one.seats
+            if judged(one) and played.ending.seat in (None, seat)
+        ]
+        for result in ("win", "draw", "loss"):
+            shared = [(played, seat) for played, seat in kept if played.job.game.seats > 1]
+            name = f"rollout/{head}{result}{tail}"
+            if not shared:
+                assert name not in found
+                continue
+            share = sum(played.result(seat) == result for played, seat in shared) / len(shared)
+            assert found[name] == pytest.approx(share)
+        scores = [match_score(p.job.game, p.utilities, seat, p.ending.seat) for p, seat in kept]
+        assert found[f"rollout/{head}score{tail}"] == pytest.approx(sum(scores) / len(scores))
+        if head:
+            returns = [played.returns[seat] for played, seat in kept]
+            assert found[f"rollout/{head}return{tail}"] == pytest.approx(sum(returns) / len(returns))
+
+    expect("", "", lambda one: True, lambda one: one.opponent != "self")
+    for name in ("random", "mcts-1", "self", "alone"):
+        expect(f"/{name}", "", lambda one, name=name: one.opponent == name, lambda one: True)
+    for game in GAMES:
+        expect("", f"{game}/", lambda one, game=game: one.game.name == game, lambda one: one.opponent != "self")
+    assert found["rollout/dropped"] == rollout.dropped > 0
+    assert found["rollout/silent"] == 0
+    assert "rollout/return" not in found, "of different games"
+
+
+def test_a_game_without_an_end_to_its_returns_has_no_score(
+    who: Who, new_cast: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plays = who(new_cast(), ["blackjack"])
+    endless = plays.plan(0)[0].game
+    monkeypatch.setattr(endless, "utility_range", (-1.0, float("inf")))
+    rollout, _, _ = played_by(plays)
+    assert "rollout/score" not in rollout.metrics
+    assert "rollout/blackjack/return" in rollout.metrics
+
+
+class Fragile:
+    """Tic-tac-toe whose engine fails at a move to the centre."""
+
+    def __init__(self) -> None:
+        self._game = load_game("tic_tac_toe")
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._game, name)
+
+    def new(self, seed: int) -> Any:
+        return FragileMatch(self._game.new(seed))
+
+
+class FragileMatch:
+    def __init__(self, match: Any) -> None:
+        self._match = match
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._match, name)
+
+    def apply(self, moves: Mapping[int, str]) -> None:
+        if "b2" in moves.values():
+            raise ZeroDivisionError("the centre does not hold")
+        self._match.apply(moves)
+
+
+def test_a_game_that_breaks_stops_the_rollout_and_is_told_first(who: Who, new_cast: Any) -> None:
+    fragile: Any = Fragile()
+    planned = [
+        replace(one, game=fragile, jobs=tuple(replace(job, game=fragile) for job in one.jobs))
+        for one in who(new_cast(), ["tic_tac_toe"]).plan(0)
+    ]
+    told: list[MatchResult] = []
+    with pytest.raises(EngineError, match="the centre does not hold"):
+        roll_out(planned, told.append, LocalExecutor())
+    assert told[-1].ending.broke_off
+
+
+def of_worlds(scripts: Sequence[Sequence[str]]) -> Planned:
+    """A group of matches of a world, one for each script of replies."""
+    game = guessing()
+    jobs = [MatchJob(f"m{number}", game, [Says(*script)], 4) for number, script in enumerate(scripts)]
+    return Planned(game, "alone", None, (0,), 0, tuple(jobs))
+
+
+RIGHT, BREAKS = (a_guess(2), a_guess(4)), (a_guess(2), misbehaving("raise"))
+
+
+def test_a_match_of_which_a_tool_failed_is_left_out_and_counted() -> None:
+    told: list[MatchResult] = []
+    planned = [of_worlds([RIGHT, BREAKS, RIGHT]), of_worlds([RIGHT, BREAKS])]
+    rollout = roll_out(planned, told.append, LocalExecutor())
+    assert [[one.returns for one in group.trajectories] for group in rollout.groups] == [[(1.0,), (1.0,)]]
+    assert rollout.broken == {"The tool misbehave failed: OSError: the server is gone": 2}
+    assert (rollout.metrics["rollout/broken"], rollout.metrics["rollout/matches"]) == (2, 3)
+    assert sum(played.ending.broke_off for played in told) == 2, "they are recorded"
+
+
+def test_too_many_broken_matches_stop_the_run() -> None:
+    planner: Any = SimpleNamespace(plan=lambda step: [of_worlds([RIGHT, BREAKS, BREAKS])], note=lambda groups: {})
+    planner.state = dict
+    assert MatchRollouts(planner, most_broken=0.7).roll_out(0, lambda: None).metrics["rollout/broken"] == 2
+    with pytest.raises(GymposiumError, match=r"2 of 3 matches of step 1 broke off.*: The tool misbehave failed"):
+        MatchRollouts(planner, most_broken=0.5).roll_out(0, lambda: None)
+
+
+def test_rolling_out_touches_no_global_generator(who: Who, new_cast: Any) -> None:
+    before = random.getstate()
+    played_by(who(new_cast(), GAMES, {"random": 1.0, "past": 1.0, "self": 1.0}))
+    assert random.getstate() == before
+
+
+def test_nothing_planned_is_nothing_played() -> None:
+    rollout = roll_out([], lambda played: None, LocalExecutor())
+    assert rollout.groups == []
+    assert rollout.metrics == {
+        "rollout/matches": 0, "rollout/dropped": 0, "rollout/silent": 0, "rollout/broken": 0
+    }  # fmt: skip

@@ -1,0 +1,181 @@
+"""Files of chats: the lessons of each line, and the refusals with file and line."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gymposium.errors import BadOption
+from gymposium.tasks.tools import Call, Tool
+from gymposium_agents.models.loading import LoadedModel
+from gymposium_train.run.lessons import Lesson, read_chats, texts_of, tokenized
+
+ASKED = {"role": "user", "content": "x . o"}
+SAID = {"role": "assistant", "content": "b2"}
+AGAIN = {"role": "user", "content": "x x o"}
+MORE = {"role": "assistant", "content": "c3"}
+CALL = {"type": "function", "function": {"name": "look", "arguments": {"at": "b2"}}}
+LOOK = {"name": "look", "description": "Look.", "parameters": {"type": "object", "properties": {}}}
+TOOL = {"type": "function", "function": LOOK}
+
+
+def file(path: Path, *lines: Any) -> Path:
+    path.write_text("".join((one if isinstance(one, str) else json.dumps(one)) + "\n" for one in lines))
+    return path
+
+
+def test_every_reply_of_a_chat_is_learnt_behind_all_that_was_said(tmp_path: Path) -> None:
+    found = read_chats([file(tmp_path / "a.jsonl", {"messages": [ASKED, SAID, AGAIN, MORE]})], thinking=False)
+    where = f"{tmp_path / 'a.jsonl'}:1"
+    assert found == [Lesson((ASKED,), "b2", where), Lesson((ASKED, SAID, AGAIN), "c3", where)]  # type: ignore[arg-type]
+
+
+def test_of_prompt_and_completion_the_completion_alone_is_learnt(tmp_path: Path) -> None:
+    line = {"prompt": [ASKED, SAID, AGAIN], "completion": [MORE], "from": "elsewhere"}
+    found = read_chats([file(tmp_path / "a.jsonl", line)], thinking=False)
+    assert [lesson.reply for lesson in found] == ["c3"]
+    assert len(found[0].messages) == 3
+
+
+def test_calls_and_their_results_are_read(tmp_path: Path) -> None:
+    called, result = {"role": "assistant", "content": None, "tool_calls": [CALL]}, {"role": "tool", "content": "x"}
+    line = {"messages": [ASKED, called, result, SAID], "tools": [TOOL]}
+    first, second = read_chats([file(tmp_path / "a.jsonl", line)], thinking=False)
+    call = Call("look", {"at": "b2"})
+    assert (first.reply, first.calls, second.reply, second.calls) == ("", (call,), "b2", ())
+    assert second.messages == (ASKED, {"role": "assistant", "content": "", "tool_calls": (call,)}, result)
+    assert first.tools == second.tools == (Tool("look", "Look.", LOOK["parameters"]),)  # type: ignore[arg-type]
+
+
+def test_files_follow_one_another_and_blank_lines_are_none(tmp_path: Path) -> None:
+    first = file(tmp_path / "a.jsonl", {"messages": [ASKED, SAID]}, "")
+    second = file(tmp_path / "b.jsonl", "", {"messages": [AGAIN, MORE]})
+    found = read_chats([first, second], thinking=False)
+    assert [(lesson.reply, lesson.where) for lesson in found] == [("b2", f"{first}:1"), ("c3", f"{second}:2")]
+    assert list(texts_of(found)) == ["x . o", "b2", "x x o", "c3"]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"messages": [', "not JSON"),
+        ("[]", "not an object"),
+        ({"text": "b2"}, "neither messages nor prompt"),
+        ({"messages": "b2"}, "is not a list of messages"),
+        ({"prompt": "x . o", "completion": "b2"}, "prompt is not a list of messages"),
+        ({"messages": [ASKED, "b2"]}, "message 1 is not an object"),
+        ({"messages": [ASKED, {"role": "function", "content": "b2"}]}, "the role 'function'"),
+        ({"messages": [{**ASKED, "tool_calls": [CALL]}, SAID]}, "role 'user' and calls tools"),
+        ({"messages": [ASKED, {**SAID, "tool_calls": [{**CALL, "function": "look"}]}]}, "tool_calls must be a list"),
+        ({"messages": [ASKED, {**SAID, "tool_calls": 1}]}, "tool_calls must be a list"),
+        ({"messages": [ASKED, SAID], "tools": [{"name": "look"}]}, "tools must be a list"),
+        ({"messages": [ASKED, SAID], "tools": [{**TOOL, "function": {**LOOK, "name": "look up"}}]}, "letters, digits"),
+        ({"messages": [ASKED, {"role": "assistant", "content": None}]}, "content of type NoneType"),
+        ({"messages": [ASKED]}, "nothing to learn"),
+        ({"prompt": [ASKED, SAID], "completion": [AGAIN]}, "nothing to learn"),
+        ({"messages": [SAID]}, "without being asked"),
+        ({"messages": [ASKED, SAID, MORE]}, "without being asked"),
+        ({"messages": [ASKED, SAID], "chat_template_kwargs": {"enable_thinking": True}}, "prompting.thinking = true"),
+    ],
+)
+def test_what_is_no_chat_is_refused_with_its_place(tmp_path: Path, line: Any, message: str) -> None:
+    path = file(tmp_path / "a.jsonl", {"messages": [ASKED, SAID]}, line)
+    with pytest.raises(BadOption, match=message) as caught:
+        read_chats([path], thinking=False)
+    assert str(caught.value).startswith(f"{path}:2: ")
+
+
+def test_what_was_made_for_a_model_that_thinks_is_learnt_by_one(tmp_path: Path) -> None:
+    line = {"messages": [ASKED, SAID], "chat_template_kwargs": {"enable_thinking": True}}
+    assert len(read_chats([file(tmp_path / "a.jsonl", line)], thinking=True)) == 1
+
+
+def test_a_file_without_chats_and_one_that_is_not_there_are_named(tmp_path: Path) -> None:
+    with pytest.raises(BadOption, match="holds no chats"):
+        read_chats([file(tmp_path / "empty.jsonl")], thinking=False)
+    with pytest.raises(BadOption, match=r"nowhere\.jsonl cannot be read"):
+        read_chats([tmp_path / "nowhere.jsonl"], thinking=False)
+
+
+def test_a_chat_that_the_template_refuses_is_named(tmp_path: Path, tiny: LoadedModel) -> None:
+    tokenizer = tiny.chat.tokenizer
+    before = tokenizer.chat_template
+    refuses = "{% if m.role == 'system' %}{{ raise_exception('no system role') }}{% endif %}"
+    tokenizer.chat_template = "{% for m in messages %}" + refuses + "{% endfor %}"
+    lesson = Lesson(({"role": "system", "content": "Play."}, {"role": "user", "content": "?"}), "b2", "a.jsonl:7")
+    try:
+        with pytest.raises(BadOption, match=r"^a\.jsonl:7: .*no system role"):
+            tokenized([lesson], tiny.chat, room=100, max_tokens=8)
+    finally:
+        tokenizer.chat_template = before
+
+
+def synthesized(**legal: Any) -> dict[str, Any]:
+    """A line as `gymposium synth` writes it."""
+    return {"prompt": [ASKED], "completion": [SAID], "gymposium": {"game": "tic_tac_toe", **legal}}
+
+
+def test_lines_of_synth_name_the_legal_moves(tmp_path: Path) -> None:
+    both = {"messages": [ASKED, SAID, AGAIN, MORE], "gymposium": {"legal": [["b2", "c3"], None]}}
+    found = read_chats([file(tmp_path / "a.jsonl", synthesized(legal=["b2", "a1"]), both)], thinking=False)
+    assert [lesson.legal for lesson in found] == [("b2", "a1"), ("b2", "c3"), None]
+    with pytest.raises(BadOption, match=r"b\.jsonl:1: the line does not name the legal moves.*synth --resume"):
+        read_chats([file(tmp_path / "b.jsonl", synthesized())], thinking=False)
+
+
+@pytest.mark.parametrize("legal", ["b2", [1], {"b2": 1}, [["b2"]], 7, True])
+def test_legal_moves_of_another_form_are_refused(tmp_path: Path, legal: Any) -> None:
+    with pytest.raises(BadOption, match=r"a\.jsonl:1: gymposium\.legal must list the legal moves"):
+        read_chats([file(tmp_path / "a.jsonl", synthesized(legal=legal))], thinking=False)
+    for wrong in ([["b2"]], ["b2", "c3"], None):  # a match of two replies
+        line = {"messages": [ASKED, SAID, AGAIN, MORE], "gymposium": {"legal": wrong}}
+        with pytest.raises(BadOption, match=r"of each reply"):
+            read_chats([file(tmp_path / "a.jsonl", line)], thinking=False)
+
+
+@pytest.mark.parametrize("context", ["state", "full"])
+def test_what_gymposium_synth_writes_is_read(tmp_path: Path, context: str, tiny: LoadedModel) -> None:
+    out = tmp_path / "moves"
+    command = ["-m", "gymposium.cli.main", "synth", "--game", "tic_tac_toe", "--players", "random,random", "-n", "6"]
+    subprocess.run(
+        [sys.executable, *command, "--keep", "win", "--context", context, "--out", str(out)],
+        check=True,
+        capture_output=True,
+    )
+    lessons = read_chats([out / "data.jsonl"], thinking=False)
+    assert lessons
+    assert all(lesson.messages[-1]["role"] == "user" for lesson in lessons)
+    assert any(len(lesson.messages) > 1 for lesson in lessons) == (context == "full")
+    found = tokenized(lessons, tiny.chat, room=1024, max_tokens=8)
+    assert len(found.demonstrations) == len(lessons)
+    assert found.unguided == 0
+    for lesson, demonstration in zip(lessons, found.demonstrations, strict=True):
+        assert lesson.legal is not None
+        assert lesson.reply in lesson.legal
+        assert f"legal {' '.join(lesson.legal)}" in lesson.messages[-1]["content"]
+        assert len(demonstration.legal) == len(demonstration.completion)
+
+
+def make_sparse(path: Path) -> None:
+    with open(path, "wb") as sparse:
+        sparse.truncate(3 * 2**30)
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, make_sparse, Path.mkdir])
+def test_a_pipe_or_a_line_without_end_is_refused_at_once(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    make(tmp_path / "a.jsonl")
+    with pytest.raises(BadOption, match=r"a\.jsonl cannot be read"):
+        read_chats([tmp_path / "a.jsonl"], thinking=False)
+
+
+def test_a_line_that_readers_understand_differently_is_refused(tmp_path: Path) -> None:
+    for line in ('{"messages": [], "messages": []}', '{"messages": NaN}', "[" * 100_000):
+        with pytest.raises(BadOption, match=r"a\.jsonl:1: not JSON"):
+            read_chats([file(tmp_path / "a.jsonl", line)], thinking=False)

@@ -1,0 +1,109 @@
+"""Lessons as tokens: the prompts that an engine reads, a loss on the reply only, and no cuts."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import pytest
+
+from gymposium.errors import BadOption
+from gymposium.replies.reading import READERS
+from gymposium_agents.chat.chat import Chat
+from gymposium_agents.models.loading import LoadedModel
+from gymposium_train.config import ColdStart
+from gymposium_train.learner.protocol import Demonstration, conversations
+from gymposium_train.run.lessons import Ending, Lesson, batches, cosine, tokenized
+
+ASKED = Lesson(({"role": "user", "content": "x . o"},), "b2")
+LATER = Lesson(
+    (
+        {"role": "user", "content": "x . o"},
+        {"role": "assistant", "content": "b2"},
+        {"role": "user", "content": "x x o"},
+    ),
+    "c3",
+)
+
+
+def test_tokens_are_those_of_the_chat_with_the_end_of_turn(tiny: LoadedModel) -> None:
+    found = tokenized([ASKED, LATER], tiny.chat, room=1024, max_tokens=8)
+    chat: Chat = tiny.chat
+    grown = (*chat.prompt("x . o"), *chat.reply("b2"), *chat.more("x x o", ended=True))
+    assert [one[:2] for one in found.demonstrations] == [
+        (chat.prompt("x . o"), chat.reply("b2")),
+        (grown, chat.reply("c3")),
+    ]
+    assert all(one.completion[-1] == chat.end for one in found.demonstrations)
+    assert (found.too_long, found.cut_off) == (0, 0)
+
+
+def test_what_is_too_long_is_left_out_and_counted(tiny: LoadedModel) -> None:
+    (asked,) = tokenized([ASKED], tiny.chat, room=1024, max_tokens=8).demonstrations
+    room = len(asked.prompt) + len(asked.completion)
+    assert tokenized([ASKED, LATER], tiny.chat, room=room, max_tokens=8).demonstrations == [asked]
+    assert tokenized([ASKED, LATER], tiny.chat, room=room, max_tokens=8).too_long == 1
+    with pytest.raises(BadOption, match="All 1 replies"):
+        tokenized([ASKED], tiny.chat, room=room - 1, max_tokens=8)
+
+
+def test_replies_that_would_be_cut_off_in_play_are_counted(tiny: LoadedModel) -> None:
+    reply = tiny.chat.reply("b2")
+    assert tokenized([ASKED], tiny.chat, room=1024, max_tokens=len(reply)).cut_off == 0
+    assert tokenized([ASKED], tiny.chat, room=1024, max_tokens=len(reply) - 1).cut_off == 1
+
+
+def test_legal_moves_are_learned_where_the_reply_is_the_canonical_one(tiny: LoadedModel) -> None:
+    """A reply with thoughts is not in the tree of canonical replies, which would call its first token illegal."""
+    asked, tags = ASKED.messages, READERS["tags"]
+    lessons = [
+        Lesson(asked, "<move>b2</move>", legal=("a1", "b2")),
+        Lesson(asked, "I see. <move>b2</move>", legal=("a1", "b2")),
+        Lesson(asked, "<move>b2</move>"),
+    ]
+    found = tokenized(lessons, tiny.chat, room=1024, max_tokens=64, form=tags)
+    canonical, thought, unknown = found.demonstrations
+    assert all(token in ids for token, ids in zip(canonical.completion, canonical.legal, strict=True))
+    assert thought.legal == unknown.legal == ()
+    assert found.unguided == 2
+
+
+def test_games_have_equal_shares_of_every_batch() -> None:
+    lots = [[Demonstration((n,), (n,))] * count for n, count in ((1, 1000), (2, 1), (3, 10))]
+    drawn = list(islice(batches(lots, 8, 0), 3))
+    assert [len(batch) for batch in drawn] == [8, 8, 8]
+    shares = [sum(batch.count(lot[0]) for batch in drawn) for lot in lots]
+    assert shares == [8, 8, 8]
+    assert drawn == list(islice(batches(lots, 8, 0), 3))
+
+
+def test_replies_of_one_conversation_are_drawn_together() -> None:
+    talk = [Demonstration((1,), (2, 3)), Demonstration((1, 2, 3, 4), (5,)), Demonstration((1, 2, 3, 4, 5, 6), (7,))]
+    others = [Demonstration((9, n), (n,)) for n in range(5)]
+    assert conversations([*talk, *others]) == [talk, *([one] for one in others)]
+    for batch in islice(batches([[*talk, *others]], 4, 0), 20):
+        assert 4 <= len(batch) <= 6
+        assert [one for one in batch if one in talk] == talk * batch.count(talk[0])
+
+
+def test_the_learning_rate_rises_and_falls() -> None:
+    settings = ColdStart(learning_rate=1.0, warmup=0.1)
+    rates = [cosine(i / 100, settings) for i in range(101)]
+    assert rates[0] == 0.0
+    assert max(rates) == rates[10] == 1.0
+    assert rates[10:] == sorted(rates[10:], reverse=True)
+    assert rates[100] == pytest.approx(0.0)
+
+
+def test_a_cold_start_ends_a_quarter_as_many_steps_after_its_end_is_known() -> None:
+    ending = Ending(400)
+    assert [ending(step) for step in (0, 100, 400)] == [0.0, 0.25, 1.0]
+    ending.soon(100)
+    ending.soon(110)  # the first one counts
+    assert ending.known
+    progress = [ending(step) for step in range(100, 126)]
+    assert progress[0] == 0.25
+    assert progress == sorted(progress)
+    assert next(step for step, done in enumerate(progress, 100) if done >= 1.0) == 125
+    early = Ending(400)
+    early.soon(16)
+    assert early(31) < 1.0 == early(32)

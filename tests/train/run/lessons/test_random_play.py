@@ -1,0 +1,136 @@
+"""Rejection sampling keeps winners' moves, with the prompts that the model will read."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import pytest
+
+from gymposium.errors import GymposiumError
+from gymposium.games.registry import load_game
+from gymposium.match import MatchResult
+from gymposium.replies.prompt import prompt_for
+from gymposium.replies.reading import reader
+from gymposium_train.run.lessons import Lesson, RandomPlay, all_moves, paid_moves, winners_moves
+
+
+@pytest.mark.parametrize("reply", ["move", "tags", "json"])
+@pytest.mark.parametrize("name", ["tic_tac_toe", "leduc_poker", "goofspiel(num_cards=4)"])
+def test_lessons_are_the_winners_turns(name: str, reply: str) -> None:
+    game, how = load_game(name), reader(reply)
+    finished = RandomPlay(game, "compact", how, seed=1, tag="t").play(20)
+    expected = []
+    for played in finished:
+        match = game.new(played.job.seed)  # play the match again and compare the winner's prompts
+        turns = iter(played.turns)
+        while seats := match.to_move():
+            moves = {}
+            for seat in seats:
+                turn = next(turns)
+                assert turn.seat == seat
+                moves[seat] = turn.text
+                if played.result(seat) == "win":
+                    prompt = prompt_for(game, "compact", how)(match.observe(seat, "compact"))
+                    legal = tuple(match.legal_moves(seat) or ())
+                    expected.append(Lesson(({"role": "user", "content": prompt},), how.answer(turn.text), legal=legal))
+            match.apply(moves)
+    assert winners_moves(finished) == expected
+
+
+def test_all_moves_are_those_of_winners_and_losers() -> None:
+    """Winners at poker never fold, so folding is learned from losers only."""
+    game, how = load_game("kuhn_poker"), reader("move")
+    finished = RandomPlay(game, "compact", how, seed=1, tag="t").play(200)
+    everything, winners = all_moves(finished), winners_moves(finished)
+    assert len(everything) == sum(len(played.turns) for played in finished) > len(winners)
+    facing_a_bet = [one for one in everything if "moves bet" in one.messages[0]["content"]]
+    assert {one.reply for one in facing_a_bet} == {"pass", "bet"}
+    assert {one.reply for one in winners if one in facing_a_bet} == {"bet"}
+
+
+def test_where_the_model_will_read_the_match_so_far_lessons_show_it() -> None:
+    """A later prompt of a match consists of the earlier prompt, its reply, and a question without the rules."""
+    game, how = load_game("tic_tac_toe"), reader("tags")
+    (played,) = RandomPlay(game, "full", how, seed=2, tag="t", context="full").play(1)
+    for seat in (0, 1):
+        mine: list[Lesson] = [turn.trace for turn in played.turns if turn.seat == seat]
+        for before, after in pairwise(mine):
+            assert after.messages[:-1] == (*before.messages, {"role": "assistant", "content": before.reply})
+            assert len(after.messages[-1]["content"]) < len(before.messages[0]["content"])
+
+
+def test_the_same_seed_gives_the_same_games() -> None:
+    game = load_game("tic_tac_toe")
+    again = [
+        [p.events for p in RandomPlay(game, "compact", reader("move"), seed=s, tag="t").play(9)] for s in (1, 1, 2)
+    ]
+    assert again[0] == again[1] != again[2]
+
+
+def test_alone_the_best_matches_are_kept() -> None:
+    finished = RandomPlay(load_game("2048"), "compact", reader("move"), seed=1, tag="t").play(8)
+    best = sorted(finished, key=lambda p: -p.returns[0])[:2]
+    assert len(winners_moves(finished)) == sum(len(p.turns) for p in best)
+
+
+def test_moves_that_were_paid_for_are_those_behind_which_the_score_is_higher() -> None:
+    game = load_game("2048")
+    finished = RandomPlay(game, "compact", reader("move"), seed=1, tag="t", keep="paid").play(3)
+    paid, others = [], []
+    for played in finished:
+        match = game.new(played.job.seed)  # play the match again and compare the score
+        for turn in played.turns:
+            before = match.returns()[0]
+            match.apply({0: turn.text})
+            (paid if match.returns()[0] > before else others).append(turn.trace)
+    assert paid_moves(finished) == paid + others[::4]
+    assert 0 < len(paid) < len(all_moves(finished))
+
+
+def test_at_the_end_alone_the_last_move_of_a_winner_is_paid_for() -> None:
+    game = load_game("tic_tac_toe")
+    finished = RandomPlay(game, "compact", reader("move"), seed=1, tag="t", keep="paid").play(20)
+    wins = [p.turns[-1].trace for p in finished if p.result(p.turns[-1].seat) == "win"]
+    assert paid_moves(finished)[: len(wins)] == wins
+    assert len(paid_moves(finished)) == len(wins) + math.ceil((len(all_moves(finished)) - len(wins)) / 4)
+
+
+def test_paid_moves_need_the_payments() -> None:
+    unnoted = RandomPlay(load_game("tic_tac_toe"), "compact", reader("move"), seed=1, tag="t").play(1)
+    with pytest.raises(ValueError, match="note_pay"):
+        paid_moves(unnoted)
+
+
+def test_a_lot_has_as_many_lessons_as_are_wanted_and_long_matches_are_fewer() -> None:
+    played: dict[str, int] = {}
+    for name in ("tic_tac_toe", "hex(board_size=5)"):
+        finished: list[MatchResult] = []
+        play = RandomPlay(load_game(name), "compact", reader("move"), seed=1, tag="t", each=finished.append)
+        lots = [play.lot(300), play.lot(300)]
+        played[name] = len(finished)
+        assert all(300 <= len(lot) < 450 for lot in lots)
+        assert lots[0] != lots[1]
+        assert len({one.job.id for one in finished}) == len(finished)
+        assert all(lesson.legal is not None and lesson.reply in lesson.legal for lot in lots for lesson in lot)
+    assert played["hex(board_size=5)"] < played["tic_tac_toe"] / 2
+
+
+def test_after_the_last_match_that_is_allowed_the_newest_lot_comes_again() -> None:
+    finished: list[MatchResult] = []
+    how = reader("move")
+    play = RandomPlay(load_game("kuhn_poker"), "compact", how, seed=1, tag="t", each=finished.append, matches=20)
+    first = play.lot(1000)
+    assert len(finished) == 20
+    assert play.lot(1000) == first
+    assert len(finished) == 20
+
+
+def test_random_play_ends_where_no_move_is_worth_imitating() -> None:
+    """The moves of a match without a winner."""
+    game, how = load_game("tic_tac_toe"), reader("move")
+    plays = (RandomPlay(game, "compact", how, seed=seed, tag="t").play(1)[0] for seed in range(100))
+    drawn = next(seed for seed, played in enumerate(plays) if played.result(0) == "draw")
+    play = RandomPlay(game, "compact", how, seed=drawn, tag="t", matches=1)
+    with pytest.raises(GymposiumError, match=r"No move of 1 random matches of tic_tac_toe .*cold_start\.keep"):
+        play.lot(10)

@@ -1,0 +1,88 @@
+"""The control in a process of its own, beside the reinforcement learning."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gymposium.errors import GymposiumError
+from gymposium.records import verify_file
+from gymposium_train.config import TrainConfig
+from gymposium_train.config.directory import RunDirectory, is_whole
+from gymposium_train.run import beside
+from gymposium_train.run.start import resume_run, start_run
+
+BUDGET = 3.0
+
+
+@pytest.fixture
+def config(quick_config: Any, monkeypatch: pytest.MonkeyPatch) -> TrainConfig:
+    """A run with a budget and a control, on a machine with two cores."""
+    monkeypatch.setattr(beside, "_cores", lambda: 2)
+    config: TrainConfig = quick_config(
+        f"budget={BUDGET}", "control=true", "cold_start.steps=5", without=("steps", "rollout.growth")
+    )
+    return config
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
+    """The processes that are started."""
+    found: list[subprocess.Popen[bytes]] = []
+
+    class Noted(subprocess.Popen[bytes]):
+        def __init__(self, *given: Any, **named: Any) -> None:
+            super().__init__(*given, **named)
+            found.append(self)
+
+    monkeypatch.setattr(beside.subprocess, "Popen", Noted)
+    return found
+
+
+def test_it_ends_with_a_run_that_stops_begins_again_with_it_and_leaves_what_a_control_leaves(
+    config: TrainConfig, started: list[subprocess.Popen[bytes]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(run: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("gymposium_train.run.start.reinforce", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            start_run(tmp_path / "run", config)
+    (process,) = started
+    assert process.returncode != 0
+    run = RunDirectory(tmp_path / "run")
+    assert not is_whole(run.control)
+    resume_run(run.path)
+    assert [process.returncode for process in started[1:]] == [0]
+    assert is_whole(run.control)
+    results = run.results()
+    assert set(results["evaluations"]["control"]["kuhn_poker"]) == {"random"}
+    assert results["control_cpu_seconds"] + results["cold_start_cpu_seconds"] >= BUDGET
+    steps = [metrics for metrics in run.metrics() if metrics["stage"] == "control"]
+    assert [metrics["step"] for metrics in steps] == [*range(1, len(steps) + 1)]
+    assert all(metrics["train/sft_loss"] > 0.0 for metrics in steps)
+    assert not (run.control / "steps.json").exists()
+    assert not verify_file(run.matches("control")).problems
+
+
+def test_a_run_whose_control_fails_says_so_and_does_it_afterwards(
+    config: TrainConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(beside, "_CALL", "import no_such_module")
+        with pytest.raises(GymposiumError, match=r"The control ended .*No module named"):
+            start_run(tmp_path / "run", config)
+    assert "control" in resume_run(tmp_path / "run").results()["evaluations"]
+
+
+@pytest.mark.parametrize("settings", [("control=false", "budget=1"), ("control=true", "steps=1")])
+def test_runs_without_a_control_or_a_budget_start_no_process(
+    started: list[subprocess.Popen[bytes]], tmp_path: Path, settings: tuple[str, str], quick_config: Any
+) -> None:
+    without = ("steps", "rollout.growth") if "steps=1" not in settings else ()
+    start_run(tmp_path / "run", quick_config("cold_start.steps=2", *settings, without=without))
+    assert not started

@@ -1,0 +1,56 @@
+"""A run ends with its best weights if its last ones are clearly worse."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from safetensors.torch import load_file
+
+from gymposium.runs.curves import Curves
+from gymposium.runs.results import learning_curves
+from gymposium_train.config.writing import as_data
+from gymposium_train.run import training
+from gymposium_train.run.best import Best, advantage
+from gymposium_train.run.checkpoints import complete_checkpoints, step_of
+from gymposium_train.run.start import start_run
+
+
+def test_a_policy_is_better_by_units_of_the_interval() -> None:
+    assert advantage({"a": (0.5, 0.1)}, {"a": (0.1, 0.0)}) == pytest.approx(4.0)
+    assert advantage({"a": (0.5, 0.3), "b": (-9.0, 3.0)}, {"a": (0.1, 0.4), "b": (0.0, 4.0)}) == pytest.approx(-0.5)
+    assert advantage({"a": (1.0, 0.0)}, {"a": (3.0, 0.0)}) == -1.0
+
+
+def test_the_best_point_is_lost_where_the_last_is_clearly_worse() -> None:
+    best = Best(0, {"a": (0.1, 0.1)})
+    assert best.note(10, {"a": (0.5, 0.1)})
+    assert not best.note(20, {"a": (0.4, 0.1)})
+    assert not best.is_lost, "within the interval of the difference"
+    assert not best.note(30, {"a": (0.3, 0.1)})
+    assert best.is_lost
+    again = Best.restored(best.state())
+    assert (again.step, again.is_lost) == (10, True)
+
+
+@pytest.mark.parametrize(("best", "kept"), [("true", 2), ("false", 4)])
+def test_training_ends_with_the_best_weights(
+    tmp_path: Path, quick_config: Any, monkeypatch: pytest.MonkeyPatch, best: str, kept: int
+) -> None:
+    found = {1: 1.0, 2: 3.0, 3: 2.0, 4: 1.0}
+
+    def curve_point(run: Any, tag: str, player: Any) -> Any:
+        return {}, {game.name: (found[int(tag.removeprefix("curve-"))], 0.1) for game in run.games}
+
+    monkeypatch.setattr(training, "curve_point", curve_point)
+    run = start_run(tmp_path / "run", quick_config("evaluation.every=1", f"checkpoints.best={best}", "control=false"))
+    results = run.results()
+    assert (results["steps"], results["kept_step"]) == (4, kept)
+    saved = next((p for p in complete_checkpoints(run.best) if step_of(p) == kept), run.checkpoints / "step-00004")
+    expected, adapter = (load_file(path / "adapter_model.safetensors") for path in (saved, run.adapter))
+    assert all((adapter[name] == tensor).all() for name, tensor in expected.items())
+    curves = Curves(run.metrics_file)
+    curves.refresh()
+    for curve in learning_curves(as_data(quick_config()), results, curves):
+        assert curve.points[-1].step == kept

@@ -1,0 +1,171 @@
+"""Checkpoints: they are complete or missing, and restore what was saved."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from gymposium.errors import GymposiumError
+from gymposium.util.durable import MARK
+from gymposium_agents.lora.attach import attach_lora, load_lora
+from gymposium_agents.models.loading import LoadedModel, load_model
+from gymposium_train.config import Kl, Optimizer
+from gymposium_train.credit.protocol import Critic
+from gymposium_train.learner import LocalLearner, Loss, tensor_files
+from gymposium_train.run.checkpoints import complete_checkpoints, load_checkpoint, remove_broken, save_checkpoint
+
+LOSS = Loss(kl=Kl(weight=0.1), critic=Critic())
+"""With a reference and a critic: more to remember than weights."""
+
+
+def fresh(model_directory: Path, seed: int, loss: Loss = LOSS) -> tuple[LoadedModel, LocalLearner]:
+    base = load_model(model_directory)
+    loaded = LoadedModel(attach_lora(base.model, rank=4, alpha=8, seed=seed), base.chat)
+    return loaded, LocalLearner(loaded.model, loaded.pad, Optimizer(), loss=loss)
+
+
+def teach(loaded: LoadedModel, learner: LocalLearner, steps: int) -> None:
+    pair = (loaded.chat.prompt("x . o"), loaded.chat.reply("b2"))
+    for _ in range(steps):
+        learner.imitate([pair], 1e-2)
+
+
+def test_going_on_from_a_checkpoint_is_never_having_stopped(model_directory: Path, tmp_path: Path) -> None:
+    loaded, learner = fresh(model_directory, seed=1)
+    teach(loaded, learner, 3)
+    state = {"step": 3, "cpu_seconds": 1.5, "training": {"who": {"stage": 1}, "credit": {"x seat 0": 0.1 + 0.2}}}
+    saved = save_checkpoint(tmp_path, learner, state, keep=2)
+    teach(loaded, learner, 2)
+
+    other, again = fresh(model_directory, seed=2)
+    assert load_checkpoint(saved, again) == state
+    teach(other, again, 2)
+    assert again.policy_version == learner.policy_version == 5
+    expected = dict(learner.tensors())
+    assert dict(again.tensors()).keys() == expected.keys()
+    for name, tensor in again.tensors():
+        assert torch.equal(tensor, expected[name]), name
+
+
+def test_the_checkpoint_of_another_learner_is_refused(model_directory: Path, tmp_path: Path) -> None:
+    _, learner = fresh(model_directory, seed=1)
+    saved = save_checkpoint(tmp_path, learner, {"step": 1}, keep=2)
+    _, other = fresh(model_directory, seed=1, loss=Loss())
+    with pytest.raises(GymposiumError, match="another learner"):
+        load_checkpoint(saved, other)
+
+
+def test_the_adapter_in_it_loads_as_any_adapter(model_directory: Path, tmp_path: Path) -> None:
+    loaded, learner = fresh(model_directory, seed=1)
+    teach(loaded, learner, 2)
+    saved = save_checkpoint(tmp_path, learner, {"step": 2}, keep=2)
+    ids = torch.tensor([loaded.chat.prompt("x . o")])
+    with torch.no_grad():
+        expected = loaded.model.eval()(ids).logits
+        found = load_lora(load_model(model_directory).model, saved).eval()(ids).logits
+    torch.testing.assert_close(found, expected)
+
+
+def test_all_weights_are_saved_where_all_are_trained(model_directory: Path, tmp_path: Path) -> None:
+    loaded = load_model(model_directory)
+    learner = LocalLearner(loaded.model, loaded.pad, Optimizer())
+    teach(loaded, learner, 1)
+    saved = save_checkpoint(tmp_path, learner, {"step": 1}, keep=2)
+    assert not (saved / "adapter_config.json").exists()
+    other = load_model(model_directory)
+    again = LocalLearner(other.model, other.pad, Optimizer())
+    load_checkpoint(saved, again)
+    for name, weights in loaded.model.state_dict().items():
+        assert torch.equal(other.model.state_dict()[name], weights), name
+
+
+def test_a_half_written_one_is_named_and_removed(model_directory: Path, tmp_path: Path) -> None:
+    _, learner = fresh(model_directory, seed=1)
+    whole = save_checkpoint(tmp_path, learner, {"step": 1}, keep=2)
+    (tmp_path / "step-00002").mkdir()
+    (tmp_path / ".step-00003.partial").mkdir()
+    assert complete_checkpoints(tmp_path) == [whole]
+    assert [p.name for p in remove_broken(tmp_path)] == [".step-00003.partial", "step-00002"]
+    (tmp_path / "step-00002").mkdir()
+    again = save_checkpoint(tmp_path, learner, {"step": 2}, keep=2)  # writes over what was broken
+    assert complete_checkpoints(tmp_path) == [whole, again]
+
+
+def test_what_is_no_checkpoint_is_left_alone(tmp_path: Path) -> None:
+    for name in ("step-abc", "step-", "step-1e5", "step-٣", "step-1\n", "step-x9"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / MARK).touch()
+    (tmp_path / "step-00007").touch()
+    assert complete_checkpoints(tmp_path) == []
+    assert [path.name for path in remove_broken(tmp_path)] == ["step-00007"]
+    assert len([*tmp_path.iterdir()]) == 6
+
+
+def test_the_newest_are_kept(model_directory: Path, tmp_path: Path) -> None:
+    _, learner = fresh(model_directory, seed=1)
+    for step in (1, 2, 10, 100_000):
+        save_checkpoint(tmp_path, learner, {"step": step}, keep=3)
+    assert [p.name for p in complete_checkpoints(tmp_path)] == ["step-00002", "step-00010", "step-100000"]
+
+
+def test_one_is_kept_besides_the_newest(model_directory: Path, tmp_path: Path) -> None:
+    _, learner = fresh(model_directory, seed=1)
+    first = save_checkpoint(tmp_path, learner, {"step": 1}, keep=2)
+    for step in (2, 3, 4):
+        save_checkpoint(tmp_path, learner, {"step": step}, keep=2, besides=first)
+    assert [p.name for p in complete_checkpoints(tmp_path)] == ["step-00001", "step-00003", "step-00004"]
+    save_checkpoint(tmp_path, learner, {"step": 5}, keep=2)
+    assert [p.name for p in complete_checkpoints(tmp_path)] == ["step-00004", "step-00005"]
+
+
+def test_where_it_cannot_be_written_the_older_ones_stay(model_directory: Path, tmp_path: Path) -> None:
+    """The disk is full during writing: nothing incomplete is left, and older checkpoints stay."""
+    _, learner = fresh(model_directory, seed=1)
+    kept = [save_checkpoint(tmp_path, learner, {"step": step}, keep=2) for step in (1, 2)]
+    with pytest.raises(TypeError):  # what cannot be written comes last, behind the weights
+        save_checkpoint(tmp_path, learner, {"step": 3, "training": object()}, keep=2)
+    assert complete_checkpoints(tmp_path) == kept
+    assert sorted(tmp_path.iterdir()) == kept
+
+
+def test_nothing_is_pickled(model_directory: Path, tmp_path: Path) -> None:
+    _, learner = fresh(model_directory, seed=1)
+    saved = save_checkpoint(tmp_path, learner, {"step": 1}, keep=2)
+    assert {p.suffix for p in saved.iterdir()} <= {".safetensors", ".json", ".md", ""}
+    assert (saved / MARK).is_file()
+
+
+def test_tensors_lie_in_files_of_bounded_size(
+    model_directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tensors are taken from the learner one by one, and at most one file's tensors are in memory."""
+    loaded = load_model(model_directory)
+    learner = LocalLearner(loaded.model, loaded.pad, Optimizer())
+    teach(loaded, learner, 1)
+    largest = max(tensor.nbytes for _, tensor in learner.tensors())
+    monkeypatch.setattr(tensor_files, "PART", largest)
+    saved = save_checkpoint(tmp_path, learner, {"step": 1}, keep=2)
+    files = sorted(saved.glob("learner-*.safetensors"))
+    assert files[0].name == "learner-00001.safetensors"
+    assert len(files) > 2
+    sizes = [sum(tensor.nbytes for tensor in load_file(file).values()) for file in files]
+    assert max(sizes) <= largest
+    assert sum(sizes) == sum(tensor.nbytes for _, tensor in learner.tensors())
+
+    other = load_model(model_directory)
+    again = LocalLearner(other.model, other.pad, Optimizer())
+    assert load_checkpoint(saved, again) == {"step": 1}
+    expected = dict(learner.tensors())
+    for name, tensor in again.tensors():
+        assert torch.equal(tensor, expected[name]), name
+
+
+def test_what_it_needs_and_is_missing_is_an_error(model_directory: Path, tmp_path: Path) -> None:
+    _, learner = fresh(model_directory, seed=1)
+    saved = save_checkpoint(tmp_path, learner, {"step": 1}, keep=2)
+    (saved / "learner-00001.safetensors").unlink()
+    with pytest.raises(FileNotFoundError):
+        load_checkpoint(saved, learner)

@@ -1,0 +1,79 @@
+"""A run notices that an update spoilt the policy, goes back to earlier weights, and ends with a verdict."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from gymposium_train.run.checkpoints import complete_checkpoints
+from gymposium_train.run.health import MOST_SETBACKS, Health
+from gymposium_train.run.start import start_run
+
+
+def replies(failed: float) -> dict[str, float]:
+    return {"rollout/illegal": failed / 2, "rollout/unparsable": failed / 2, "rollout/cut_off": 0.0}
+
+
+def test_a_policy_is_spoilt_if_it_answered_before_and_fails_now() -> None:
+    health = Health()
+    assert health.of_rollout(replies(0.9)) == ""  # it could not answer before training either
+    assert health.of_rollout(replies(0.2)) == ""
+    assert health.of_rollout(replies(0.5)) == ""
+    assert health.of_rollout(replies(0.6)) == "60% of the replies fail"
+
+
+def test_an_update_is_too_large_by_its_kl_or_by_what_was_clipped() -> None:
+    health = Health()
+    assert health.of_update({}) == ""  # there were no rows
+    assert health.of_update({"train/approx_kl": 0.05, "train/clipfrac": 0.3}) == ""
+    assert "0.8 nats a token" in health.of_update({"train/approx_kl": 0.8})
+    assert "70% of the tokens" in health.of_update({"train/approx_kl": 0.05, "train/clipfrac": 0.7})
+
+
+def test_a_run_goes_back_a_few_times_and_then_ends_with_the_last_good_weights(
+    quick_config: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every update counts as too large."""
+    monkeypatch.setattr("gymposium_train.run.health.KL_LIMIT", 0.0)
+    config = quick_config(
+        "steps=9", "checkpoints.every=9", "checkpoints.keep=9", "evaluation.every=0",
+        without=("evaluation.curve_matches",),
+    )  # fmt: skip
+    run = start_run(tmp_path / "run", config)
+    steps = [entry for entry in run.metrics() if entry["stage"] == "train"]
+    assert [entry["train/setbacks"] for entry in steps] == [1, 2, 3, 4]
+    assert steps[3]["train/learning_rate"] < steps[0]["train/learning_rate"]
+    versions = [entry["train/policy_version"] for entry in steps]
+    assert versions == sorted(set(versions)), "no version is published twice"
+    assert (run.results()["steps"], run.results()["setbacks"]) == (MOST_SETBACKS + 1, MOST_SETBACKS + 1)
+    first, *_ = complete_checkpoints(run.checkpoints)
+    assert first.name == "step-00000"
+    adapters = [load_file(folder / "adapter_model.safetensors") for folder in (first, run.adapter)]
+    assert all(torch.equal(tensor, adapters[1][name]) for name, tensor in adapters[0].items())
+    said = " ".join(capsys.readouterr().err.split())
+    assert "Step 1: the update changed the policy by" in said
+    assert "Back to the weights of step 0, with 0.5 of the learning rate." in said
+    assert f"with which training ends, since it went back {MOST_SETBACKS + 1} times" in said
+
+
+def test_the_weights_to_which_a_run_goes_back_are_kept_while_it_needs_them(
+    quick_config: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The replies of steps 4 and 5 count as failed, those of step 5 after it went back: the last good weights are older
+    than the newest checkpoints by then."""
+    found = iter([0.1, 0.1, 0.1, 0.9, 0.9, 0.1])
+    monkeypatch.setattr("gymposium_train.run.health.failed_share", lambda metrics: next(found))
+    config = quick_config(
+        "steps=6", "checkpoints.every=1", "checkpoints.keep=2", "engine.staleness=0", "evaluation.every=0",
+        without=("evaluation.curve_matches",),
+    )  # fmt: skip
+    run = start_run(tmp_path / "run", config)
+    said = " ".join(capsys.readouterr().err.split())
+    assert "Step 4: 90% of the replies fail" in said
+    assert said.count("Back to the weights of step 2") == 2
+    assert [p.name for p in complete_checkpoints(run.checkpoints)] == ["step-00005", "step-00006"]
+    assert run.results()["setbacks"] == 2

@@ -1,0 +1,188 @@
+"""The display of a run: a bar, a sparkline and a few metrics in a terminal, lines elsewhere."""
+
+from __future__ import annotations
+
+import io
+import math
+
+import pytest
+from hypothesis import given, strategies as st
+from rich.console import Console
+
+from gymposium.cli.text import note
+from gymposium_train.run.live import WIDTH, Lines, Terminal, arrow, result_of, sparkline, summary, view
+from gymposium_train.util.progress import say
+
+
+def drawn(terminal: Terminal, console: Console) -> str:
+    with console.capture() as captured:
+        console.print(terminal.render())
+    return captured.get()
+
+
+@pytest.fixture
+def console() -> Console:
+    return Console(file=io.StringIO(), force_terminal=True, width=110, height=20, color_system=None)
+
+
+def test_a_terminal_shows_one_sparkline_and_a_handful_of_metrics(console: Console) -> None:
+    terminal = Terminal(console)
+    with terminal.stage("Training", 10) as bar:
+        for step in range(4):
+            metrics = {"rollout/reward": step / 4, "rollout/win": 0.5, "train/entropy": 1.0, "train/kl": 0.002}
+            metrics |= {"rollout/illegal": 0.01, "rollout/unparsable": 0.005, "train/grad_norm": 3.0}
+            terminal.show({**metrics, "name": "text"}, "train")
+            bar.advance(summary(metrics))
+        progress, line = drawn(terminal, console).splitlines()
+    assert progress.split()[0] == "Training"
+    assert "4/10" in progress
+    assert line == "  ▁▃▆█  reward +0.75  win 50%  entropy 1.00  KL 0.002  failed 1.5%"
+
+
+def test_other_metrics_are_shown_on_request(console: Console) -> None:
+    terminal = Terminal(console, ["train/grad_norm", "perf/*"])
+    with terminal.stage("Training", 10):
+        for step in range(4):
+            terminal.show({"train/grad_norm": 1.0 - step / 4, "perf/seconds": 2.0, "perf/rows": 1, "train/x": 1.0})
+        lines = drawn(terminal, console).splitlines()
+    assert [line.split()[0] for line in lines] == ["perf/rows", "perf/seconds", "train/grad_norm", "Training"]
+    assert lines[2].split()[1:] == ["0.25", "↘", "█▆▃▁"]
+
+
+def test_the_picture_is_no_wider_than_the_terminal() -> None:
+    console = Console(file=io.StringIO(), force_terminal=True, width=80, height=24, color_system=None)
+    terminal = Terminal(console)
+    with terminal.stage("Control (more SFT), CPU seconds", 1000) as bar:
+        for step in range(100):
+            terminal.show({"rollout/reward": float(step)}, "train")
+        bar.advance("reward +0.42  win 66%  entropy 0.47  KL 0.0025  failed 12.5%")
+        lines = drawn(terminal, console).splitlines()
+    assert len(lines) == 2
+    assert all(len(line) <= 80 for line in lines)
+    assert "█  reward" in lines[1]
+    assert lines[1].endswith("failed 12.5%")
+
+
+def test_a_phase_that_is_done_leaves_its_sparkline(console: Console) -> None:
+    terminal = Terminal(console)
+    with terminal.stage("Cold start", 2) as bar:
+        for loss in (2.0, 1.0):
+            terminal.show({"train/sft_loss": loss}, "cold_start")
+            bar.advance(summary({"train/sft_loss": loss, "train/sft_failed": 0.25}))
+    with terminal.stage("trained against random", 100) as bar:
+        bar.advance(steps=100)
+        bar.advance(result_of({"eval/kuhn_poker/random/win": 0.625, "eval/kuhn_poker/random/loss": 0.375}), 0)
+    assert isinstance(console.file, io.StringIO)
+    assert console.file.getvalue().splitlines() == [
+        "Cold start: 2/2",
+        "  █▁  loss 1.000  failed 25.0%",
+        "trained against random: 100/100  win 62.5%  loss 37.5%",
+    ]
+    assert drawn(terminal, console).strip() == ""
+
+
+def test_the_picture_fits_the_terminal(console: Console) -> None:
+    terminal = Terminal(console, ["*"])
+    with terminal.stage("Training", 10):
+        terminal.show({f"train/{n}": float(n) for n in range(100)})
+        assert len(drawn(terminal, console).splitlines()) < 20
+
+
+def test_what_is_not_finite_is_not_drawn(console: Console) -> None:
+    terminal = Terminal(console, ["*"])
+    terminal.show({"train/grad_norm": math.nan, "train/entropy": math.inf})
+    assert "train/" not in drawn(terminal, console)
+
+
+def test_only_the_newest_values_are_drawn(console: Console) -> None:
+    terminal = Terminal(console, ["*"])
+    for value in [1000.0, *[1.0, 2.0] * WIDTH]:
+        terminal.show({"train/x": value})
+    assert drawn(terminal, console).count("█") == WIDTH // 2
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=WIDTH))
+def test_a_sparkline_has_a_block_for_each_value(values: list[float]) -> None:
+    line = sparkline(values)
+    assert len(line) == len(values)
+    if min(values) < max(values):
+        assert line[values.index(max(values))] == "█"
+        assert line[values.index(min(values))] == "▁"
+
+
+def test_arrows() -> None:
+    assert (arrow([1.0]), arrow([2.0, 2.0]), arrow([1.0, 2.0]), arrow([2.0, 1.0])) == ("→", "→", "↗", "↘")
+
+
+def test_what_is_told_is_printed_by_the_console_of_the_picture(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another console would print it into the picture."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    printed: list[Console] = []
+    monkeypatch.setattr(Console, "print", lambda self, *_, **__: printed.append(self))
+    with view() as shown, shown.stage("Training", 10):
+        say("told one thing")
+        note("told another")
+    assert len({id(console) for console in printed}) == 1
+    say("after it")
+    assert printed[-1] is not printed[0]
+
+
+def test_elsewhere_there_are_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    with view() as shown:
+        assert isinstance(shown, Lines)
+        with shown.stage("Training", 10, lines=5) as bar:
+            for step in range(10):
+                bar.advance(f"step {step}")
+        shown.show({"train/entropy": 1.0})
+    assert capsys.readouterr().err.splitlines() == [f"Training: {n}/10  step {n - 1}" for n in (2, 4, 6, 8, 10)]
+
+
+def test_a_log_has_the_result_of_a_stage(capsys: pytest.CaptureFixture[str]) -> None:
+    with Lines().stage("cold start against random", 2) as bar:
+        bar.advance("", 0)  # nothing to say yet
+        bar.advance("", 2)
+        bar.advance("win 50.0%", 0)
+    assert capsys.readouterr().err.splitlines() == [
+        "cold start against random: 2/2",
+        "cold start against random: win 50.0%",
+    ]
+
+
+def test_in_a_log_no_ten_seconds_pass_without_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    seconds = iter(range(0, 1000, 4))
+    with Lines(lambda: next(seconds)).stage("Random matches", 1000, lines=2) as bar:
+        for _ in range(7):
+            bar.advance()
+    said = [line.split()[2].rstrip(",") for line in capsys.readouterr().err.splitlines()]
+    assert said == ["3/1000", "6/1000"]
+
+
+def test_the_time_left_follows_from_the_work_that_is_left(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each later step costs twice as much. The step that was done before does not count as fast."""
+    seconds = iter([0, 100, 300])
+    stage = Lines(lambda: next(seconds)).stage("Training", 4, lines=4, done=1, work=[1.0, 2.0, 4.0, 8.0])
+    with stage as bar:
+        bar.advance("good")
+        bar.advance("better")
+    assert capsys.readouterr().err.splitlines() == [
+        "Training: 2/4, 10 min left  good",
+        "Training: 3/4, 7 min left  better",
+    ]
+
+
+def test_the_metrics_of_the_cold_start_are_not_continued_in_training(console: Console) -> None:
+    terminal = Terminal(console, ["*"])
+    for loss in (2.0, 1.0):
+        terminal.show({"train/sft_loss": loss, "train/grad_norm": loss}, "cold_start")
+    terminal.show({"eval/tic_tac_toe/random/win": 0.5})
+    terminal.show({"train/grad_norm": 0.1, "rollout/reward": 0.5}, "train")
+    lines = drawn(terminal, console).splitlines()
+    assert [line.split()[0] for line in lines if line.strip()][:3] == [
+        "eval/tic_tac_toe/random/win",
+        "rollout/reward",
+        "train/grad_norm",
+    ]
+    assert lines[2].split()[1:] == ["0.1", "→", "▄"]
+    assert "sft_loss" not in drawn(terminal, console)

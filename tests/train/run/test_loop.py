@@ -1,0 +1,383 @@
+"""The training loop with a real small model: rating, credit, learning, and the metrics of a step."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gymposium.errors import Unrated
+from gymposium.games.registry import load_game
+from gymposium.records.trajectories import Trajectory
+from gymposium.rewards.protocol import CheckedReward, Reward
+from gymposium.runs.samples import first_replies
+from gymposium.util.streams import stream
+from gymposium_agents.chat.tokens import Sampling, TokenRequest, TurnTokens
+from gymposium_agents.lora.attach import attach_lora
+from gymposium_agents.models.loading import LoadedModel, load_model
+from gymposium_train.backends.local_model import LocalModel
+from gymposium_train.backends.trainee import Trainee, make_trainee
+from gymposium_train.config import (
+    Entropy,
+    Kl,
+    Legality,
+    Optimizer,
+    Prompting,
+    RolloutSettings,
+    Samples,
+    Sft,
+    Stage,
+    TrainConfig,
+)
+from gymposium_train.config.schedules import Pace
+from gymposium_train.credit.gae import GaeSettings
+from gymposium_train.credit.grpo import GrpoSettings
+from gymposium_train.credit.make import CREDITS, make_credit
+from gymposium_train.credit.protocol import Critic
+from gymposium_train.credit.rae import RaeSettings
+from gymposium_train.learner import LocalLearner, Loss
+from gymposium_train.learner.rows import Span
+from gymposium_train.rollout import MatchPlanner, MatchRollouts, StepRollout
+from gymposium_train.run.loop import Training
+from gymposium_train.run.samples_file import SamplesFile
+
+SMALL: dict[str, Any] = {
+    "games": ("tic_tac_toe",),
+    "seed": 3,
+    "steps": 4,
+    "rollout": RolloutSettings(groups=4, group_size=8, growth=1.0),
+    "entropy": Entropy(weight=0.01),
+    "credit": GrpoSettings(),
+}
+
+
+SELF = (Stage(opponents={"self": 1.0}),)
+
+
+def brief(group: Sequence[Trajectory]) -> list[Reward]:
+    """Rewards that depend on the reply. The model is untrained, so it loses all matches at the first reply."""
+    return [Reward(-float(len(t.turns[0].text)), {"letters": float(len(t.turns[0].text))}) for t in group]
+
+
+@contextmanager
+def training(model: Path, directory: Path, reward: Any = brief, **settings: Any) -> Iterator[Training]:
+    config = TrainConfig(**{**SMALL, **settings})
+    base = load_model(model)
+    loaded = LoadedModel(attach_lora(base.model, rank=4, alpha=8, seed=1), base.chat)
+    learner = LocalLearner(loaded.model, loaded.pad, config.optimizer, loss=Loss.of(config))
+    games = [load_game(name) for name in config.games]
+    with make_trainee(config, directory, LocalModel(config, loaded, learner), games) as trainee:
+        trainee.publish()
+        yield Training(
+            config=config,
+            trainee=trainee,
+            source=MatchRollouts(MatchPlanner(config, games, trainee.players)),
+            credit=make_credit(config.credit),
+            reward=CheckedReward("test", reward),
+            pace=Pace(config),
+        )
+
+
+def steps(mine: Training, *numbers: int) -> list[dict[str, Any]]:
+    found = []
+    for step in numbers:
+        metrics = mine.learn(step, mine.play(step))
+        mine.trainee.publish()
+        found.append({name: value for name, value in metrics.items() if not name.startswith("perf/")})
+    return found
+
+
+@pytest.mark.parametrize("kind", ["grpo", "rloo", "baseline", "rae", "gae", "gigpo"])
+def test_each_credit_learns_from_a_rollout_that_is_on_policy(model_directory: Path, tmp_path: Path, kind: Any) -> None:
+    with training(model_directory, tmp_path, credit=CREDITS.kinds()[kind]()) as mine:
+        (metrics,) = steps(mine, 0)
+    assert metrics["train/rows"] > 0
+    assert metrics["train/first_log_ratio"] <= 1e-4
+    assert metrics["train/mismatch_kl"] < 1e-8
+    assert metrics["train/policy_version"] > 0
+    assert metrics["rollout/reward"] == -metrics["rollout/reward/letters"] < 0.0
+    assert ("train/value_loss" in metrics) == (kind == "gae")
+
+
+@pytest.mark.parametrize(("bonus", "legality"), [(0.0, 0.0), (0.01, 0.0), (0.0, 1.0)])
+def test_legal_replies_are_noted_only_for_terms_of_the_loss(
+    model_directory: Path, tmp_path: Path, bonus: float, legality: float
+) -> None:
+    spans: list[Span] = []
+    settings = {"entropy": Entropy(weight=bonus), "legality": Legality(weight=legality), "stages": SELF}
+    with training(model_directory, tmp_path, **settings) as mine:
+        mine.keep = lambda step, groups: spans.extend(
+            span for one in groups for sample in one.samples for span in sample.spans
+        )
+        rollout = mine.play(0)
+        metrics = mine.learn(0, rollout)
+    turns = [turn for group in rollout.groups for one in group.trajectories for turn in one.turns]
+    assert [span.legal for span in spans] == [turn.trace.legal for turn in turns]
+    noted = bonus + legality > 0.0
+    assert {bool(span.legal) for span in spans} == {noted}
+    assert ("train/move_entropy" in metrics) == noted
+    assert ("train/illegality" in metrics) == (legality > 0.0)
+    if noted:
+        assert all(len(span.legal) == len(span) for span in spans)
+        assert metrics["train/move_entropy"] > 0.0
+    if legality:
+        assert metrics["train/illegality"] > 0.0
+
+
+def test_a_step_says_its_speed_and_its_times(model_directory: Path, tmp_path: Path) -> None:
+    learned: list[int] = []
+    with training(model_directory, tmp_path, entropy=Entropy()) as mine:
+        mine.keep = lambda step, groups: learned.extend(
+            len(row.ids) for one in groups if not one.tied for sample in one.samples for row in sample.rows
+        )
+        rollout = mine.play(0)
+        metrics = mine.learn(0, rollout)
+    turns = [turn for group in rollout.groups for one in group.trajectories for turn in one.turns]
+    sampled = sum(len(turn.trace.completion.ids) for turn in turns)
+    assert metrics["perf/tokens_per_second_rollout"] * metrics["perf/seconds_rollout"] == pytest.approx(sampled)
+    assert metrics["train/rows"] == len(learned) > 0
+    assert metrics["perf/tokens_per_second_update"] * metrics["perf/seconds_update"] == pytest.approx(sum(learned))
+    assert metrics["train/entropy"] > 0.0
+
+
+def test_a_step_is_the_same_whoever_computes_it_again(model_directory: Path, tmp_path: Path) -> None:
+    settings = {"stages": (Stage(opponents={"self": 1.0, "random": 1.0}),), "credit": RaeSettings()}
+    with training(model_directory, tmp_path / "a", **settings) as mine:
+        first, tensors, state = steps(mine, 0), dict(mine.trainee.learner.tensors()), mine.state()
+        tensors = {name: tensor.clone() for name, tensor in tensors.items()}
+        expected = steps(mine, 1, 2)
+    with training(model_directory, tmp_path / "b", **settings) as again:
+        again.trainee.learner.load(tensors)
+        again.restore(state)
+        again.trainee.publish()
+        assert steps(again, 1, 2) == expected
+    with training(model_directory, tmp_path / "c", **settings) as anew:
+        assert steps(anew, 0) == first
+
+
+def test_to_keep_what_was_learned_from_changes_no_number(model_directory: Path, tmp_path: Path) -> None:
+    file = tmp_path / "samples.jsonl"
+    found = []
+    for name, every in (("a", 0), ("b", 1)):
+        with training(model_directory, tmp_path / name, credit=GaeSettings()) as mine:
+            pieces = mine.trainee.player.chat.pieces
+            mine.keep = SamplesFile(file, Samples(every=every, groups=3), 4, pieces, critic=True).keep
+            found.append(steps(mine, 0, 1))
+            assert file.exists() == bool(every)
+    assert found[0] == found[1]
+    groups = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    assert [(group["step"], group["group"]) for group in groups] == [(step, n) for step in (1, 2) for n in range(3)]
+    for one in (one for group in groups for one in group["trajectories"]):
+        assert one["values"] == pytest.approx([0.0], abs=3.0)
+        assert one["targets"] == one["rewards"] == [one["reward"]]
+        assert one["advantages"][0] != 0.0
+
+
+def test_replies_of_kept_steps_are_shown_from_the_best_to_the_worst(model_directory: Path, tmp_path: Path) -> None:
+    shown: list[str] = []
+    file = tmp_path / "samples.jsonl"
+    with training(model_directory, tmp_path, lambda group: [Reward(float(n)) for n in range(len(group))]) as mine:
+        pieces = mine.trainee.player.chat.pieces
+        mine.keep = SamplesFile(file, Samples(every=2), 4, pieces, show=shown.append).keep
+        steps(mine, 0, 1, 2)
+    assert [text.partition(",")[0] for text in shown] == ["Replies at step 1", "Replies at step 2"]
+    first = json.loads(file.read_text(encoding="utf-8").splitlines()[0])
+    replies = first_replies(first)
+    rewards = [reward for _, reward in replies]
+    assert rewards == sorted(rewards, reverse=True)
+    assert rewards[0] == max(one["reward"] for one in first["trajectories"])
+    assert rewards[-1] == 0.0
+    assert shown[0].endswith(", ".join(f"{reply!r} ({reward:+.2f})" for reply, reward in replies))
+    best = next(one for one in first["trajectories"] if one["reward"] == rewards[0])["rows"][0]
+    turn = best["turns"][0]
+    assert replies[0][0] == "".join(pieces(best["ids"][turn["start"] : turn["stop"]]))
+
+
+def test_groups_that_are_tied_are_kept_as_such_with_no_weight(model_directory: Path, tmp_path: Path) -> None:
+    file = tmp_path / "samples.jsonl"
+    file.write_text('{"format":"gymposium-samp', encoding="utf-8")  # an earlier writer was cut off
+    with training(model_directory, tmp_path, lambda group: [Reward(0.5) for _ in group]) as mine:
+        mine.keep = SamplesFile(file, Samples(), 4, mine.trainee.player.chat.pieces).keep
+        steps(mine, 0)
+    groups = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    assert [group["tied"] for group in groups] == [True] * 4
+    weights = {t["weight"] for g in groups for one in g["trajectories"] for row in one["rows"] for t in row["turns"]}
+    assert weights == {0.0}
+
+
+def test_groups_that_are_paid_alike_teach_nothing_and_are_counted(model_directory: Path, tmp_path: Path) -> None:
+    def alike(group: Sequence[Trajectory]) -> list[Reward]:
+        return [Reward(0.5) for _ in group]
+
+    with training(model_directory, tmp_path, alike) as mine:
+        (metrics,) = steps(mine, 0)
+    assert metrics["rollout/groups_tied"] == metrics["rollout/groups"] == 4
+    assert metrics["train/rows"] == metrics["train/policy_version"] == 0
+    assert "train/policy_loss" not in metrics
+
+
+def test_groups_that_cannot_be_rated_are_dropped_and_counted(model_directory: Path, tmp_path: Path) -> None:
+    def some(group: Sequence[Trajectory]) -> list[Reward]:
+        if group[0].seat == 1:
+            raise Unrated("the judge is out")
+        return [Reward(float(len(t.turns)), {"turns": float(len(t.turns))}) for t in group]
+
+    with training(model_directory, tmp_path, some) as mine:
+        (metrics,) = steps(mine, 0)
+        assert mine.unrated == {"the judge is out": 2}
+    assert (metrics["rollout/groups"], metrics["rollout/groups_unrated"]) == (4, 2)
+    assert metrics["rollout/reward"] == metrics["rollout/reward/turns"]
+
+
+def test_seats_of_one_match_never_share_a_baseline(model_directory: Path, tmp_path: Path) -> None:
+    """One seat gets a reward of 1 and the other -1, for any reply: a shared baseline would reward the seat. (Both reply
+    at once, because an untrained model's first reply ends the match.)"""
+
+    def by_seat(group: Sequence[Trajectory]) -> list[Reward]:
+        return [Reward(1.0 - 2.0 * t.seat) for t in group]
+
+    for kind in ("grpo", "baseline"):
+        settings = {"games": ("goofspiel(num_cards=3)",), "stages": SELF, "credit": CREDITS.kinds()[kind]()}
+        with training(model_directory, tmp_path / kind, by_seat, **settings) as mine:
+            rollout = mine.play(0)
+            assert {group.seat for group in rollout.groups} == {0, 1}
+            metrics = mine.learn(0, rollout)
+        assert metrics.get("train/advantage_std", 0.0) == pytest.approx(0.0)
+
+
+def test_rows_that_are_too_long_are_left_out_and_counted(model_directory: Path, tmp_path: Path) -> None:
+    with training(model_directory, tmp_path, optimizer=Optimizer(max_row=10)) as mine:
+        (metrics,) = steps(mine, 0)
+    assert metrics["train/rows"] == 0
+    assert metrics["train/rows_too_long"] > 0
+
+
+def test_k1_comes_off_the_rewards_of_whoever_has_moved_away(model_directory: Path, tmp_path: Path) -> None:
+    kl = Kl(weight=10.0, estimator="k1")
+    with training(model_directory, tmp_path, credit=GrpoSettings(normalise=False), kl=kl) as mine:
+        steps(mine, 0, 1)
+        rollout = mine.play(2)
+        groups = [samples for _, samples in mine._rate(rollout.groups)]
+        mine._annotate(groups)
+        samples = [sample for group in groups for sample in group]
+        moved = [sum(sum(span.old) - sum(span.reference) for span in sample.spans) for sample in samples]
+        assert max(map(abs, moved)) > 1e-3
+        for sample, distance in zip(samples, moved, strict=True):
+            paid = sample.episode(critic=False, k1=10.0).total
+            assert paid == pytest.approx(sample.reward.total - 10.0 * distance, abs=1e-6)
+
+
+def test_imitation_beside_is_asked_for_once_an_optimizer_step(model_directory: Path, tmp_path: Path) -> None:
+    with training(model_directory, tmp_path, sft=Sft(weight=0.5), optimizer=Optimizer(epochs=2, minibatches=2)) as mine:
+        chat, asked = mine.trainee.player.chat, []
+
+        def pairs(step: int) -> Iterator[Any]:
+            while True:
+                asked.append(step)
+                yield [(chat.prompt("x . o"), chat.reply("b2"))]
+
+        mine.auxiliary_sft = pairs
+        (metrics,) = steps(mine, 0)
+        assert len(asked) == mine.trainee.learner.policy_version
+    assert metrics["train/sft_loss"] > 0.0
+
+
+def test_while_the_critic_warms_up_the_policy_stays(model_directory: Path, tmp_path: Path) -> None:
+    settings = {"credit": GaeSettings(critic=Critic(warmup=1))}
+    with training(model_directory, tmp_path, **settings) as mine:
+        before = {name: p.clone() for name, p in mine.trainee.learner.named.items()}
+        steps(mine, 0)
+        assert all((p == before[name]).all() for name, p in mine.trainee.learner.named.items())
+        steps(mine, 1)
+        assert any((p != before[name]).any() for name, p in mine.trainee.learner.named.items())
+
+
+@dataclass(frozen=True)
+class Said:
+    """A turn that has only tokens."""
+
+    trace: TurnTokens
+
+
+@dataclass(frozen=True)
+class HandMade:
+    """A trajectory without a match."""
+
+    turns: tuple[Said, ...]
+    truncated: bool = False
+    unanswered: Any = None
+
+
+@dataclass(frozen=True)
+class Questions:
+    """A group of answers to one question."""
+
+    trajectories: list[HandMade]
+    role: str = "arithmetic"
+
+    def facts(self) -> dict[str, Any]:
+        return {"question": "1 + 1"}
+
+    def trajectory_facts(self, number: int) -> dict[str, Any]:
+        return {"answer": number}
+
+
+@dataclass
+class HandMadeSource:
+    """A `RolloutSource` without matches: the engine answers each question several times."""
+
+    trainee: Trainee
+    asked: int = 0
+
+    @property
+    def runs_ahead(self) -> bool:
+        return True
+
+    def roll_out(self, step: int, go_on: Callable[[], object]) -> StepRollout[Questions]:
+        prompts = [self.trainee.player.chat.prompt(text) for text in ("1 + 1", "2 + 3")]
+        groups = []
+        for number, prompt in enumerate(prompts):
+            requests = [TokenRequest(prompt, stream(step, "answer", number, n), None) for n in range(4)]
+            completions = self.trainee.engine.generate(requests, Sampling(1.0, 3))
+            groups.append(Questions([HandMade((Said(TurnTokens(prompt, one)),)) for one in completions]))
+        self.asked += len(prompts)
+        return StepRollout(groups, metrics={"rollout/questions": 2.0}, state=self.state())
+
+    def learned(self, step: int, metrics: Mapping[str, Any]) -> None:
+        pass
+
+    def state(self) -> dict[str, Any]:
+        return {"asked": self.asked}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.asked = state["asked"]
+
+
+def odd(group: Sequence[HandMade]) -> list[Reward]:
+    """A reward for odd tokens."""
+    return [Reward(float(sum(token % 2 for turn in one.turns for token in turn.trace.completion.ids))) for one in group]
+
+
+def test_a_step_learns_from_trajectories_without_a_match(model_directory: Path, tmp_path: Path) -> None:
+    file = tmp_path / "samples.jsonl"
+    at_one = Prompting(temperature=1.0)  # as the source samples
+    settings = {"credit": RaeSettings(), "stages": SELF, "entropy": Entropy(), "prompting": at_one}
+    with training(model_directory, tmp_path, odd, **settings) as mine:
+        mine.source = HandMadeSource(mine.trainee)
+        mine.keep = SamplesFile(file, Samples(every=1), 4, mine.trainee.player.chat.pieces).keep
+        first, second = steps(mine, 0, 1)
+        state = mine.state()
+    assert second["train/policy_version"] > first["train/policy_version"] > 0
+    assert first["train/rows"] == 8
+    assert first["train/mismatch_kl"] < 1e-8
+    assert first["rollout/questions"] == 2.0
+    assert state["rollouts"] == {"asked": 4}
+    assert "arithmetic" in str(state["credit"])
+    line = json.loads(file.read_text().splitlines()[0])
+    assert line["question"] == "1 + 1"
+    assert [one["answer"] for one in line["trajectories"]] == [0, 1, 2, 3]

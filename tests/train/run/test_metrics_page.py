@@ -1,0 +1,46 @@
+"""The reference of metrics lists exactly the metrics of runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from gymposium.runs.metric_docs import about, metrics
+from gymposium_train.run.start import start_run
+
+EVERYTHING = (
+    "stages=[{opponents={random=1.0, self=1.0, past=1.0}, window=4}]",
+    "rollout.groups=6",
+    "pool.every=1",
+    "credit.kind=gae",
+    "entropy.weight=0.01",
+    "legality.weight=0.1",
+    "kl.weight=0.01",
+    "sft.weight=0.1",
+    "sft.batch=8",
+    "cold_start.matches=60",
+    "cold_start.steps=70",
+    "evaluation.every=1",
+    "steps=3",
+    "control=true",
+)
+"""All that adds metrics of its own."""
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory, quick_config: Any) -> set[str]:
+    """All names in the metrics of a run that has every metric."""
+    run = start_run(tmp_path_factory.mktemp("runs") / "all", quick_config(*EVERYTHING))
+    return {name for entry in run.metrics() for name in entry} - {"stage", "step"}
+
+
+def test_what_a_run_shows_is_documented(shown: set[str]) -> None:
+    assert sorted(name for name in shown if about(name) is None) == []
+
+
+def test_what_is_documented_is_shown_by_a_run(shown: set[str]) -> None:
+    found = {about(name) for name in shown}
+    of_a_gpu = [] if torch.cuda.is_available() else ["perf/memory_device"]
+    assert sorted(metric.name for metric in metrics() if metric not in found) == of_a_gpu

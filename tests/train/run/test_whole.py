@@ -1,0 +1,477 @@
+"""A run over several games: its files, and their use by other commands."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from gymposium.errors import BadOption
+from gymposium.games.registry import load_game
+from gymposium.match import FORFEIT, play
+from gymposium.match.seating import seated_jobs
+from gymposium.players.grammar import make_player
+from gymposium.plugins.host import host
+from gymposium.records import Record, read_records, verify_file
+from gymposium.runs.curves import Curves
+from gymposium.runs.results import learning_curves, lines, spent
+from gymposium.runs.run import Run, find_runs
+from gymposium.runs.samples import SamplesIndex
+from gymposium_train.config import TrainConfig
+from gymposium_train.config.directory import RunDirectory, write_json
+from gymposium_train.config.schedules import Pace, growth
+from gymposium_train.config.writing import as_data
+from gymposium_train.run.callbacks import Callback
+from gymposium_train.run.start import resume_run, start_run
+from gymposium_viewer.app import view
+
+GAMES = ("tic_tac_toe", "kuhn_poker")
+UNTAUGHT = ("model.small", "cold_start")
+PANEL = ('evaluation.opponents=["random", "mcts-5"]', "evaluation.search_matches=4", "control=true")
+KEPT = ("samples.every=3", "samples.tokens=3")
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory, quick_config: Any) -> RunDirectory:
+    config = quick_config('games=["tic_tac_toe", "kuhn_poker"]', *PANEL, *KEPT)
+    return start_run(tmp_path_factory.mktemp("runs") / "whole", config)
+
+
+@pytest.fixture
+def config(finished: RunDirectory) -> TrainConfig:
+    return RunDirectory.open(finished.path)[1]
+
+
+def test_every_model_is_measured_in_every_game(finished: RunDirectory) -> None:
+    results = finished.results()
+    assert set(results["evaluations"]) == {"cold start", "trained", "control", "anchor random", "anchor mcts-5"}
+    for scores in results["evaluations"].values():
+        assert list(scores) == list(GAMES)
+        assert all(set(found) == {"random", "mcts-5"} for found in scores.values())
+    assert results["optima"]["tic_tac_toe"]["most wins"]["win"] == pytest.approx(0.9667, abs=1e-4)
+    assert results["optima"]["tic_tac_toe"]["best return"]["return"] == pytest.approx(0.9598, abs=1e-4)
+    assert results["optima"]["kuhn_poker"] == {}  # it hides cards
+    for what in ("cold start", "control"):  # over the same deals, so the means differ by the mean difference
+        for game in GAMES:
+            for opponent, gain in results["gains"][what][game].items():
+                both = [results["evaluations"][who][game][opponent]["return"][0] for who in (what, "trained")]
+                assert gain[0] == pytest.approx(both[1] - both[0])
+    assert results["ranges"] == {"tic_tac_toe": [-1.0, 1.0], "kuhn_poker": [-2.0, 2.0]}
+    assert results["control_cpu_seconds"] >= results["train_cpu_seconds"] > 0
+    assert results["cold_start"]["replies"] > 0
+
+
+def test_every_step_left_its_metrics(finished: RunDirectory, config: TrainConfig) -> None:
+    metrics = finished.metrics()
+    stages = [entry["stage"] for entry in metrics]
+    assert (stages.count("cold_start"), stages.count("train")) == (config.cold_start.steps, config.steps)
+    assert stages.count("control") > 0
+    train = [entry for entry in metrics if entry["stage"] == "train"]
+    assert [entry["step"] for entry in train] == [1, 2, 3, 4]
+    for game in GAMES:
+        points = [entry["step"] for entry in train if f"eval/{game}/random/win" in entry]
+        assert points == [2, 4]
+    assert all(0.0 <= entry["sync/canary"] < 1e-4 for entry in train)
+    assert train[-1]["train/policy_version"] > 0
+    for entry in train:
+        parts = [entry[f"perf/seconds_{part}"] for part in ("rollout", "update", "publish")]
+        assert min(parts) > 0.0
+        assert sum(parts) <= entry["perf/seconds"]
+    host = [entry["perf/memory_host"] for entry in train]
+    assert host[0] > 1.0
+    assert host == sorted(host)
+
+
+@pytest.fixture(scope="module")
+def groups(finished: RunDirectory) -> list[dict[str, Any]]:
+    """The kept groups of rollouts."""
+    return [json.loads(line) for line in finished.samples_file.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.fixture(scope="module")
+def records(finished: RunDirectory) -> dict[str, Record]:
+    """The matches that were learned from."""
+    return {record.id: record for _, record in read_records(finished.matches("train")) if isinstance(record, Record)}
+
+
+def test_the_first_step_the_last_and_some_between_are_kept(groups: list[dict[str, Any]]) -> None:
+    assert [(group["step"], group["group"]) for group in groups] == [(s, n) for s in (1, 3, 4) for n in range(2)]
+    assert [(group["game"], group["seat"], group["opponent"]) for group in groups[:2]] == [
+        ("tic_tac_toe", 0, "random"),
+        ("kuhn_poker", 0, "random"),
+    ]
+
+
+def test_whoever_looks_at_runs_reads_what_it_left(finished: RunDirectory, groups: list[dict[str, Any]]) -> None:
+    """The core reads runs without this package, so it must understand the files that this package writes."""
+    (run,) = find_runs(finished.path.parent).values()
+    assert run.finished
+    curves, index = Curves(run.metrics), SamplesIndex(run.samples)
+    curves.refresh()
+    index.refresh()
+    assert curves.stages() == ["cold_start", "train", "control"]
+    assert [*curves.entries()] == [1, 2, 3, 4]
+    assert index.places() == [(group["step"], group["group"]) for group in groups]
+    assert curves.problems == index.problems == []
+    for group in groups:
+        found = index.group(group["step"], group["group"])
+        assert found is not None
+        assert [one.match for one in found.trajectories] == [one["match"] for one in group["trajectories"]]
+    for curve in learning_curves(run.config(), run.results(), curves):
+        assert [point.step for point in curve.points] == [0, 2, 4]
+        assert {"control: more SFT", "random"} <= set(curve.levels)
+
+
+def test_every_trajectory_is_of_a_recorded_match(groups: list[dict[str, Any]], records: dict[str, Record]) -> None:
+    for group in groups:
+        for one in group["trajectories"]:
+            record, seat = records[one["match"]], group["seat"]
+            assert one["return"] == one["reward"] == record.returns[seat] == sum(one["rewards"])
+            assert one["result"] == record.results[seat]
+            assert one["readings"] == [turn["reading"] for turn in record.turns if turn["seat"] == seat]
+            assert one["end"] == ("forfeit" if record.ending.seat == seat else None)
+            assert len(one["rewards"]) == len(one["advantages"]) == len(one["readings"])
+            assert one["values"] == one["targets"] == []  # there is no critic
+
+
+def test_the_best_and_the_worst_are_kept_with_their_tokens(groups: list[dict[str, Any]]) -> None:
+    for group in groups:
+        rewards = [one["reward"] for one in group["trajectories"]]
+        shown = [one["reward"] for one in group["trajectories"] if "rows" in one]
+        assert len(shown) == min(3, len(rewards))
+        assert {min(rewards), max(rewards)} <= {*shown}
+
+
+def test_tokens_are_what_was_said(groups: list[dict[str, Any]], records: dict[str, Record]) -> None:
+    """The pieces of a turn's tokens are the reply in the record, with its end-of-turn token. Bytes that are no
+    character may be written in another number of replacement characters."""
+    whole = 0
+    for group in groups:
+        for one in (one for one in group["trajectories"] if "rows" in one):
+            said = [turn["text"] for turn in records[one["match"]].turns if turn["seat"] == group["seat"]]
+            spans = [(row, turn) for row in one["rows"] for turn in row["turns"]]
+            assert len(spans) == len(said)
+            for text, (row, turn) in zip(said, spans, strict=True):
+                sampled = row["pieces"][turn["start"] : turn["stop"]]
+                if "\ufffd" not in text:
+                    assert "".join(sampled).removesuffix("<|end|>") == text
+                    whole += 1
+                assert len(turn["engine"]) == len(sampled)
+                assert all(logprob <= 0.0 for logprob in turn["engine"])
+            assert all(len(row["ids"]) == len(row["pieces"]) for row in one["rows"])
+    assert whole > 20
+
+
+def test_every_match_is_recorded_and_verifies(finished: RunDirectory, config: TrainConfig) -> None:
+    measured, pace = 5 * (8 + 4) + 2 * config.evaluation.curve_matches, Pace(config)
+    expected = {
+        "cold_start": config.cold_start.matches,
+        "train": sum(2 * round(config.rollout.group_size * growth(config, pace(step))) for step in range(config.steps)),
+        "eval": measured * len(GAMES),
+    }
+    for stage, matches in expected.items():
+        verification = verify_file(finished.matches(stage))
+        assert (verification.matches, verification.problems) == (matches, [])
+    assert not verify_file(finished.matches("control")).problems
+
+
+def test_what_was_made_stands_whole_and_checkpoints_hold_an_adapter(finished: RunDirectory) -> None:
+    for name in ("base", "cold_start", "adapter", "control"):
+        assert (finished.path / name / "COMPLETE").is_file()
+        assert (finished.path / name / "player.json").is_file()
+    kept = sorted(finished.checkpoints.iterdir())
+    assert [one.name for one in kept] == ["step-00003", "step-00004"]
+    last, made = (place / "adapter_model.safetensors" for place in (kept[-1], finished.adapter))
+    assert last.read_bytes() == made.read_bytes()
+    assert json.loads(finished.versions_file.read_text())["torch"]
+
+
+def test_the_result_is_a_player(finished: RunDirectory) -> None:
+    player = make_player(f"lm:{finished.cold_start}@{finished.adapter}")
+    game = load_game("tic_tac_toe")
+    jobs = seated_jobs(game, [player, make_player("random")], 4, seed=1, swap=True, tag="t", on_illegal=FORFEIT)
+    assert len(list(play(job for job, _ in jobs))) == 4
+
+
+def test_the_report_stands_alone_and_shows_each_game(finished: RunDirectory) -> None:
+    page = finished.report.read_text(encoding="utf-8")
+    assert not re.findall(r"""(?:src|href)="(?!#|data:)""", page)
+    curves = json.loads(page.partition('id="data">')[2].partition("</script>")[0])
+    assert [curve["game"] for curve in curves["evaluation"]] == list(GAMES)
+    for text in ("after training", "control", "exact, most wins", "0.9667", *GAMES):
+        assert text in page
+    for text in ("perf/tokens_per_second_rollout", "perf/memory_host", "rollout/illegal", "rollout/groups_tied"):
+        assert f">{text}<" in page
+    assert "Sample replies" in page
+
+
+def test_the_report_is_the_run_s_page(finished: RunDirectory) -> None:
+    """What the viewer shows of the run stands in the report, too."""
+    served = view(finished.path.parent, live=False)
+    served.parts[1].export(finished.path.parent.parent / "exported")
+    name = finished.path.name
+    page = (finished.path.parent.parent / "exported" / "runs" / name / "index.html").read_text(encoding="utf-8")
+    report = finished.report.read_text(encoding="utf-8")
+    headings = re.compile(r"<h[12][^>]*>(.*?)</h[12]>")
+    assert headings.findall(page) == headings.findall(report)
+    assert len(headings.findall(report)) == 6
+    assert "finished" in report.partition("<h2")[0]
+
+
+def test_the_summary_goes_game_by_game(finished: RunDirectory, config: TrainConfig) -> None:
+    found = lines(as_data(config), finished.results())
+    assert [line.game for line in found] == ["tic_tac_toe"] * 13 + ["kuhn_poker"] * 10
+    assert [line.player for line in found[:4:2]] == ["cold start", "after training"]
+    assert list(spent(finished.results())) == ["cold start", "training", "control"]
+
+
+def test_a_run_that_stopped_in_its_control_goes_on_with_it(finished: RunDirectory, tmp_path: Path) -> None:
+    """Finished steps and evaluations are not done again. The control has its whole budget."""
+    shutil.copytree(finished.path, tmp_path / "stopped")
+    run = RunDirectory(tmp_path / "stopped")
+    (run.control / "COMPLETE").unlink()
+    run.report.unlink()
+    results = run.results()
+    del results["evaluations"]["control"]["kuhn_poker"]
+    write_json(run.results_file, results)
+    before = run.metrics()
+    resume_run(run.path)
+    after = run.results()
+    assert after["evaluations"]["trained"] == results["evaluations"]["trained"]
+    assert after["evaluations"]["control"]["tic_tac_toe"] == results["evaluations"]["control"]["tic_tac_toe"]
+    assert "kuhn_poker" in after["evaluations"]["control"]
+    assert after["control_cpu_seconds"] >= results["train_cpu_seconds"]
+    assert [m for m in run.metrics() if m["stage"] == "train"] == [m for m in before if m["stage"] == "train"]
+    assert run.report.is_file()
+
+
+def test_the_control_says_all_that_it_spent(
+    finished: RunDirectory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The time between the last step's metrics and the end of the budget counts as well."""
+    shutil.copytree(finished.path, tmp_path / "stopped")
+    run = RunDirectory(tmp_path / "stopped")
+    (run.control / "COMPLETE").unlink()
+    budget = run.results()["train_cpu_seconds"]
+    clock = SimpleNamespace(process_time=(tick * 0.3 * budget for tick in count()).__next__)
+    monkeypatch.setattr("gymposium_train.run.control.time", clock)
+    resume_run(run.path)
+    assert run.results()["control_cpu_seconds"] >= budget
+
+
+def test_a_directory_in_use_is_refused(finished: RunDirectory, config: TrainConfig) -> None:
+    with pytest.raises(BadOption, match="--resume"):
+        start_run(finished.path, config)
+
+
+def test_any_games_together(tmp_path: Path, quick_config: Any) -> None:
+    """Games with hidden hands, with simultaneous moves, and with one seat."""
+    games = 'games=["kuhn_poker", "goofspiel(num_cards=4)", "2048"]'
+    config = quick_config(
+        games, "steps=1", "rollout.groups=3", "rollout.group_size=2", "cold_start.matches=9", "cold_start.steps=2"
+    )
+    run = start_run(tmp_path / "run", config)
+    evaluations = run.results()["evaluations"]
+    assert list(evaluations["trained"]) == ["kuhn_poker", "goofspiel(num_cards=4)", "2048"]
+    assert list(evaluations["trained"]["2048"]) == ["alone"]
+    page = run.report.read_text(encoding="utf-8")
+    curves = json.loads(page.partition('id="data">')[2].partition("</script>")[0])["evaluation"]
+    assert [curve["game"] for curve in curves if curve["title"] == "mean return"] == ["2048"]
+
+
+def test_a_model_that_is_named_is_neither_copied_nor_taught(
+    tmp_path: Path, model_directory: Path, quick_config: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    named = ("cold_start.steps=0", f"model.name={json.dumps(str(model_directory))}", "steps=1", "rollout.group_size=2")
+    prompting = ('prompting.prompt="full"', 'prompting.reply="tags"', "prompting.max_tokens=3")
+    run = start_run(tmp_path / "run", quick_config('games=["tic_tac_toe"]', *named, *prompting, without=UNTAUGHT))
+    assert "Chat template" not in capsys.readouterr().err  # there are no calls and no past turns
+    assert not run.base.exists()
+    assert not run.cold_start.exists()
+    player: Any = make_player(f"lm:{model_directory}@{run.adapter}")
+    assert (player.style, player.reader.name, player.sampling.max_tokens) == ("full", "tags", 3)
+    assert "before" in run.report.read_text(encoding="utf-8")
+
+
+def test_a_cold_start_from_files_alone(tmp_path: Path, quick_config: Any) -> None:
+    """There are no steps of reinforcement learning and no random matches: the model gives the replies of the file. No
+    random player is measured in a game of free text, which it could not play."""
+    chat = {"messages": [{"role": "user", "content": "Say it."}, {"role": "assistant", "content": "7"}]}
+    (tmp_path / "chats.jsonl").write_text(json.dumps(chat) + "\n")
+    data = f"cold_start.data={json.dumps([str(tmp_path / 'chats.jsonl')])}"
+    settings = ('games=["qa(digits=1)"]', data, "steps=0", "cold_start.batch=4", "cold_start.keep=")
+    run = start_run(tmp_path / "run", quick_config(*settings))
+    assert run.results()["cold_start"] == {"replies": 1, "too_long": 0, "cut_off": 0}
+    assert not run.matches("cold_start").exists()
+    assert run.metrics()[-1]["train/sft_loss"] < 0.1
+    assert list(run.results()["evaluations"]) == ["cold start"]
+    assert "No step is done yet" in run.report.read_text(encoding="utf-8")
+
+
+def test_quantized_weights_carry_a_lora(tmp_path: Path, quick_config: Any) -> None:
+    pytest.importorskip("bitsandbytes")
+    small = ("model.small.hidden=64", "model.small.feed_forward=64", 'model.load="4bit"')
+    run = start_run(tmp_path / "run", quick_config(*small, "steps=1", "cold_start.steps=20"))
+    (step,) = (entry for entry in run.metrics() if entry["stage"] == "train")
+    assert step["sync/canary"] < 1e-3
+    assert "trained" in run.results()["evaluations"]
+
+
+def test_files_that_do_not_teach_what_is_legal_are_reported(
+    tmp_path: Path, quick_config: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked, said = {"role": "user", "content": "x . o"}, {"role": "assistant", "content": "b2"}
+    line: dict[str, Any] = {"prompt": [asked], "completion": [said]}
+    for name, more in (("named", {"gymposium": {"legal": ["a1", "b2"]}}), ("unnamed", {})):
+        (tmp_path / f"{name}.jsonl").write_text(json.dumps({**line, **more}) + "\n")
+        data = f"cold_start.data={json.dumps([str(tmp_path / f'{name}.jsonl')])}"
+        settings = ('games=["tic_tac_toe"]', data, "steps=0", "cold_start.batch=4", "cold_start.keep=")
+        start_run(tmp_path / name, quick_config(*settings))
+        told = "Of 1 replies to be imitated 1 do not teach the model what is legal" in capsys.readouterr().err
+        assert told is (name == "unnamed")
+
+
+def test_where_there_is_nothing_to_learn_from_training_ends_with_a_verdict_and_a_report(
+    tmp_path: Path, model_directory: Path, quick_config: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The replies of an untrained model are all cut off, so every match is a forfeit, and all groups are tied."""
+    named = ("cold_start.steps=0", f"model.name={json.dumps(str(model_directory))}", "steps=12")
+    config = quick_config(*named, "rollout.group_size=2", "prompting.max_tokens=1", without=UNTAUGHT)
+    run = start_run(tmp_path / "run", config)
+    said = " ".join(capsys.readouterr().err.split())
+    assert "Step 1: 100% of the replies fail before any update: " in said
+    assert "need a larger prompting.max_tokens" in said
+    assert "Step 1: every match of each group was paid alike" in said
+    assert "Step 10: the 10th in a row in which every match of each group was paid alike. Training ends." in said
+    assert run.results()["steps"] == 10
+    assert "trained" in run.results()["evaluations"]
+    assert run.report.exists()
+
+
+def test_a_reward_of_criteria_is_reported_part_by_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quick_config: Any
+) -> None:
+    """One criterion is the user's, from a module in the working directory."""
+    (tmp_path / "own_rewards.py").write_text("def moves(group):\n    return [-len(t.turns) for t in group]\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    reward = "weighted(accuracy=1,efficiency=0.2,own_rewards:moves=0.01)"
+    config = quick_config(f'reward="{reward}"', "steps=2", "prompting.on_illegal=forfeit")  # no penalties beside
+    run = start_run(tmp_path / "run", config)
+    for entry in run.metrics():
+        if entry["stage"] == "train":
+            parts = {name: entry[f"rollout/reward/{name}"] for name in ("accuracy", "efficiency", "own_rewards:moves")}
+            assert entry["rollout/reward"] == pytest.approx(
+                parts["accuracy"] + 0.2 * parts["efficiency"] + 0.01 * parts["own_rewards:moves"]
+            )
+            assert parts["own_rewards:moves"] < 0
+    page = run.report.read_text(encoding="utf-8")
+    assert "own_rewards:moves" in re.sub(re.escape(reward), "", page)
+
+
+PLUGIN = """
+from dataclasses import dataclass
+from gymposium import LoggerSpec, hookimpl
+
+TOLD = []
+
+@dataclass(frozen=True)
+class Settings:
+    fails_at: int = 0
+
+class Teller:
+    def __init__(self, start, settings):
+        self.settings = settings
+        TOLD.append(("start", start.resumed, start.step))
+
+    def log(self, step, metrics):
+        if step == self.settings.fails_at and ("fails", step) not in TOLD:
+            TOLD.append(("fails", step))
+            raise RuntimeError("the disk is full")
+        TOLD.append(("log", step, dict(metrics)))
+
+    def artifact(self, name, path):
+        TOLD.append(("artifact", path.name))
+
+    def close(self, error=None):
+        TOLD.append(("close", error is not None))
+
+@hookimpl
+def gymposium_loggers():
+    yield LoggerSpec(name="teller", summary="Tells.", entry_point="teller_of_runs:Teller",
+                     settings="teller_of_runs:Settings")
+"""
+
+
+@pytest.fixture
+def told(tmp_path: Path) -> Iterator[list[tuple[Any, ...]]]:
+    """The calls of a logger from a plugin of one file."""
+    (tmp_path / "teller_of_runs.py").write_text(PLUGIN)
+    host().load_file(tmp_path / "teller_of_runs.py")
+    yield sys.modules["teller_of_runs"].TOLD
+    sys.modules.pop("teller_of_runs")
+    host.cache_clear()
+
+
+class Notes(Callback):
+    def __init__(self) -> None:
+        self.steps: list[int] = []
+        self.checkpoints: list[str] = []
+        self.ended = False
+
+    def on_step(self, step: int, metrics: Any) -> None:
+        assert metrics["train/policy_version"] >= 0
+        self.steps.append(step)
+
+    def on_checkpoint(self, path: Path) -> None:
+        assert (path / "COMPLETE").is_file()
+        self.checkpoints.append(path.name)
+
+    def on_end(self, directory: RunDirectory) -> None:
+        assert directory.report.is_file()
+        self.ended = True
+
+
+def test_a_logger_that_fails_costs_no_step(tmp_path: Path, told: list[tuple[Any, ...]], quick_config: Any) -> None:
+    """It gets every step. When it fails, the run saves a checkpoint and stops, and continues after that step when
+    resumed."""
+    config = quick_config("loggers.teller.fails_at=3", "checkpoints.every=4", "cold_start.steps=4")
+    notes = Notes()
+    with pytest.raises(Exception, match="the disk is full"):
+        start_run(tmp_path / "run", config, [notes])
+    assert (notes.steps, notes.checkpoints, notes.ended) == ([1, 2], ["step-00000", "step-00003"], False)
+    assert told[-1] == ("close", True)
+    run = resume_run(tmp_path / "run", [notes])
+    assert (notes.steps, notes.ended) == ([1, 2, 4], True)
+    assert notes.checkpoints == ["step-00000", "step-00003", "step-00004"]
+    logged = [one[1] for one in told if one[0] == "log"]
+    assert logged == [0, 1, 2, 4, 4]
+    assert [one for one in told if one[0] == "start"] == [("start", False, 0), ("start", True, 4)]
+    assert told[-2:] == [("artifact", "report.html"), ("close", False)]
+    steps = {one[1]: one[2] for one in told if one[0] == "log"}
+    measured = ("return", "return_low", "return_high", "win", "draw", "loss", "failed")
+    assert steps[0].keys() == {f"eval/kuhn_poker/random/{name}" for name in measured}
+    assert [entry["step"] for entry in run.metrics() if entry["stage"] == "train"] == [1, 2, 3, 4]
+
+
+def test_a_callback_may_stop_a_run_as_ctrl_c_does(tmp_path: Path, quick_config: Any) -> None:
+    class Stop(Callback):
+        def on_step(self, step: int, metrics: Any) -> None:
+            assert Run("run", tmp_path / "run").running
+            if step == 2:
+                raise KeyboardInterrupt
+
+    config = quick_config("checkpoints.every=4", "cold_start.steps=4", "steps=3")
+    with pytest.raises(KeyboardInterrupt):
+        start_run(tmp_path / "run", config, [Stop()])
+    assert not Run("run", tmp_path / "run").running
+    run = resume_run(tmp_path / "run")
+    assert [entry["step"] for entry in run.metrics() if entry["stage"] == "train"] == [1, 2, 3]
+    assert "trained" in run.results()["evaluations"]

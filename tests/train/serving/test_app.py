@@ -1,0 +1,346 @@
+"""The service over HTTP: its routes, and who is let in."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from gymposium.http.app import api
+from gymposium.http.client import KEY
+from gymposium_agents.players.player import LanguageModelPlayer
+from gymposium_train.config import TrainConfig
+from gymposium_train.serving.app import Api, needs_token, status_events
+from gymposium_train.serving.checkpoints import ServedCheckpoints
+from gymposium_train.serving.model_app import ModelApi
+from gymposium_train.serving.service import Service
+
+ADDRESS = "http://127.0.0.1:8750"
+HELLO = {"messages": [{"role": "user", "content": "hello"}]}
+
+Ask = Callable[..., Any]
+
+
+@asynccontextmanager
+async def client_of(service: Service, directory: Path, token: str | None = None) -> AsyncIterator[httpx.AsyncClient]:
+    config = TrainConfig(games=("tic_tac_toe",))
+    routes = Api(service, ServedCheckpoints(directory, config), ADDRESS).routes()
+    app = api(routes, names=["other.example"], token=token, needs_token=needs_token)
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False)  # type: ignore[arg-type]
+    async with httpx.AsyncClient(transport=transport, base_url=ADDRESS) as client:
+        yield client
+
+
+@pytest.fixture
+def ask(service: Service, tmp_path: Path) -> Ask:
+    """Sends a request, and returns the response."""
+
+    def send(method: str, path: str, body: Any = None, token: str | None = None, **more: Any) -> httpx.Response:
+        async def sent() -> httpx.Response:
+            async with client_of(service, tmp_path, token) as client:
+                return await client.request(method, path, json=body, **more)
+
+        return asyncio.run(sent())
+
+    return send
+
+
+def path_of(session: Any) -> str:
+    return str(session["base_url"]).removeprefix(ADDRESS)
+
+
+def begun(ask: Ask, group: str = "a", **more: Any) -> Any:
+    return ask("POST", "/v1/sessions", {"group": group}, **more).json()
+
+
+def ended(ask: Ask, session: Any, reward: float, **more: Any) -> Any:
+    return ask("POST", f"/v1/sessions/{session['id']}/end", {"reward": reward}, headers={KEY: session["key"]}, **more)
+
+
+def test_a_session_is_begun_played_and_ended(ask: Ask) -> None:
+    response = ask("POST", "/v1/sessions", {"group": "a", "member": 1, "metadata": {"task": 3}})
+    assert response.status_code == 201
+    session = response.json()
+    assert (session["group"], session["member"]) == ("a", 1)
+    answer = ask("POST", f"{path_of(session)}/chat/completions", HELLO).json()
+    assert answer["object"] == "chat.completion"
+    assert answer["choices"][0]["message"]["role"] == "assistant"
+    assert ask("GET", f"{path_of(session)}/models").json()["data"][0]["id"] == answer["model"]
+    for _ in range(2):
+        answer = ended(ask, session, 1.0)
+        assert (answer.status_code, answer.json()["state"]) == (200, "ended")
+    assert ended(ask, session, 2.0).status_code == 409
+    assert ask("POST", f"{path_of(session)}/chat/completions", HELLO).status_code == 410
+    assert ask("GET", "/v1/status").json()["sessions"] == {"ended": 1}
+
+
+def test_a_stream_has_the_same_reply_as_a_whole_answer(ask: Ask) -> None:
+    session = begun(ask)
+    path = f"{path_of(session)}/chat/completions"
+    whole = ask("POST", path, HELLO).json()["choices"][0]
+    again = {"x-stainless-retry-count": "1"}
+    streamed = ask("POST", path, {**HELLO, "stream": True}, headers=again)
+    assert streamed.headers["content-type"].startswith("text/event-stream")
+    events = [line.removeprefix("data: ") for line in streamed.text.splitlines() if line]
+    assert events[-1] == "[DONE]"
+
+    chunks = [json.loads(event)["choices"][0] for event in events[:-1]]
+    assert "".join(chunk["delta"].get("content") or "" for chunk in chunks) == whole["message"]["content"]
+    assert chunks[-1]["finish_reason"] == whole["finish_reason"]
+
+
+def test_a_job_is_waited_for(ask: Ask, service: Service) -> None:
+    for member in range(2):
+        session = begun(ask)
+        ask("POST", f"{path_of(session)}/chat/completions", HELLO)
+        ended(ask, session, float(member))
+    job = ask("POST", "/v1/train", {}).json()
+    assert job["state"] == "waiting"
+    assert ask("POST", "/v1/train", {}).status_code == 409
+    assert ask("GET", f"/v1/jobs/{job['id']}?wait=0").json()["state"] == "waiting"
+    service.take(0, lambda: None)
+    service.learned(0, {"train/rows": 2})
+    assert ask("GET", f"/v1/jobs/{job['id']}?wait=30").json() == {
+        "id": job["id"], "state": "done", "step": 0, "metrics": {"train/rows": 2}
+    }  # fmt: skip
+    assert ask("GET", "/v1/jobs/99").status_code == 404
+    assert ask("GET", f"/v1/jobs/{job['id']}?wait=soon").status_code == 400
+
+
+def test_errors_have_openais_form_and_say_what_to_do(ask: Ask) -> None:
+    session = begun(ask)
+    path = f"{path_of(session)}/chat/completions"
+    for body, status, said in [
+        ({**HELLO, "n": 2}, 400, "n: 2 would change"),
+        ({**HELLO, "top_k": 5}, 400, "top_k"),
+        ({**HELLO, "chat_template": "{{ cycler.__init__ }}"}, 400, "chat_template"),
+        ({**HELLO, "chat_template_kwargs": {}}, 400, "chat_template_kwargs"),
+        ({**HELLO, "lora_path": "/etc"}, 400, "lora_path"),
+        ({"messages": []}, 400, "messages"),
+        ({"messages": [{"role": "user", "content": "long " * 9000}]}, 400, "the model reads"),
+        ([], 400, "object"),
+    ]:
+        response = ask("POST", path, body)
+        assert response.status_code == status, body
+        assert said in response.json()["error"]["message"]
+    assert ask("POST", path, {**HELLO, "n": 2}).json()["error"]["param"] == "n"
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "param"),
+    [
+        ("sessions", {"grup": "a"}, "grup"),
+        ("sessions", {"group": ""}, "group"),
+        ("sessions", {"group": "a", "member": -1}, "member"),
+        ("sessions", {"group": "a", "seed": "x"}, "seed"),
+        ("sessions", {"group": "a", "split": 1}, "split"),
+        ("sessions", {"group": "a", "metadata": []}, "metadata"),
+        ("sessions/ID/end", {}, "reward"),
+        ("sessions/ID/end", {"reward": "x"}, "reward"),
+        ("sessions/ID/end", {"reward": 1, "parts": {"x": "y"}}, "parts.x"),
+        ("sessions/ID/end", {"reward": 1, "truncated": 1}, "truncated"),
+        ("sessions/ID/end", {"reward": 1, "turn_rewards": [1, "x"]}, "turn_rewards[1]"),
+        ("sessions/ID/end", {"reward": 1, "turn_rewards": [1, 2]}, "turn_rewards"),
+        ("sessions/ID/end", {"reward": 1, "turn_rewards": [1]}, "turn_rewards"),
+        ("groups", {"size": 0}, "size"),
+        ("groups", {"key": 3}, "key"),
+        ("train", {"groups": []}, "groups"),
+        ("train", {"groups": ["b"]}, "groups"),
+        ("train", {"groups": ["a", 3]}, "groups[1]"),
+        ("train", {"group": "a"}, "group"),
+    ],
+)
+def test_an_error_names_the_field_at_fault(path: str, body: Any, param: str, ask: Ask) -> None:
+    session = begun(ask)
+    response = ask("POST", f"/v1/{path.replace('ID', session['id'])}", body, headers={KEY: session["key"]})
+    assert response.status_code in (400, 404, 409)
+    assert response.json()["error"]["param"] == param
+
+
+@pytest.mark.parametrize(
+    ("path", "advice"),
+    [
+        ("/v1/nothing", "Completions are at the base_url"),
+        ("/v1/responses", 'set_default_openai_api("chat_completions")'),
+        ("/s/x/v1/responses", "use_responses_api=False"),
+        ("/s/x/v1/messages", "Anthropic"),
+        ("/s/x/v1/completions", "client.chat.completions.create"),
+        ("/s/x/chat/completions", "ends in /v1"),
+    ],
+)
+def test_a_path_of_another_api_is_answered_with_what_to_set(ask: Ask, path: str, advice: str) -> None:
+    response = ask("POST", path, HELLO)
+    assert response.status_code == 404
+    message = response.json()["error"]["message"]
+    assert message.startswith(f"POST {path}: Not Found. ")
+    assert advice in message
+
+
+def test_an_answer_says_what_was_not_enforced(ask: Ask, service: Service) -> None:
+    session = begun(ask)
+    asked = {**HELLO, "response_format": {"type": "json_object"}}
+    for stream in (False, True):
+        response = ask("POST", f"{path_of(session)}/chat/completions", {**asked, "stream": stream})
+        assert response.headers["x-gymposium-not-enforced"] == "response_format"
+    assert [turn.data["not_enforced"] for turn in service.file.turns(session["id"])] == [["response_format"]] * 2
+
+
+def test_the_address_of_a_session_does_not_end_it(ask: Ask, service: Service) -> None:
+    """An agent has the address, and whoever gives the reward has the key."""
+    session, other = begun(ask), begun(ask, "b")
+    ask("POST", f"{path_of(session)}/chat/completions", HELLO)
+    secret = path_of(session).split("/")[2]
+    for key in (None, "", secret, session["id"], other["key"]):
+        headers = {} if key is None else {KEY: key}
+        for method, path, body in [("POST", "/end", {"reward": 1e6}), ("DELETE", "", None)]:
+            response = ask(method, f"/v1/sessions/{session['id']}{path}", body, headers=headers)
+            assert (response.status_code, response.json()["error"]["code"]) == (403, "wrong_key")
+    assert service.file.session(session["id"]).state == "open"
+    assert ended(ask, session, 1.0).status_code == 200
+
+
+@pytest.mark.parametrize("reward", [1e308, -1.7e308, 2e9, 10**400])
+def test_no_reward_is_so_large_that_a_group_cannot_be_compared(ask: Ask, reward: float) -> None:
+    session = begun(ask)
+    ask("POST", f"{path_of(session)}/chat/completions", HELLO)
+    assert ended(ask, session, reward).status_code == 400
+
+
+def test_long_messages_are_refused_before_they_are_tokenized(ask: Ask) -> None:
+    path = f"{path_of(begun(ask))}/chat/completions"
+    response = ask("POST", path, {"messages": [{"role": "user", "content": "<" * 3_900_000}]})
+    assert (response.status_code, response.json()["error"]["code"]) == (400, "context_length_exceeded")
+    assert "3,900,000 characters" in response.json()["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("path", "advice"),
+    [
+        ("/v1/responses", 'set_default_openai_api("chat_completions")'),
+        ("/v1/messages", "Anthropic"),
+        ("/v1/completions", "client.chat.completions.create"),
+        ("/chat/completions", "ends in /v1"),
+        ("/models", "ends in /v1"),
+        ("/nothing", "Completions are at /v1/chat/completions"),
+    ],
+)
+def test_a_model_alone_says_what_to_set_too(player: LanguageModelPlayer, path: str, advice: str) -> None:
+    async def sent() -> httpx.Response:
+        transport = httpx.ASGITransport(api(ModelApi(player, "tiny", 0).routes()))  # type: ignore[arg-type]
+        async with httpx.AsyncClient(transport=transport, base_url=ADDRESS) as client:
+            return await client.post(path, json=HELLO)
+
+    response = asyncio.run(sent())
+    assert response.status_code == 404
+    assert advice in response.json()["error"]["message"]
+
+
+def test_a_secret_opens_its_own_session_only(ask: Ask) -> None:
+    session, other = begun(ask), begun(ask, "b")
+    ask("POST", f"{path_of(session)}/chat/completions", HELLO)
+    secret = path_of(session).split("/")[2]
+    for wrong in (secret[:-1], secret + "x", session["id"], "..", "%2e%2e", "a" * 300):
+        assert ask("POST", f"/s/{wrong}/v1/chat/completions", HELLO).status_code in (404, 421), wrong
+    # the id of another session and the secret of this one do not make a pair
+    assert ask("POST", f"/s/{secret}/v1/sessions/{other['id']}/end", {"reward": 1}).status_code == 404
+    assert secret not in ask("GET", "/v1/status").text
+
+
+def test_beyond_loopback_all_but_a_sessions_own_paths_need_the_token(ask: Ask) -> None:
+    bearer = {"Authorization": "Bearer right"}
+    session = begun(ask, token="right", headers=bearer)
+    for method, path, body in [
+        ("POST", "/v1/sessions", {}),
+        ("POST", f"/v1/sessions/{session['id']}/end", {"reward": 1}),
+        ("DELETE", f"/v1/sessions/{session['id']}", None),
+        ("POST", "/v1/train", {}),
+        ("GET", "/v1/status", None),
+        ("GET", "/v1/events", None),
+        ("GET", "/v1/checkpoints", None),
+        ("POST", "/v1/checkpoints/1/promote", {}),
+    ]:
+        assert ask(method, path, body, token="right").status_code == 401, path
+        wrong = ask(method, path, body, token="right", headers={"Authorization": "Bearer wrong"})
+        assert wrong.status_code == 401, path
+        assert "right" not in wrong.text
+    assert ask("POST", f"{path_of(session)}/chat/completions", HELLO, token="right").status_code == 200
+    assert ask("GET", "/health", token="right").status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/v1/sessions", "/v1/train", "/v1/groups"])
+def test_pages_of_other_sites_and_foreign_names_are_refused(ask: Ask, path: str) -> None:
+    assert ask("POST", path, {}, headers={"Host": "evil.example"}).status_code == 421
+    assert ask("POST", path, {}, headers={"Origin": "https://evil.example"}).status_code == 403
+    assert ask("POST", path, {}, headers={"Host": "other.example:8750"}).status_code in (201, 409)
+    assert ask("POST", path, content=b"{}", headers={"Content-Type": "text/plain"}).status_code == 415
+
+
+def test_bodies_that_are_too_large_or_too_deep_are_refused(ask: Ask) -> None:
+    path = f"{path_of(begun(ask))}/chat/completions"
+    large = {"messages": [{"role": "user", "content": "x" * 5 * 2**20}]}
+    assert ask("POST", path, large).status_code == 413
+    deep = b'{"messages": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
+    json_type = {"Content-Type": "application/json"}
+    assert ask("POST", path, content=deep, headers=json_type).status_code == 400
+    schema: Any = {"type": "object"}
+    for _ in range(50):
+        schema = {"type": "object", "properties": {"a": schema}}
+    tool = {"type": "function", "function": {"name": "f", "parameters": schema}}
+    assert ask("POST", path, {**HELLO, "tools": [tool]}).status_code == 400
+
+
+@pytest.mark.parametrize("digits", [18, 19, 20, 5000])
+@pytest.mark.parametrize(("method", "path"), [("GET", "/v1/jobs/{}"), ("POST", "/v1/checkpoints/{}/promote")])
+def test_a_number_of_any_length_in_an_address_is_refused(ask: Ask, method: str, path: str, digits: int) -> None:
+    refused = ask(method, path.format("9" * digits))
+    assert 400 <= refused.status_code < 500
+    assert refused.json()["error"]["message"]
+
+
+def test_names_are_names_and_never_paths(ask: Ask, tmp_path: Path) -> None:
+    before = sorted(tmp_path.rglob("*"))
+    hostile = "../../../etc/passwd"
+    assert ask("POST", "/v1/sessions", {"group": hostile, "metadata": {"file": hostile}}).status_code == 201
+    for method, path in [
+        ("DELETE", "/v1/sessions/..%2f..%2fetc"),
+        ("POST", "/v1/sessions/%2e%2e/end"),
+        ("POST", "/v1/checkpoints/..%2f1/promote"),
+        ("POST", "/v1/checkpoints/-1/promote"),
+        ("POST", "/v1/checkpoints/1/promote"),
+    ]:
+        assert ask(method, path, {"reward": 1.0}).status_code in (404, 405), path
+    for wrong in ("", "x" * 201, "a\nb", 3):
+        assert ask("POST", "/v1/sessions", {"group": wrong}).status_code == 400, wrong
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_no_key_and_no_secret_is_logged(ask: Ask, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    session = begun(ask, token="top-secret", headers={"Authorization": "Bearer top-secret"})
+    key = {"Authorization": "Bearer sk-client-key"}
+    assert ask("POST", f"{path_of(session)}/chat/completions", HELLO, token="top-secret", headers=key).is_success
+    assert ask("GET", "/v1/status", token="top-secret", headers=key).status_code == 401
+    ours = [record.getMessage() for record in caplog.records if record.name.startswith("gymposium")]
+    assert not any(word in line for line in ours for word in ("top-secret", "sk-client-key"))
+
+
+def test_events_tell_of_changes(service: Service, tmp_path: Path) -> None:
+    async def first_two() -> list[str]:
+
+        events = status_events(service)
+        first = await anext(events)
+        service.add_group("a", 2)
+        second = await anext(events)
+        await events.aclose()
+        return [first, second]
+
+    first, second = asyncio.run(first_two())
+    assert '"groups": {}' in first
+    assert '"groups": {"open": 1}' in second

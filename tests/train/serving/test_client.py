@@ -1,0 +1,154 @@
+"""The client, against servers over HTTP."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from gymposium.cli.main import app
+from gymposium.http import client
+from gymposium.http.client import Server, ServerError, Session
+from gymposium_agents.players.player import LanguageModelPlayer
+from gymposium_train.config import TrainConfig
+from gymposium_train.serving.errors import RunOver
+from gymposium_train.serving.server import serve
+from gymposium_train.serving.service import Service
+from gymposium_train.serving.settings import SessionSettings
+
+from .serving import begin, service_in
+
+
+@contextmanager
+def served(directory: Path, player: LanguageModelPlayer, port: int = 0) -> Iterator[tuple[str, Service]]:
+    """The address and the service of a run in a directory."""
+    directory.mkdir(exist_ok=True)
+    service = service_in(directory, player)
+    given = SessionSettings(port=port)
+    with serve(service, given, directory, TrainConfig(games=("tic_tac_toe",)), None) as address:
+        yield address, service
+    service.close()
+
+
+@pytest.mark.parametrize(
+    "url", ["127.0.0.1:8750", "localhost", "http://127.0.0.1:8750/v1", "ftp://127.0.0.1:8750", "http://"]
+)
+def test_an_address_that_is_none_is_refused_at_once(url: str) -> None:
+    with pytest.raises(ServerError, match=r"such as http://127\.0\.0\.1:8750"):
+        Server(url)
+
+
+def test_a_client_says_that_it_waits_and_at_last_that_nobody_answers(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(client, "SILENCE", 0.0)
+    monkeypatch.setattr(client, "PATIENCE", 0.5)
+    said = r"No server answers at http://127\.0\.0\.1:9 .*gymposium serve"
+    with Server("http://127.0.0.1:9") as server, pytest.raises(ServerError, match=said) as caught:
+        server.status()
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__
+    assert [record.message for record in caplog.records if "Waiting for up to" in record.message] != []
+
+
+def test_a_client_belongs_to_the_run_that_it_met_first(tmp_path: Path, player: LanguageModelPlayer) -> None:
+    with served(tmp_path / "one", player) as (address, _):
+        server = Server(address)
+        server.status()
+    port = int(address.rpartition(":")[2])
+    with served(tmp_path / "one", player, port=port) as (again, service):  # resumed
+        assert again == address
+        assert server.session("a").group == "a"
+    with served(tmp_path / "two", player, port=port) as (_, service):
+        with pytest.raises(ServerError, match="409: Another run answers at this address now"):
+            server.session("a")
+        assert service.file.counts()["sessions"] == {}
+        with Server(address) as other:
+            assert other.session("a").group == "a"
+    server.close()
+
+
+def test_an_answer_of_something_else_binds_to_no_run(tmp_path: Path, player: LanguageModelPlayer) -> None:
+    class Answers(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(404)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *args: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Answers) as other:
+        port = other.server_port
+        thread = threading.Thread(target=other.serve_forever, args=(0.01,))
+        thread.start()
+        server = Server(f"http://127.0.0.1:{port}")
+        with pytest.raises(ServerError, match="404"):
+            server.status()
+        other.shutdown()
+        thread.join()
+    with served(tmp_path, player, port=port):
+        assert server.session("a").group == "a"
+    server.close()
+
+
+@pytest.mark.parametrize("result", [None, "good", "1.0", True, float("nan"), {"parts": {}}, {"reward": "1"}], ids=repr)
+def test_what_an_agent_must_return_is_said(tmp_path: Path, player: LanguageModelPlayer, result: Any) -> None:
+    with served(tmp_path, player) as (address, service), Server(address) as server:
+        with pytest.raises(ServerError, match=r"The agent returned .*: it must return the session's reward, a finite"):
+            server.play(lambda session: result, groups=1, size=2)
+        assert service.file.counts()["sessions"] == {"dropped": 2}
+
+
+def test_after_the_last_step_nothing_begins(tmp_path: Path, player: LanguageModelPlayer) -> None:
+    def agent(session: Session[Server]) -> float:
+        return 1.0
+
+    with served(tmp_path, player) as (address, service), Server(address) as server:
+        server.play(agent, groups=1, size=2)
+        service.steps = 3
+        service.linger(0.0)
+        for refused in (server.session, server.train, lambda: server.play(agent, groups=1, size=2)):
+            with pytest.raises(ServerError, match="410: The run has done all of its 3 steps"):
+                refused()
+        with pytest.raises(RunOver):
+            begin(service, "b")
+
+
+def test_a_group_of_one_is_refused_where_sessions_are_compared(tmp_path: Path, player: LanguageModelPlayer) -> None:
+    with served(tmp_path, player) as (address, service), Server(address) as server:
+        service.needs_groups = True
+        with pytest.raises(ServerError, match="size: give a whole number from 2"):
+            server.play(lambda session: 1.0, groups=1, size=1)
+        service.needs_groups = False
+        assert server.play(lambda session: 1.0, groups=1, size=1) == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--run", "no-such-program x", "--reward", "rewards.py:score"], "there is no program"),
+        (["--run", "python x.py", "--reward", "missing.py:score"], "missing.py cannot be imported"),
+        (["--run", "python x.py", "--reward", "rewards.py:points"], "rewards.py has no function points"),
+        (["--run", "python x.py", "--reward", "rewards.score"], "write a function as module:function"),
+        (["--run", "python x.py"], "--run and --reward"),
+        (["--host", "0.0.0.0"], "it needs a token"),
+    ],
+    ids=str,
+)
+def test_what_is_missing_is_said_before_a_run_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("rewards.py").write_text("def score(ran):\n    return 0.0\n", encoding="utf-8")
+    given = ["serve", "--model", "nowhere", "--out", "run", *options]
+    outcome = CliRunner().invoke(app, given)
+    assert outcome.exit_code != 0
+    assert said in " ".join(f"{outcome.output} {outcome.exception}".split())
+    assert not Path("run").exists()

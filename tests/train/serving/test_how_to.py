@@ -1,0 +1,44 @@
+"""The page on training an agent of one's own: its code runs."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from gymposium_train.config.directory import RunDirectory
+
+from .test_source import config_of, free_port, served
+
+ROOT = Path(__file__).resolve().parents[3]
+PAGE = ROOT / "docs" / "how-to" / "train-your-own-agent.md"
+
+
+def test_the_agent_of_the_page_plays_and_is_trained(model_directory: Path, tmp_path: Path) -> None:
+    (name,) = re.findall(r"\{literalinclude\} (\S+)", PAGE.read_text(encoding="utf-8"))
+    port = free_port()
+    with served(config_of(model_directory, port, steps=1), tmp_path / "run") as failed:
+        done = subprocess.run(
+            [sys.executable, (PAGE.parent / name).resolve(), "1", f"http://127.0.0.1:{port}"],
+            env={**os.environ, "GYMPOSIUM_SERVE_TOKEN": ""},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 0, done.stderr
+    assert re.fullmatch(r"step 1: reward [+-]\d\.\d\d\n", done.stdout)
+    assert not failed
+    assert RunDirectory(tmp_path / "run").results()["steps"] == 1
+
+
+def test_the_scoring_function_of_the_page_scores() -> None:
+    from gymposium_train.serving.commands import Ran
+
+    (code,) = re.findall(r"```python\n(def score.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    defined: dict[str, object] = {}
+    exec(code, defined)
+    score = defined["score"]
+    assert callable(score)
+    assert score(Ran(seed=1, output="42\n", conversations=[])) == 1.0

@@ -1,0 +1,285 @@
+"""Sessions, groups and jobs: what is learned from, what is left out, and what a restart goes on with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from gymposium_agents.players.player import LanguageModelPlayer
+from gymposium_train.serving.bodies import Begin, End
+from gymposium_train.serving.errors import Busy, Conflict, Gone, NotFound, NotReady, ServiceError
+from gymposium_train.serving.service import Service
+from gymposium_train.serving.source import SessionSource
+from gymposium_train.serving.trajectories import group_of
+
+from .serving import begin, end, never, played, say
+
+Make = Callable[..., Service]
+
+
+def states(service: Service) -> dict[str, str]:
+    return {group.key: group.state for group in service.file.groups()}
+
+
+def test_complete_groups_are_the_rollout_of_a_step_by_key_and_member(service: Service) -> None:
+    for group in ("b", "a"):
+        for member in (1, 0):
+            played(service, group, member, 10.0 * member)
+    played(service, "c", 0, 1.0)
+    assert states(service) == {"a": "complete", "b": "complete", "c": "open"}
+    asked = service.train(None)
+    job = service.take(0, never)
+    assert (job.id, job.state, job.step) == (asked.id, "learning", 0)
+    groups = [group_of(service.file, group.key) for group in service.file.groups(job=job.id)]
+    assert [group.key for group in groups] == ["a", "b"]
+    assert [one.reward.total for one in groups[0].trajectories] == [0.0, 10.0]
+    service.learned(0, {"train/rows": 4, "text": "no number"})
+    done = service.job(job.id)
+    assert (done.state, dict(done.metrics)) == ("done", {"train/rows": 4})
+    assert states(service) == {"a": "learned", "b": "learned", "c": "open"}
+
+
+def test_steps_begin_by_themselves_when_enough_groups_are_complete(make: Make) -> None:
+    service = make(groups=2)
+    for group in ("a", "b"):
+        for member in range(2):
+            played(service, group, member, 1.0)
+    assert service.take(0, never).state == "learning"
+
+
+def test_sessions_of_a_group_share_the_seed_of_the_task_and_not_that_of_the_replies(service: Service) -> None:
+    one = service.begin(Begin.read({"group": "a"}), "")
+    first, task = one.row, one.seed
+    other = service.begin(Begin.read({"group": "a"}), "")
+    second, same = other.row, other.seed
+    given = service.begin(Begin.read({"group": "b", "seed": 5}), "").seed
+    assert task == same
+    assert given == 5
+    assert first.seed != second.seed
+    assert (first.member, second.member) == (0, 1)
+
+
+def test_groups_without_a_key_are_numbered(service: Service) -> None:
+    service.add_group("group-000002", 2)
+    assert [service.add_group(None, 2).key for _ in range(2)] == ["group-000003", "group-000004"]
+    row, _ = begin(service)
+    assert (row.group, service.group(row.group).size) == ("group-000005", 1)
+    service.needs_groups = True
+    with pytest.raises(ServiceError, match="Name a group that they share"):
+        begin(service)
+    assert begin(service, split="test")[0].group == "group-000006"
+
+
+def test_an_end_is_repeated_and_does_not_change(service: Service) -> None:
+    row, secret = begin(service, "a")
+    say(service, secret, "hello")
+    ended = end(service, row, 1.0, parts={"exact": 1.0})
+    assert end(service, row, 1.0, parts={"exact": 1.0}) == ended
+    with pytest.raises(Conflict, match="other values"):
+        end(service, row, 0.5, parts={"exact": 1.0})
+    with pytest.raises(Gone, match="This session has ended"):
+        say(service, secret, "more")
+    with pytest.raises(Conflict, match="cannot be dropped"):
+        service.drop(row.id)
+
+
+def test_what_ends_a_session_is_checked(service: Service) -> None:
+    played(service, "a", 0, 1.0)
+    row, secret = begin(service, "a", 1)
+    say(service, secret, "hello")
+    with pytest.raises(Conflict, match="all sessions of a group have the same names; here they are: none"):
+        end(service, row, 1.0, parts={"exact": 1.0})
+    with pytest.raises(Conflict, match="give 1 numbers, one for each reply"):
+        end(service, row, 1.0, turn_rewards=[0.5, 0.5])
+    for wrong, said in [
+        ({}, "reward"),
+        ({"reward": float("nan")}, "give a number from"),
+        ({"reward": "1"}, "give a number from"),
+        ({"reward": 1, "turn_rewards": [0.5]}, "add up to 0.5"),
+        ({"reward": 1, "rewards": 2}, "there is no such field"),
+        ({"reward": 1, "truncated": 1}, "true or false"),
+    ]:
+        with pytest.raises(ServiceError, match=said):
+            End.read(wrong)
+    with pytest.raises(NotFound):
+        service.drop("s-none")
+
+
+def test_rewards_of_turns_follow_the_turns_into_their_rows(service: Service) -> None:
+    row, secret = begin(service, "a")
+    one = say(service, secret, "agent A")
+    say(service, secret, "agent B")
+    text = str(one.said.message["content"])
+    say(service, secret, "agent A", text, "more")
+    end(service, row, 6.0, turn_rewards=[1.0, 2.0, 3.0])
+    (trajectory,) = group_of(service.file, "a").trajectories
+    assert trajectory.reward.turns == (1.0, 3.0, 2.0)
+    assert len(trajectory.turns) == 3
+
+
+def test_a_client_that_dies_and_one_that_never_ends_do_not_keep_others_from_learning(make: Make) -> None:
+    service = make(group_size=3, expires=1e-9)
+    service.settings = service.settings.model_copy(update={"expires": 3600.0})
+    for member in range(2):
+        played(service, "dies", member, float(member))
+    begin(service, "dies")
+    for member in range(2):
+        begin(service, "never", member)
+    for member in range(3):
+        played(service, "well", member, float(member))
+    assert states(service) == {"dies": "open", "never": "open", "well": "complete"}
+    service.settings = service.settings.model_copy(update={"expires": 1e-9})
+    begin(service, "never", 2)  # the others expire
+    assert states(service)["dies"] == "complete", "two of its sessions ended"
+    row, _ = begin(service, "other")
+    service.drop(row.id)
+    assert states(service)["never"] == "dropped"
+    assert service.file.counts()["sessions"] == {"ended": 5, "expired": 4, "dropped": 1}
+    service.train(None)
+    job = service.take(0, never)
+    assert [group.key for group in service.file.groups(job=job.id)] == ["dies", "well"]
+    assert len(group_of(service.file, "dies").trajectories) == 2
+
+
+def test_a_dropped_session_may_be_begun_again(service: Service) -> None:
+    played(service, "a", 0, 1.0)
+    row, _ = begin(service, "a", 1)
+    again, _ = begin(service, "a", 1)
+    assert again.id != row.id
+    assert service.file.session(row.id).state == "dropped", "its client did not get the answer"  # type: ignore[union-attr]
+    _, secret = again, begin(service, "b", 0)[1]
+    say(service, secret, "hello")
+    with pytest.raises(Conflict, match="Member 0 of the group 'b' is the session s-"):
+        begin(service, "b", 0)
+    with pytest.raises(Conflict, match="has 2 members"):
+        begin(service, "a", 2)
+
+
+def test_a_group_that_is_listed_is_taken_without_its_missing_members(service: Service) -> None:
+    service.add_group("a", 4)
+    for member in range(2):
+        played(service, "a", member, 1.0)
+    _, secret = begin(service, "a")
+    job = service.train(["a"])
+    assert service.train(["a"]) == job, "a repeated request gets the same job"
+    with pytest.raises(Gone):
+        say(service, secret, "hello")
+    with pytest.raises(Conflict, match="No group is complete"):
+        service.train(None)
+    with pytest.raises(NotFound):
+        service.train(["b"])
+    played(service, "c", 0, 1.0)
+    with pytest.raises(Conflict, match="1 sessions have ended: at least 2 are needed"):
+        service.train(["c"])
+
+
+def test_groups_whose_policy_is_too_old_are_dropped_and_counted(make: Make) -> None:
+    service = make(staleness=1)
+    for member in range(2):
+        played(service, "old", member, 1.0)
+    service._steps = dict.fromkeys(service._steps, 2)  # two steps later
+    for member in range(2):
+        played(service, "new", member, 1.0)
+    service.train(None)
+    job = service.take(3, never)
+    assert {group.key: group.state for group in service.file.groups(job=job.id)} == {"old": "dropped", "new": "taken"}
+    assert service.file.group("old").why == "its policy is too old"  # type: ignore[union-attr]
+
+
+def test_sessions_of_another_split_are_kept_and_not_learned_from(service: Service) -> None:
+    for member in range(2):
+        row, secret = begin(service, "t", member, split="test")
+        say(service, secret, "hello")
+        end(service, row, 1.0)
+    assert states(service) == {"t": "learned"}
+    with pytest.raises(Conflict, match="No group is complete"):
+        service.train(None)
+
+
+def test_limits_of_sessions_and_of_groups_that_wait(make: Make) -> None:
+    service = make(most_sessions=1, most_groups=1)
+    row, _ = begin(service, "a", 0)
+    with pytest.raises(Busy, match="1 sessions are open"):
+        begin(service, "a", 1)
+    service.drop(row.id)
+    for member in range(2):
+        played(service, "b", member, 1.0)
+    with pytest.raises(Busy, match="POST /v1/train"):
+        begin(service, "c", 0)
+
+
+def test_nothing_begins_before_there_is_a_policy(make: Make) -> None:
+    service = make()
+    service.step = None
+    with pytest.raises(NotReady):
+        begin(service, "a")
+
+
+def test_a_restarted_service_gives_the_same_job_and_the_same_trajectories(make: Make) -> None:
+    service = make(staleness=1)
+    for member in range(2):
+        played(service, "a", member, float(member))
+    open_row, secret = begin(service, "b", 0)
+    first = say(service, secret, "hello")
+    job = service.take(0, never) if service.train(None) else None
+    assert job is not None
+    before = group_of(service.file, "a")
+    service.close()
+
+    service = make(staleness=1)
+    assert service.take(0, never) == job
+    assert group_of(service.file, "a") == before
+    assert say(service, secret, "hello", again=True).answer == first.answer
+    text = str(first.said.message["content"])
+    second = say(service, secret, "hello", text, "more")
+    assert (second.number, second.beginning, second.parent) == (1, "grown", 0)
+    assert end(service, open_row, 1.0).state == "ended"
+    service.learned(0, {})
+    service.close()
+
+    service = make(staleness=1)
+    with pytest.raises(NotReady, match="it is at step 0 and had done step 0"):
+        begin(service, "b", 1)
+    service.step = 1
+    played(service, "b", 1, 0.0)
+    service.train(None)
+    assert service.take(1, never).step == 1
+    assert service.job(job.id).state == "done"
+
+
+def test_a_step_of_which_a_killed_run_has_a_checkpoint_is_done_in_the_resumed_run(make: Make) -> None:
+    service = make()
+    for member in range(2):
+        played(service, "a", member, float(member))
+    job = service.train(None)
+    service.take(0, never)
+    service.close()
+    service = make()
+    SessionSource(service).restore({"taken": None})
+    assert service.job(job.id).state == "learning", "it is learned again"
+    SessionSource(service).restore({"taken": 0})
+    assert service.job(job.id).state == "done"
+    assert states(service) == {"a": "learned"}
+
+
+def test_status_counts_what_happened(service: Service, player: LanguageModelPlayer) -> None:
+    row, secret = begin(service, "a")
+    one = say(service, secret, "hello")
+    say(service, secret, "hello", f"{one.said.message['content']} changed", "more")
+    say(service, secret, "hello", again=True)
+    end(service, row, 1.0)
+    status = service.status()
+    assert status["sessions"] == {"ended": 1}
+    assert status["requests"] == {"fresh": 1, "diverged": 1, "answered again": 1}
+    assert status["differences"] == {"messages[1].content": 1}
+    assert list(status["clients"]) == ["test/1"]
+    assert status["policy"]["version"] == player.engine.policy.version
+
+
+def test_the_status_lists_the_newest_clients(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gymposium_train.serving.service.MOST_CLIENTS", 3)
+    begun = service.begin(Begin.read({"group": "a"}), "agent/0")
+    for number in (1, 2, 1, 3, 4):
+        service.answering(begun.secret, f"agent/{number}")
+    assert list(service.status()["clients"]) == ["agent/1", "agent/3", "agent/4"]

@@ -1,0 +1,15 @@
+"""This trainer passes the conformance kit of trainers at level (b). Level (a) takes too long for a test."""
+
+from __future__ import annotations
+
+import torch
+
+from gymposium_testing.trainers import outcomes, trainer_checks
+from gymposium_train.conformance import SelfPlayTrainer
+
+
+def test_this_trainer_passes_every_check_of_rows_and_steps() -> None:
+    torch.set_num_threads(1)
+    checks = [check for check in trainer_checks(SelfPlayTrainer()) if check.level == "b"]
+    found = [*outcomes(checks)]
+    assert {outcome.result for outcome in found} == {"passed"}, found

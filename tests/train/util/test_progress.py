@@ -1,0 +1,39 @@
+"""Ctrl-C and SIGTERM wait for a safe moment; a second signal does not."""
+
+from __future__ import annotations
+
+import os
+import signal
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from gymposium.cli.resume import Terminated
+from gymposium_train.util.progress import interruption
+
+
+@pytest.mark.parametrize(("number", "raised"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, Terminated)])
+def test_the_first_signal_waits_and_the_second_does_not(number: int, raised: type[KeyboardInterrupt]) -> None:
+    before = signal.getsignal(number)
+    with interruption() as stop:
+        stop.stop_here()
+        os.kill(os.getpid(), number)
+        with pytest.raises(KeyboardInterrupt) as stopped:
+            stop.stop_here()
+        assert type(stopped.value) is raised
+        with pytest.raises(KeyboardInterrupt) as stopped:
+            os.kill(os.getpid(), number)
+        assert type(stopped.value) is raised
+    assert signal.getsignal(number) is before
+
+
+def test_beside_the_main_thread_signals_are_left_alone() -> None:
+    def run() -> bool:
+        with interruption() as stop:
+            stop.stop_here()
+        return True
+
+    before = signal.getsignal(signal.SIGINT)
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(run).result()
+    assert signal.getsignal(signal.SIGINT) is before

@@ -1,0 +1,235 @@
+"""The index of matches: reading by parts, growing files, problems, filters."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings, strategies as st
+
+from gymposium import load_game, make_player
+from gymposium.errors import BadOption, BadRecord
+from gymposium.match import MatchJob, play
+from gymposium.match.ending import OVER, Ending
+from gymposium.records import Record, read_records
+from gymposium.util.strict_json import LARGEST_AMOUNT
+from gymposium_viewer.replays.index import Index
+from gymposium_viewer.replays.match_filter import MatchFilter, facts_of
+from gymposium_viewer.replays.rows import Row, RowReader
+
+_LIKE_KEYS = ['","game":"', '],"seed":', '],"returns":[', ',"prompts":[', '"reading":"illegal"', '{"id":"', "\\", '"']
+texts = st.text(st.characters(), max_size=12) | st.sampled_from(_LIKE_KEYS)
+
+
+def index_of(directory: Path) -> Index:
+    index = Index(directory)
+    index.refresh()
+    return index
+
+
+def a_record() -> Record:
+    [played] = play([MatchJob("m", load_game("tic_tac_toe"), [make_player("random")] * 2, 3)])
+    return Record.of(played)
+
+
+@given(
+    match_id=texts,
+    players=st.lists(texts, max_size=3),
+    said=st.lists(st.tuples(texts, st.sampled_from(["move", "illegal", "unparsable", "cut off"])), max_size=5),
+    error=st.none() | texts,
+    report=st.dictionaries(texts, st.floats(-LARGEST_AMOUNT, LARGEST_AMOUNT), max_size=2),
+)
+def test_pieces_of_a_line_tell_what_the_whole_line_tells(
+    match_id: str, players: list[str], said: list[tuple[str, str]], error: str | None, report: dict[str, float]
+) -> None:
+    """Also if its texts look like keys."""
+    record = a_record()
+    record.id, record.players, record.reports = match_id, players, [report]
+    record.ending = OVER if error is None else Ending("broke off", detail=error)
+    record.turns = [{"seat": 0, "reading": reading, "text": text} for text, reading in said]
+    line = record.line()
+    by_pieces = RowReader("f").row(line.encode() + b"\n", 1, 0)
+    in_full = RowReader("f").row(json.dumps(json.loads(line), indent=0).replace("\n", " ").encode(), 1, 0)
+    in_full.size = by_pieces.size
+    assert repr(by_pieces) == repr(in_full)
+    assert (by_pieces.id, by_pieces.replies) == (match_id, len(said))
+    assert RowReader("f")._by_parts(line.encode(), 1, 0) is not None, "the quick way is never gone"
+
+
+def test_every_line_is_listed_or_named(runs: Path) -> None:
+    index = index_of(runs)
+    assert len(index.rows) == 15
+    assert [str(problem) for problem in index.problems] == [f"cards.jsonl:2: {index.problems[0].what}"]
+    assert "not JSON" in index.problems[0].what
+    assert [*index.foreign] == ["metrics.jsonl"]
+    for row in index.rows:
+        [record] = [found for number, found in read_records(runs / row.file) if number == row.line]
+        assert index.record(row) == record
+        assert isinstance(record, Record)
+        assert (row.id, row.seed, row.replies) == (record.id, record.seed, len(record.turns))
+        assert (row.lineup.game, list(row.lineup.players)) == (record.game, record.players)
+        assert (list(row.result.results), row.result.ending) == (record.results, record.ending)
+        assert index.row(row.file, row.line) is row
+        assert index.by_id(row.id) is not None
+
+
+def test_files_of_a_run_that_are_no_matches_are_not_listed(training_run: Any, tmp_path: Path) -> None:
+    run = training_run()
+    run.log(1)
+    run.keep(1)
+    synth = tmp_path / "synth"
+    synth.mkdir()
+    (synth / "data.jsonl").write_text('{"messages": []}\n')
+    (synth / "manifest.json").write_text('{"format": "gymposium-synth-2"}')
+    (tmp_path / "metrics.jsonl").write_text("{}\n")  # of someone else
+    for directory in (tmp_path, run.path):
+        index = index_of(directory)
+        assert len(index.rows) == 3
+        assert [*index.foreign] == (["metrics.jsonl"] if directory == tmp_path else [])
+        assert index.problems == []
+
+
+def test_it_follows_files_as_they_grow(tmp_path: Path) -> None:
+    file, line = tmp_path / "matches.jsonl", a_record().line()
+    file.write_text(f"{line}\n{line[:40]}", encoding="utf-8")
+    index = index_of(tmp_path)
+    assert (len(index.rows), len(index.problems)) == (1, 1)
+    with open(file, "a", encoding="utf-8") as more:  # the incomplete line is completed, and another begins
+        more.write(f"{line[40:]}\n{line}")
+    index.refresh()
+    assert [row.line for row in index.rows] == [1, 2, 3]
+    assert index.problems == []
+    (tmp_path / "later").mkdir()
+    (tmp_path / "later" / "more.jsonl").write_text(f"{line}\n", encoding="utf-8")
+    index.refresh()
+    assert [row.file for row in index.rows] == ["later/more.jsonl", *["matches.jsonl"] * 3]
+    file.write_text(f"{line}\n", encoding="utf-8")  # the file is replaced
+    index.refresh()
+    assert len(index.rows) == 2
+    file.unlink()
+    index.refresh()
+    assert len(index.rows) == 1
+
+
+def test_one_file_can_be_given(runs: Path) -> None:
+    assert {row.file for row in index_of(runs / "connect_four.jsonl").rows} == {"connect_four.jsonl"}
+
+
+def test_a_file_that_is_gone_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "matches.jsonl"
+    file.write_text(a_record().line(), encoding="utf-8")
+    index = index_of(tmp_path)
+    file.unlink()
+    with pytest.raises(BadRecord, match=r"matches\.jsonl cannot be read"):
+        index.record(index.rows[0])
+
+
+def selected(index: Index, **query: str) -> list[Row]:
+    return index.select(MatchFilter.of(query))
+
+
+def test_filters(runs: Path) -> None:
+    index = index_of(runs)
+    assert len(selected(index, game="connect_four")) == 2
+    assert [row.id for row in selected(index, player="lm:talks")] == ["unparsable-0"]
+    assert {row.id for row in selected(index, ended="forfeit")} == {"illegal-0", "unparsable-0", "cut-0", "goof-0"}
+    assert [row.id for row in selected(index, player="random", ended="forfeit")] == []
+    assert [row.id for row in selected(index, player="lm:long", ended="lost")] == ["cut-0"]
+    assert [row.id for row in selected(index, player="lm:long", ended="won")] == []
+    assert {row.id for row in selected(index, failed="illegal")} == {"illegal-0", "retried-0", "goof-0"}
+    assert {row.id for row in selected(index, failed="cut-off")} == {"cut-0"}
+    assert {row.id for row in selected(index, failed="unparsable")} == {"unparsable-0", "retried-0"}
+    assert len(selected(index, failed="failed")) == 5
+    assert [row.id for row in selected(index, text="four")] == ["four-0", "four-1"]
+    drawn = [row for row in index.rows if "draw" in row.result.results]
+    assert selected(index, ended="drawn") == drawn
+    long = selected(index, game="tic_tac_toe", long="yes")
+    others = [row.replies for row in selected(index, game="tic_tac_toe") if row not in long]
+    assert min(row.replies for row in long) > max(others)
+    longest = [row.replies for row in selected(index, sort="longest")]
+    assert longest == sorted(longest, reverse=True)
+    with pytest.raises(BadOption, match="ended=never: write won, lost"):
+        selected(index, ended="never")
+
+
+def test_search_in_replies(runs: Path) -> None:
+    index = index_of(runs)
+    assert [row.id for row in selected(index, said="i LIKE b2")] == ["unparsable-0"]
+    assert [row.id for row in selected(index, said="<think>hm")] == ["cut-0"]
+    assert {row.id for row in selected(index, said="b2", failed="illegal")} == {"illegal-0", "retried-0"}
+    assert [row.id for row in selected(index, said="well", failed="failed", game="tic_tac_toe")] == ["retried-0"]
+    assert selected(index, said="well", failed="illegal") == []
+    for nowhere in ("lm:talks", "reading", "connect_four", "seat", 'b2"'):
+        assert selected(index, said=nowhere) == [], nowhere
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@given(
+    st.lists(
+        st.lists(st.text(alphabet='aB\\"\né😀,:{text}', max_size=6), min_size=1, max_size=3), min_size=1, max_size=4
+    ),
+    st.text(alphabet='abB\\"\né,:{txnu0e9', min_size=1, max_size=2),
+    st.booleans(),
+)
+@example(said=[["\\"]], text='"', spaced=False)
+@example(said=[["a\nb"]], text="n", spaced=False)
+@example(said=[["é"]], text="e9", spaced=True)
+def test_search_finds_what_stands_in_replies(tmp_path: Path, said: list[list[str]], text: str, spaced: bool) -> None:
+    record, lines = a_record(), []
+    for replies in said:
+        turns = [{"seat": 0, "reading": "move", "text": reply} for reply in replies]
+        line = replace(record, turns=turns).line()
+        lines.append(json.dumps(json.loads(line)) if spaced else line.strip())
+    (tmp_path / "m.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    def low(one: str) -> str:
+        return "".join(letter.lower() if letter.isascii() else letter for letter in one)
+
+    wanted = [number for number, replies in enumerate(said, 1) if any(low(text) in low(reply) for reply in replies)]
+    assert [row.line for row in selected(index_of(tmp_path), said=text)] == wanted
+
+
+def test_orders_by_tokens_and_date(tmp_path: Path) -> None:
+    record = a_record()
+    for number, (name, written) in enumerate((("old", 5), ("new", 900), ("none", None))):
+        turns = [{"seat": 0, "reading": "move", "text": "a1", "tokens": [7, written]}] * (written is not None)
+        file = tmp_path / f"{name}.jsonl"
+        file.write_text(replace(record, id=name, turns=turns).line() + "\n", encoding="utf-8")
+        os.utime(file, (0, 86_400 * (number + 1)))
+    index = index_of(tmp_path)
+    assert [(row.id, row.tokens) for row in selected(index, sort="tokens")] == [("new", 900), ("old", 5), ("none", 0)]
+    assert [row.date for row in selected(index, sort="newest")] == ["1970-01-04", "1970-01-03", "1970-01-02"]
+
+
+def test_every_way_to_end_is_a_fact(tmp_path: Path) -> None:
+    record = a_record()
+    endings = {
+        "no-legal-move": Ending("no legal move", 0),
+        "timed-out": Ending("timed out", 1),
+        "out-of-context": Ending("out of context", 0),
+        "crashed": Ending("crashed", 1, "boom"),
+        "broke-off": Ending("broke off", detail="the engine broke"),
+    }
+    lines = [replace(record, ending=ending).line() for ending in endings.values()]
+    (tmp_path / "m.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    index = index_of(tmp_path)
+    for row, way in zip(index.rows, endings, strict=True):
+        assert {way, f"{way} by random"} <= facts_of(row, index.long)
+        assert selected(index, ended=way) == [row]
+
+
+def test_a_filter_stands_in_an_address() -> None:
+    wanted = MatchFilter.of({"game": "goofspiel(num_cards=5)", "ended": "lost", "page": "3", "sort": "", "long": "yes"})
+    assert wanted.query(page=2) == "?game=goofspiel%28num_cards%3D5%29&ended=lost&long=yes&page=2"
+    assert MatchFilter().query() == ""
+
+
+def test_matches_of_one_deal_are_known(runs: Path) -> None:
+    index = index_of(runs)
+    first = index.by_id("random-0")
+    assert first is not None
+    assert {row.id for row in index.same_deal(first)} == {"illegal-0", "unparsable-0", "cut-0", "retried-0"}

@@ -1,0 +1,58 @@
+"""Text in pages: escaped, visible, and not too long."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, strategies as st
+
+from gymposium_viewer.pages import data, is_prose, render, shortened
+
+
+@given(st.text(st.characters(), max_size=40))
+def test_a_template_escapes_it_and_makes_it_visible(text: str) -> None:
+    page = render("error.html", "a/b.html", status=400, what=f"<b>{text}</b>")
+    page.encode("utf-8")
+    assert "<b>" not in page
+    assert "\x1b" not in page
+    assert 'href="../static/base.css"' in page
+
+
+def test_no_text_ends_the_element_that_holds_it_as_data() -> None:
+    assert "<" not in data(["</script><script>alert(1)</script>", {"<!--": "\u2028"}])
+
+
+def test_a_very_long_text_is_shown_from_both_ends() -> None:
+    short = shortened("a" * 50_000 + "z" * 50_000)
+    assert short.startswith("aaaa")
+    assert short.endswith("zzzz")
+    assert "80,000 characters are left out" in short
+    assert shortened("abc") == "abc"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "You are x, to move. Turn 20 of at most 501.",
+        "A piece goes to a square that is empty.",
+        "- when it occurs twice;",
+    ],
+)
+def test_a_sentence_may_wrap(line: str) -> None:
+    assert is_prose(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        " 13  14  15  16  17  18 |  19  20",
+        "X . . O X . O . . . . . X O X O X O X O X O X",
+        "8 r n b q k b n r",
+        "  a b c d e f g h",
+        "for piece in labels: print(piece, left, right)",
+        "speed = adjust(abs(3), adjust(depth, result, [5, 5, 4, 16]), [19, 12, 12, 11, 3])",
+        "Points  1  2  3 and so on to the end",
+        "",
+    ],
+)
+def test_a_line_of_a_board_or_program_may_not(line: str) -> None:
+    assert not is_prose(line)
