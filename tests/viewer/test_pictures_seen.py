@@ -31,6 +31,9 @@ BUTTONS_ALONE = {
 }
 """Games that begin with moves on no place of the picture, such as bets, offers and free text."""
 
+IN_EVERY_RUN = {"2048", "backgammon", "chess", "hex", "kuhn_poker", "mail"}
+"""Games whose pictures every run looks at: a grid, points, pieces, hexagons, cards and a task. The others are slow."""
+
 
 def drawn_games() -> list[str]:
     """The built-in games and those of every distribution in `plugins/` that draw their positions."""
@@ -73,7 +76,9 @@ def click_a_move(page: Page) -> None:
     page.wait_for_load_state()
 
 
-@pytest.mark.parametrize("game", drawn_games())
+@pytest.mark.parametrize(
+    "game", [pytest.param(game, marks=() if game in IN_EVERY_RUN else pytest.mark.slow) for game in drawn_games()]
+)
 def test_a_picture_is_well_seen_and_a_click_on_it_moves(serve: Any, look: Any, tmp_path: Path, game: str) -> None:
     page = begin(look, serve(tmp_path), game)
     if game not in BUTTONS_ALONE:

@@ -208,6 +208,7 @@ def test_published_results_name_their_command_and_versions() -> None:
         assert path.with_suffix(".md").is_file()
 
 
+@pytest.mark.slow
 def test_training_speed_compares_sides_that_compute_the_same(tmp_path: Path, run_here: Callable[..., None]) -> None:
     """The comparison is inside it: it stops where log-probabilities or gradients differ. TRL's trainer runs beside
     it."""
@@ -224,6 +225,7 @@ def test_training_speed_compares_sides_that_compute_the_same(tmp_path: Path, run
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+@pytest.mark.slow
 def test_what_a_gpu_costs_runs_in_all_its_parts_and_is_not_run_without_one(
     tmp_path: Path, run_here: Callable[..., None]
 ) -> None:
@@ -264,6 +266,7 @@ def test_exploitability_by_traversal_from_replies_and_by_search(
     assert all(0.9 * row["exploitability"] < row["taken"] for row in data["searched"] if row["mixed"] == 1.0)
 
 
+@pytest.mark.slow
 def test_classical_learns_and_is_held_against_a_bare_environment(tmp_path: Path, run_here: Callable[..., None]) -> None:
     """So few frames are too few to win 0.85, and it says so."""
     small = "--frames 2048 --seeds 7 --matches 20 --slices 1 --rollouts 1".split()
@@ -323,6 +326,7 @@ def test_expectimax_says_how_often_the_tile_is_made(tmp_path: Path) -> None:
     assert "NONE does it" in (tmp_path / "expectimax.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_engines_in_process_compares_sides_that_compute_the_same(tmp_path: Path, run_here: Callable[..., None]) -> None:
     """The comparison is inside it: it stops where log-probabilities differ."""
     small = "in-process --small-only --repeats 1 --matches 16".split()
@@ -355,6 +359,7 @@ def test_every_task_is_learned_by_a_model_of_the_run_from_random_play_or_demonst
     assert config.model.name is None  # the run makes its model
 
 
+@pytest.mark.slow
 def test_learning_measures_a_run_beside_its_cold_start_and_control(
     tmp_path: Path, run_here: Callable[..., None]
 ) -> None:
@@ -429,6 +434,7 @@ def test_learning_plays_the_demonstrations_of_a_task_once(tmp_path: Path, monkey
     one.demonstrate(few, tmp_path)
 
 
+@pytest.mark.slow
 def test_untuned_keeps_each_run_and_goes_on(tmp_path: Path) -> None:
     options = ["--games", "kuhn_poker()", "--budget", "2", "--matches", "4", "--runs", str(tmp_path / "runs")]
     options += ["--out", str(tmp_path), "--set", "model.small.hidden=32", "--set", "model.small.heads=2"]
@@ -526,6 +532,7 @@ def test_same_refuses_what_is_no_checkout(tmp_path: Path) -> None:
     assert "no-such-revision is neither a folder nor a git revision" in done.stderr
 
 
+@pytest.mark.slow
 def test_trainers_keeps_its_rows_and_says_what_was_missed(tmp_path: Path, run_here: Callable[..., None]) -> None:
     """All rows are there already, so nothing runs."""
     failed = {"a": [], "b": ["sign"]}

@@ -243,8 +243,8 @@ for point in range(1, 100):
     ("what", "before", "done", "least"),
     [
         ("publish", [[1], 1], [[1, 2], 2], 5),
-        ("roll back", [[1, 2], 2], [[1, 2], 1], 2),
-        ("remove", [[1, 2], 2], [[2], 2], 3),
+        pytest.param("roll back", [[1, 2], 2], [[1, 2], 1], 2, marks=pytest.mark.slow),
+        pytest.param("remove", [[1, 2], 2], [[2], 2], 3, marks=pytest.mark.slow),
     ],
 )
 def test_a_writer_killed_at_any_point_leaves_the_old_or_the_new(

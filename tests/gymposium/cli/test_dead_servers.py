@@ -78,14 +78,23 @@ MATCHES = ("-n", "400", "--out", "o")
 @pytest.mark.parametrize(
     ("answers", "command"),
     [
-        (40, ("run", "dying", "--players", "random", *MATCHES)),
-        (0, ("run", "dying", "--schedule", "streaming", "--players", "random", *MATCHES)),
-        (40, ("run", "dying", "--jobs", "2", "--players", "random", *MATCHES)),
-        (0, ("eval", "random", "--game", "dying", "--at-once", "16", *MATCHES)),
-        (40, ("synth", "--game", "dying", "--keep", "return>=1", "--players", "random", *MATCHES)),
-        (0, ("leaderboard", "run", "suite.toml", "--jobs", "1", "--out", "o")),
+        pytest.param(40, ("run", "dying", "--players", "random", *MATCHES), id="run"),
+        pytest.param(
+            *(0, ("run", "dying", "--schedule", "streaming", "--players", "random", *MATCHES)),
+            id="run-streaming",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            *(40, ("run", "dying", "--jobs", "2", "--players", "random", *MATCHES)),
+            id="run-jobs",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(0, ("eval", "random", "--game", "dying", "--at-once", "16", *MATCHES), id="eval"),
+        pytest.param(
+            *(40, ("synth", "--game", "dying", "--keep", "return>=1", "--players", "random", *MATCHES)), id="synth"
+        ),
+        pytest.param(0, ("leaderboard", "run", "suite.toml", "--jobs", "1", "--out", "o"), id="leaderboard"),
     ],
-    ids=["run", "run-streaming", "run-jobs", "eval", "synth", "leaderboard"],
 )
 def test_a_server_that_is_gone(answers: int, command: tuple[str, ...], gymposium: Run, tmp_path: Path) -> None:
     (tmp_path / "dying.py").write_text(WORLD.replace("ANSWERS", str(answers)), encoding="utf-8")

@@ -57,7 +57,7 @@ def test_equal_seeds_search_equally(game: str) -> None:
         ("leduc_poker", 100, 60, 0),
         ("liars_dice", 100, 40, 0.2),
         ("goofspiel(num_cards=4,points_order=descending)", 100, 40, 0.2),
-        ("goofspiel", 40, 40, 0),
+        pytest.param("goofspiel", 40, 40, 0, marks=pytest.mark.slow),
         ("phantom_ttt", 100, 24, 0.2),
         ("gin_rummy(hand_size=3)", 8, 20, 0),  # with ten cards random play seldom lets a hand end: see the benchmark
     ],

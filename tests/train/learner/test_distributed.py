@@ -62,6 +62,7 @@ def weights(tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     return {name: tensor for name, tensor in tensors.items() if name.startswith("weights|")}
 
 
+@pytest.mark.slow
 def test_two_processes_learn_as_one_does(both: tuple[dict[str, Any], list[dict[str, Any]]]) -> None:
     alone, (first, second) = both
     check_precision(alone, first, second)
@@ -117,6 +118,7 @@ def test_a_layout_in_which_processes_differ_is_refused(loaded: LoadedModel) -> N
 
 
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="Linux tells how much memory a process had")
+@pytest.mark.slow
 def test_a_checkpoint_takes_the_others_no_memory(tmp_path: Path) -> None:
     """For a model of more than 200 MB with its optimizer."""
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]

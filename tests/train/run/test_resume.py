@@ -116,7 +116,11 @@ def records(file: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    ("overrides", "without"), [(SELF_PLAY, ()), (CRITIC, ("model.lora",))], ids=["self-play", "critic"]
+    ("overrides", "without"),
+    [
+        pytest.param(SELF_PLAY, (), id="self-play"),
+        pytest.param(CRITIC, ("model.lora",), id="critic", marks=pytest.mark.slow),
+    ],
 )
 def test_killed_again_and_again_it_ends_with_the_same_numbers(
     overrides: tuple[str, ...], without: tuple[str, ...], children: Any, quick_config: Any, tmp_path: Path

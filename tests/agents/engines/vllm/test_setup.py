@@ -30,6 +30,7 @@ def wheel(directory: Path, *, works: bool) -> str:
     return str(file)
 
 
+@pytest.mark.slow
 def test_setup_begins_anew_until_it_got_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home = EngineHome(tmp_path / "home")
     broken, whole = (wheel(tmp_path / str(works), works=works) for works in (False, True))
