@@ -28,7 +28,7 @@ from gymposium_train.credit.gae import GaeSettings
 HUB = "Qwen/Qwen3-0.6B"
 SMALL = TrainConfig(games=("tic_tac_toe",))
 NAMED = TrainConfig(games=("tic_tac_toe",), model={"name": HUB})  # type: ignore[arg-type]
-PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "train-a-model.md"
+PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "train-a-pretrained-model.md"
 
 
 def at(config: TrainConfig, name: str) -> Any:

@@ -2,5 +2,5 @@
 documentation of metrics.
 
 The files are read without the code that wrote them, and a run may still be writing them (`gymposium.runs.growing`).
-docs/how-to/train-a-model.md describes each file of a run's directory.
+docs/how-to/resume-training.md describes each file of a run's directory.
 """
