@@ -17,7 +17,7 @@ PAGE = ROOT / "docs" / "how-to" / "train-your-own-agent.md"
 
 
 def test_the_agent_of_the_page_plays_and_is_trained(model_directory: Path, tmp_path: Path) -> None:
-    (name,) = re.findall(r"\{literalinclude\} (\S+)", PAGE.read_text(encoding="utf-8"))
+    name, *_ = re.findall(r"\{literalinclude\} (\S+)", PAGE.read_text(encoding="utf-8"))
     port = free_port()
     with served(config_of(model_directory, port, steps=1), tmp_path / "run") as failed:
         done = subprocess.run(
