@@ -21,7 +21,7 @@ author = "The gymposium authors"
 copyright = author
 release = metadata.version("gymposium")
 
-extensions = ["myst_parser", "sphinx.ext.autodoc"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton"]
 exclude_patterns = ["examples"]
 html_theme = "furo"
 html_logo = html_favicon = "../packages/gymposium-viewer/src/gymposium_viewer/static/icon.svg"
@@ -30,6 +30,9 @@ html_static_path = ["static"]
 html_css_files = ["docs.css"]
 _light, _dark = page_colours.css_variables()
 html_theme_options = {"light_css_variables": _light, "dark_css_variables": _dark}
+
+copybutton_prompt_text = "$ "  # copy the commands, without prompts and output
+copybutton_line_continuation_character = "\\"
 
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
