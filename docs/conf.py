@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "docs"))
 
 import game_pages  # noqa: E402  (the line above makes these importable)
+import module_index  # noqa: E402
 import page_colours  # noqa: E402
 import training_settings  # noqa: E402
 
@@ -66,13 +67,13 @@ def code_after_colon(app: Any, what: str, name: str, thing: Any, options: Any, l
 
 
 def fill_in_settings(app: Any, page: str, source: list[str]) -> None:
-    """The settings of training stand in their own schema; a page that asks for them gets their tables."""
+    """Replace the marker on a page by the tables of settings, generated from their schema."""
     if training_settings.HERE in source[0]:
         source[0] = source[0].replace(training_settings.HERE, training_settings.tables())
 
 
 FILE = re.compile(r"(?m)^\[(\S+\.md)\]\((?:\.\./)+\1\)$")
-"""A line of its own that links to a file outside docs and names it by its path in the repository."""
+"""A line with nothing but a link to a file outside docs, named by its path in the repository."""
 LINK = re.compile(r"(!?)\[([^\]]+)\]\(([^)\s]+)\)")
 
 
@@ -96,6 +97,12 @@ def fill_in_files(app: Any, page: str, source: list[str]) -> None:
         return LINK.sub(link, body)
 
     source[0] = FILE.sub(text_of, source[0])
+
+
+def link_modules(app: Any, page: str, source: list[str]) -> None:
+    """On the site, the index of modules links to their documentation, and not to their sources."""
+    if page == "reference/modules":
+        source[0] = module_index.SOURCE.sub(r"{py:mod}\1", source[0])
 
 
 ENTRY = re.compile(r"(?m)^(?:- |\| )\[.+?\]\((?!\w+:)(\S+?)\.md\)")
@@ -128,5 +135,6 @@ def setup(app: Any) -> None:
     app.connect("builder-inited", write_game_pages)
     app.connect("source-read", fill_in_settings)
     app.connect("source-read", fill_in_files)
+    app.connect("source-read", link_modules)
     app.connect("source-read", list_pages)
     app.connect("autodoc-process-docstring", code_after_colon)

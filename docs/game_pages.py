@@ -144,7 +144,7 @@ def _ladder(rungs: list[dict[str, Any]]) -> Iterator[str]:
     played = [rung for rung in rungs if "refused" not in rung]
     if any("against" in rung for rung in played):
         yield (
-            "The score of a match is 1 for a win, 0.5 for a draw and 0 for a loss; with more than two seats it is the "
+            "The score of a match is 1 for a win, 0.5 for a draw and 0 for a loss. With more than two seats it is the "
             "share of the other seats that did worse. Players play all seats, from the same deals.\n"
         )
         yield "| player | score against random | score against the one above | mean return | CPU s per match |"

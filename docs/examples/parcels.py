@@ -140,7 +140,7 @@ class Tracker:
             return Call("answer", {"city": arrived[1]})
         if not (numbers := re.findall(r"parcel (\d+)", text)):
             raise BadOption(f"{self.name} plays parcels alone, not {ask.game.name}.")
-        last = numbers[-1]  # the number with which it was sent on
+        last = numbers[-1]  # the number of its last dispatch
         return Call("track", {"number": int(last)})
 
 

@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,30 @@ def test_lists_of_pages_name_them_by_their_titles(folder: str) -> None:
     assert listed
     for words, target in listed:
         assert words == title(index.parent / target)
+
+
+def test_the_index_of_modules_is_current(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    import module_index
+
+    assert module_index.PAGE.read_text(encoding="utf-8") == module_index.page(), "run: python docs/module_index.py"
+
+
+def test_groups_of_pages_are_small_enough_to_read() -> None:
+    groups = (ROOT / "docs" / "index.md").read_text(encoding="utf-8").split("\n## ")[1:]
+    assert len(groups) > 10
+    assert all(group.count("\n- [") <= 9 for group in groups)
+
+
+TUTORIALS = ["first-environment", "evaluate-a-model", "your-own-game", "train-a-model", "run-a-board"]
+
+
+def test_each_tutorial_leads_to_the_next() -> None:
+    index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8").partition("\n## Tutorials\n")[2].partition("\n## ")[0]
+    assert re.findall(r"\(tutorials/(\S+)\.md\)", index) == TUTORIALS
+    for page, following in pairwise(TUTORIALS):
+        ending = (ROOT / "docs" / "tutorials" / f"{page}.md").read_text(encoding="utf-8").rpartition("\n## ")[2]
+        assert f"]({following}.md)" in ending, page
 
 
 def gymposium(*arguments: str | Path, folder: Path, typed: str = "") -> str:

@@ -3,7 +3,7 @@
 The model is a table: a row of logits for each beginning of a token stream (by a hash), so it can represent every
 policy. A seat's conversation in a match is one row of tokens, which grows from turn to turn; a model that does not
 remember has one for each turn. A move is one token or two, whichever the model samples. There is a sampler with
-weights of its own, as an inference engine has, and a KL term towards the first weights.
+separate weights, as an inference engine has, and a KL term towards the first weights.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ from gymposium.records import RecordWriter
 
 @dataclass
 class TableEnv(Env):
-    """One seat of a match. Each decision is a conversation of its own, whose prompt has all that the seat may know."""
+    """One seat of a match. Each decision is a separate conversation; its prompt has all that the seat may know."""
 
     table: gymposium.Table
     seat: int
