@@ -39,7 +39,8 @@ def _lines() -> Iterator[str]:
             package = module.partition(".")[0]
             yield f"\n## {package}\n"
             yield "| module | contents | page |\n|---|---|---|"
-        yield f"| [`{module}`](../../{_path(module)}) | {_summary(module)} | {', '.join(map(_link, described[module]))} |"
+        links = ", ".join(map(_link, described[module]))
+        yield f"| [`{module}`](../../{_path(module)}) | {_summary(module)} | {links} |"
     yield ""
 
 

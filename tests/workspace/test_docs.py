@@ -88,7 +88,9 @@ TUTORIALS = ["first-environment", "evaluate-a-model", "your-own-game", "train-a-
 
 
 def test_each_tutorial_leads_to_the_next() -> None:
-    index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8").partition("\n## Tutorials\n")[2].partition("\n## ")[0]
+    index = (
+        (ROOT / "docs" / "index.md").read_text(encoding="utf-8").partition("\n## Tutorials\n")[2].partition("\n## ")[0]
+    )
     assert re.findall(r"\(tutorials/(\S+)\.md\)", index) == TUTORIALS
     for page, following in pairwise(TUTORIALS):
         ending = (ROOT / "docs" / "tutorials" / f"{page}.md").read_text(encoding="utf-8").rpartition("\n## ")[2]
