@@ -1,6 +1,6 @@
 """The command `gymposium plugins new`, which writes a package with a game or a world, a player, tests and a workflow.
 
-The files are those of `gymposium/template`, with the names filled in. The package passes its own checks.
+The files are those of `gymposium/cli/plugins/template`, with the names filled in. The package passes its own checks.
 """
 
 from __future__ import annotations
