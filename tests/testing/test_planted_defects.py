@@ -716,7 +716,7 @@ def test_the_same_game_without_a_defect_is_green(faulty: Mapping[str, GameSpec])
 
 def test_cards_that_differ_do_not_tell_of_a_parameter(tmp_path: Path) -> None:
     """Rules that always speak of five cards: with more cards others are dealt, but they say nothing of how many."""
-    source = (HERE.parents[2] / "docs" / "examples" / "one_card_poker.py").read_text(encoding="utf-8")
+    source = (HERE.parents[1] / "docs" / "examples" / "one_card_poker.py").read_text(encoding="utf-8")
     assert source.count("{len(self.deck)}") == 2
     wrong = source.replace("{len(self.deck)}", "5").replace('"one_card_poker:', '"of_five_cards:')
     (tmp_path / "of_five_cards.py").write_text(wrong, encoding="utf-8")

@@ -113,20 +113,14 @@ def test_the_list_says_what_each_check_holds_a_game_to(tmp_path: Path) -> None:
     assert [entry["check"] for entry in json.loads(done.stdout)["checks"]] == [check.name for check in CHECKS]
 
 
-def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:
-    """Importing the kit and its light checks need neither pytest nor hypothesis; the others name the extra."""
+def test_importing_the_kit_and_its_light_checks_need_neither_pytest_nor_hypothesis(tmp_path: Path) -> None:
     program = (
         "import sys; sys.modules['hypothesis'] = sys.modules['pytest'] = None\n"
         "from gymposium_testing import assert_no_leaks\n"
         "from gymposium import load_game\n"
         "assert_no_leaks(load_game('kuhn_poker'), matches=3)\n"
-        "from gymposium.cli.main import main\n"
-        "sys.argv = ['gymposium', 'plugins', 'check', 'tic_tac_toe', '--quick']\n"
-        "main()\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path, check=False)
-    assert done.returncode == 2
-    assert "pip install gymposium-testing" in done.stderr
+    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True)
 
 
 @pytest.mark.parametrize("when", ["", "if table.left < self.sticks: "], ids=["as it is made", "as it is played"])
@@ -143,7 +137,7 @@ def test_where_a_game_fails_its_own_line_is_named(tmp_path: Path, when: str) -> 
 
 def test_many_games_stand_in_as_many_tables_as_a_narrow_terminal_needs(tmp_path: Path) -> None:
     check = ("plugins", "check", "builtin", "--only", "bounds_can_be_played", "--quick")
-    env = {**os.environ, "GYMPOSIUM_PLUGINS": "", "COLUMNS": "80"}
+    env = {**os.environ, "GYMPOSIUM_PLUGINS": "testing", "COLUMNS": "80"}
     command = [sys.executable, "-m", "gymposium.cli.main", *check]
     done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import uvicorn
+from tests.gymposium.conftest import chromium, look, training_run  # noqa: F401
 
 from gymposium import load_game, make_player
 from gymposium.games.protocol import Style

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.gymposium.conftest import chromium, look  # noqa: F401
 
 from gymposium.plugins.host import host
 from gymposium_arena.board import Board

@@ -43,7 +43,10 @@ def test_help_lists_every_verb_and_imports_no_engine() -> None:
 
     assert host().commands.keys() >= VERBS
     for spec in host().commands.values():
-        assert spec.name in run.stdout
+        group, _, below = spec.name.partition(" ")
+        assert group in run.stdout
+        if below:  # a command of another package below one of gymposium's own
+            continue
         assert spec.summary in run.stdout
 
 
@@ -95,7 +98,7 @@ def test_a_verb_that_is_switched_off_says_how_to_get_it(gymposium: Run, verb: st
         (["run", "kuhn_poker", "-n", "x"], "--matches: must be a valid integer"),
         (["run", "kuhn_poker", "-n"], "Option '-n' requires an argument. Help:  gymposium run --help"),
         (["replay", "nowhere"], "PATH: path 'nowhere' does not exist. Help:  gymposium replay --help"),
-        (["leaderboard", "rat"], "There is no command of gymposium leaderboard called 'rat'. Did you mean 'rate'?"),
+        (["plugins", "lis"], "There is no command of gymposium plugins called 'lis'. Did you mean 'list'?"),
         (["--foo"], "There is no option called '--foo'. Did you mean '--allow'? Help:  gymposium --help"),
         (["--plugin"], "Option '--plugin' requires an argument. Help:  gymposium --help"),
     ],
@@ -213,12 +216,12 @@ def test_the_plugins_are_listed_with_what_became_of_them(gymposium: Run, tmp_pat
         "backends": [],
         "executors": [],
         "commands": [],
+        "disguises": [],
     }
     assert plugins["sad"]["status"] == "broken"
     assert "there_is_no_such_module" in plugins["sad"]["error"]
     assert plugins["builtin"]["adds"]["commands"] == [
-        *("list", "info", "play", "run", "replay", "verify", "review", "exploit", "audit", "view", "serve-env"),
-        *("leaderboard", "plugins"),
+        *("list", "info", "play", "run", "replay", "verify", "review", "exploit", "serve-env", "plugins"),
     ]
     table = gymposium("plugins", "list", env=env).stdout
     assert "No module named 'there_is_no_such_module'" in table

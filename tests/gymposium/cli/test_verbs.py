@@ -438,7 +438,7 @@ def test_a_file_without_a_record_is_an_error(gymposium: Run, tmp_path: Path, tex
     for verb in ("replay", "verify"):
         done = gymposium(verb, "other")
         assert (done.returncode, done.stdout) == (1, "")
-        assert done.stderr == f"error: other: holds no match record: {why}\n"
+        assert done.stderr.splitlines()[0] == f"error: other: holds no match record: {why}"
     data = json.loads(gymposium("verify", "other", "--json").stdout)
     assert data["problems"] == len(data["files"][0]["problems"]) == 1
 
@@ -590,10 +590,9 @@ def test_when_the_input_ends_early_nothing_is_recorded(gymposium: Run, tmp_path:
     assert not (tmp_path / RECORD).exists()
 
 
-@pytest.mark.parametrize(("log", "library"), [("kaggle.jsonl", "kaggle"), ("openspiel.jsonl", "openspiel")])
-def test_verify_names_the_command_for_logs_of_other_libraries(gymposium: Run, log: str, library: str) -> None:
-    path = Path(__file__).parents[1] / "audit" / "logs" / log
+@pytest.mark.parametrize("log", ["kaggle.jsonl", "openspiel.jsonl"])
+def test_verify_names_the_command_for_logs_of_other_libraries(gymposium: Run, log: str) -> None:
+    path = Path(__file__).parents[2] / "arena" / "audit" / "logs" / log
     done = gymposium("verify", str(path))
     assert done.returncode == 1
-    assert f"It is a log of {library}" in done.stderr
     assert f"gymposium audit {path}" in done.stderr

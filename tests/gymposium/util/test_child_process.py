@@ -22,7 +22,7 @@ from gymposium.util.child_process import (
 )
 
 ROOT = Path(__file__).parents[3]
-START = ROOT / "packages" / "gymposium" / "src" / "gymposium" / "child_process.py"
+START = ROOT / "packages" / "gymposium" / "src" / "gymposium" / "util" / "child_process.py"
 
 ELSEWHERE = {
     "sys.executable": "python_command",

@@ -72,7 +72,7 @@ def check_plugins(
     same checks. The exit code is 1 if a check fails.
 
     The same checks run in pytest, one test each: derive from gymposium_testing.GameConformance, or run
-    pytest --pyargs gymposium_testing.suite. They need pytest and hypothesis, gymposium's extra "testing".
+    pytest --pyargs gymposium_testing.suite.
 
     Examples:
 
