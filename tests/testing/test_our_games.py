@@ -16,12 +16,12 @@ from gymposium_testing.subjects import subjects_of
 
 
 def first_party() -> list[GameSpec]:
-    """The built-in games, and those of every distribution in `plugins/`."""
+    """The built-in games with their disguises, and the games of every distribution in `plugins/`."""
     names = {*names_with_games()}
     missing = names - {plugin.name for plugin in host().plugins if plugin.status == "active"}
     assert not missing, f"not installed, or broken: {missing}"
     theirs = [s for p in host().plugins if p.name in names for s in p.specs if isinstance(s, GameSpec)]
-    return [*Host(autoload=False).games.values(), *theirs]
+    return [*(host().games[name] for name in Host(autoload=False).games), *theirs]
 
 
 def pytest_generate_tests(metafunc: Any) -> None:

@@ -214,8 +214,8 @@ def test_oware_names_the_sheds_that_bring_back_a_position() -> None:
 def test_oware_in_disguise_ends_at_the_same_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("gymposium.games.sowing.oware", "gymposium_disguises.sowing"):
         monkeypatch.setattr(f"{module}.LIMIT", 9)
-    game = load_game("oware", disguise=3)
-    InStep(load_game("oware"), game).walk(100)
+    game = host().make_game("oware", {"disguise": 3})  # not `load_game`, which would keep the changed limit for others
+    InStep(host().make_game("oware", {}), game).walk(100)
     match = game.new(0)
     while match.to_move():
         match.apply({seat: match.legal_moves(seat)[0] for seat in match.to_move()})

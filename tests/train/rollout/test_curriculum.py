@@ -87,8 +87,8 @@ def test_a_stage_that_is_not_there_cannot_be_taken_up() -> None:
         (["tic_tac_toe"], [{"demote": 0.2}, {}], "no stage before the first"),
         (["tic_tac_toe"], [{}, {"demote": 0.7}], "take turns"),
         (["tic_tac_toe"], [{"opponents": {"alone": 1.0}}], "no opponent"),
-        (["blackjack"], [{}, {}], "the learner is alone"),
-        (["blackjack", "2048"], [{"opponents": {"self": 1.0}}], "the learner is alone"),
+        (["blackjack"], [{}, {}], "the learner plays alone"),
+        (["blackjack", "2048"], [{"opponents": {"self": 1.0}}], "the learner plays alone"),
     ],
 )
 def test_stages_that_make_no_sense_are_refused(games: list[str], stages: list[Any], reason: str) -> None:

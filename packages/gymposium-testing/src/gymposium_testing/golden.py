@@ -21,7 +21,7 @@ from pathlib import Path
 from gymposium.games.protocol import CHANCE, Game
 from gymposium.games.registry import load_game
 from gymposium.match import MatchJob, MatchResult, play
-from gymposium.plugins.host import Host
+from gymposium.plugins.host import Host, host
 from gymposium.plugins.specs import GameSpec
 from gymposium.replies.prompt import prompt_for
 from gymposium.replies.reading import READERS
@@ -73,9 +73,10 @@ def _indented(text: str) -> Iterator[str]:
 
 
 def golden_games(specs: Iterable[GameSpec] | None = None) -> list[Game]:
-    """Return the games of all examples of the specs, by default of gymposium's own."""
+    """Return the games of all examples of the specs, by default of gymposium's own with the disguises that plugins
+    offer."""
     if specs is None:
-        specs = Host(autoload=False).games.values()
+        specs = [host().games[name] for name in Host(autoload=False).games]
     return [load_game(spec.name, **example) for spec in specs for example in spec.examples]
 
 
