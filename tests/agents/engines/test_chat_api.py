@@ -413,17 +413,41 @@ def test_each_failure_says_what_to_do(monkeypatch: pytest.MonkeyPatch, answer: C
 
 
 @pytest.mark.parametrize(
-    "error",
+    "body",
     [
-        {"message": "too many tokens", "code": "context_length_exceeded"},
-        {"message": "This model's maximum context length is 64 tokens.", "code": 400},
-        {"message": "the request exceeds the available context size", "type": "exceed_context_size_error"},
+        {"error": {"message": "too many tokens", "code": "context_length_exceeded"}},
+        {"error": {"message": "This model's maximum context length is 64 tokens.", "code": 400}},
+        {"error": {"message": "the request exceeds the available context size", "type": "exceed_context_size_error"}},
+        {
+            "error": {
+                "message": "You passed 98305 input tokens and requested 32768 output tokens. However, the model's "
+                "context length is only 131072 tokens, resulting in a maximum input length of 98304 tokens.",
+                "type": "BadRequestError",
+                "param": "input_tokens",
+                "code": 400,
+            }
+        },
+        {"object": "error", "message": "The input (90 tokens) is longer than the model's context length (64 tokens)."},
+        {"type": "error", "error": {"type": "invalid_request_error", "message": "prompt is too long: 9 tokens > 8"}},
+        [{"error": {"code": 400, "message": "The input token count (9) exceeds the maximum number of tokens (8)."}}],
+        {"code": "Client specified an invalid argument", "error": "This model's maximum prompt length is 8."},
     ],
+    ids=["openai", "vllm", "llama.cpp", "newer vllm", "sglang", "anthropic", "gemini", "xai"],
 )
-def test_a_prompt_that_is_too_long_is_an_error_of_its_own(error: dict[str, Any]) -> None:
-    with chat_server(lambda asked, number: Answer(400, {"error": error})) as server, pytest.raises(PromptTooLong):
+def test_a_prompt_that_is_too_long_is_an_error_of_its_own(body: Any) -> None:
+    with chat_server(lambda asked, number: Answer(400, body)) as server, pytest.raises(PromptTooLong):
         ask(local(server))
     assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize("error", [{"message": "no", "type": {"a": 1}}, {"message": "no", "code": ["b"]}, "no", ["no"]])
+def test_an_error_of_any_form_is_told_in_the_words_of_the_service(error: Any) -> None:
+    with (
+        chat_server(lambda asked, number: Answer(400, {"error": error})) as server,
+        pytest.raises(GymposiumError) as caught,
+    ):
+        ask(local(server))
+    assert "(400)" in str(caught.value)
 
 
 def test_a_server_that_is_not_there() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from gymposium.errors import GymposiumError
@@ -14,9 +15,14 @@ if TYPE_CHECKING:
 
 _LONGEST = 300
 """Maximum number of characters that messages quote from the service."""
-_TOO_LONG = {"context_length_exceeded", "exceed_context_size_error"}
-"""OpenAI's error code and llama.cpp's error type for messages that are too long. vLLM and others have neither, and say
-so in the message."""
+_TOO_LONG = ("context_length_exceeded", "exceed_context_size_error")
+"""OpenAI's error code and llama.cpp's error type for messages that are too long."""
+_TOO_LONG_WORDS = re.compile(
+    r"maximum context length|context length is only|longer than the model's context length|prompt is too long|"
+    r"exceeds? the maximum number of tokens|maximum prompt length",
+    re.IGNORECASE,
+)
+"""What vLLM, SGLang, Anthropic, Gemini and xAI write in the message instead."""
 
 
 class ApiError(GymposiumError):
@@ -47,8 +53,8 @@ def explained(error: OpenAIError, settings: ApiSettings) -> ApiError:
         )
     if not isinstance(error, openai.APIStatusError):
         return ApiError(f"{where} could not be asked: {_short(str(error))}")
-    message, status = error.body.get("message") if isinstance(error.body, dict) else None, error.status_code
-    said = _short(message if isinstance(message, str) else error.message)
+    status, words = error.status_code, _message(error.body) or error.message
+    said = _short(words)
     if status in (401, 403):
         key = "it requires a key; name the environment variable that holds one with key=NAME."
         if settings.variable is not None:
@@ -74,7 +80,7 @@ def explained(error: OpenAIError, settings: ApiSettings) -> ApiError:
         )
     if status >= 500:
         return ApiError(f"{where} failed ({status}; attempts: {tries}): try later, or see its log. It says: {said}")
-    if not _TOO_LONG.isdisjoint((error.code, error.type)) or "maximum context length" in said.lower():
+    if error.code in _TOO_LONG or error.type in _TOO_LONG or _TOO_LONG_WORDS.search(words):
         return PromptTooLong(f"The messages and max_tokens do not fit into the context of {settings.model}: {said}")
     if status == 402:
         return ApiError(f"{where} requires payment (402): add credit to the account of the key. It says: {said}")
@@ -92,6 +98,18 @@ def malformed(text: str, settings: ApiSettings, what: str = "") -> ApiError:
         f"{settings.base_url} answered, but not with a chat completion{why}: is base_url= the address of an "
         f"OpenAI-compatible API? It says: {_short(text)}"
     )
+
+
+def _message(body: object) -> str:
+    """Return the service's words in the body of an error: text, an object, or Gemini's list of one; "" if there are
+    none."""
+    if isinstance(body, list):
+        body = body[0] if body else None
+    if isinstance(body, dict) and "error" in body:
+        body = body["error"]
+    if isinstance(body, dict):
+        body = body.get("message")
+    return body if isinstance(body, str) else ""
 
 
 def _short(text: str) -> str:
