@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gymposium_arena.audit.archives import members
+from gymposium_arena.audit.archives import MOST_LISTED, members
 from gymposium_arena.audit.audit import audit_logs
 from gymposium_arena.audit.budget import Budget
 from gymposium_arena.audit.episode import BadLog
@@ -104,3 +104,42 @@ def test_all_files_share_the_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         (tmp_path / f"{number}.jsonl").write_bytes(b'{"a": "%s"}\n' % (b"0" * 90))
     problems = [what for _, what in audit_logs([tmp_path]).problems]
     assert sum("not read any further" in what for what in problems) == 7
+
+
+def test_the_list_of_parts_is_bounded_before_it_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "log.eval"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("samples/a.json", b"{}")
+    [entry] = [path.read_bytes()[at:-22] for at in (path.read_bytes().index(b"PK\x01\x02"),)]
+    end = b"PK\x05\x06\0\0\0\0" + (65_535).to_bytes(2, "little") * 2
+    listed = entry * (MOST_LISTED // len(entry) + 1)
+    path.write_bytes(listed + end + len(listed).to_bytes(4, "little") + bytes(6))
+    with pytest.raises(BadLog, match=f"list of parts has {len(listed)} bytes"):
+        list(members(path, 1000, Budget()))
+    fewer = entry * 1000
+    path.write_bytes(fewer + end + len(fewer).to_bytes(4, "little") + bytes(6))
+    budget = Budget(size=len(fewer) - 1)
+    with pytest.raises(BadLog, match="not read any further"):
+        list(members(path, 1000, budget))
+
+
+@pytest.mark.parametrize(("at", "value"), [(6, 255), (9, 8), (46, 255)], ids=["version", "flag", "name"])
+def test_a_changed_byte_in_the_list_costs_no_other_log(tmp_path: Path, at: int, value: int) -> None:
+    path = zipped(tmp_path / "log.eval", b"{}", zipfile.ZIP_STORED)
+    data = bytearray(path.read_bytes())
+    entry = data.index(b"PK\x01\x02")
+    data[entry + 9] |= 8  # names in UTF-8
+    data[entry + at] = value
+    path.write_bytes(data)
+    pytest.importorskip("zstandard", reason='zstandard is not installed: pip install "gymposium-arena[audit]"')
+    audit = audit_logs([path, LOG])
+    assert [where for where, _ in audit.problems if str(where).startswith(str(path))]
+    assert len(audit.records) == 6
+
+
+def test_an_archive_without_samples_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "log.eval"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("notes.txt", b"nothing")
+    with pytest.raises(BadLog, match="without samples"):
+        list(members(path, 1000, Budget()))

@@ -6,7 +6,7 @@ which turns the JSON of a log into episodes: `inspect_ai`, `textarena`, `openspi
 `ratings` rates the agents.
 """
 
-from gymposium_arena.audit.audit import Audit, audit_logs, library_of
+from gymposium_arena.audit.audit import Audit, audit_logs
 from gymposium_arena.audit.episode import Episode
 
-__all__ = ["Audit", "Episode", "audit_logs", "library_of"]
+__all__ = ["Audit", "Episode", "audit_logs"]

@@ -16,19 +16,28 @@ from gymposium_arena.audit.episode import BadLog, fail
 _ZSTANDARD = 93
 _LOCAL = struct.Struct("<4s22xHH")
 """The header of a part: signature, lengths of its name and its extra field."""
+_END = struct.Struct("<4s8xI6x")
+"""The end of an archive: signature, and the size of the list of its parts."""
+_TAIL = 22 + 65_535
+"""The longest end of an archive, with its comment."""
+MOST_LISTED = 8 * 2**20
+"""Maximum size in bytes of the list of parts, which is about 100,000 parts."""
 
 
 def members(path: Path, limit: int, budget: Budget) -> Iterator[tuple[str, bytes | BadLog]]:
     """The name and content of each sample in an archive, and of its header if it has no samples. Content that is
     damaged, or larger than `limit` bytes, is the reason instead. It ends when the budget is spent.
 
-    Raises `BadLog` if the file is no zip file, and `MissingExtra` if zstandard is not installed."""
+    Raises `BadLog` if the file is no zip file or has no such part, and `MissingExtra` if zstandard is not installed."""
+    budget.take(_list_size(path))
     try:
         archive = zipfile.ZipFile(path)
-    except zipfile.BadZipFile as error:
+    except (zipfile.BadZipFile, NotImplementedError, ValueError, struct.error) as error:
         raise BadLog(f"it is no archive, or breaks off ({error})") from error
     with archive, open(path, "rb") as file:
         parts = [info for info in archive.infolist() if info.filename.endswith(".json")]
+        if not parts:
+            fail("it is an archive without samples")
         samples = [info for info in parts if info.filename.startswith("samples/")]
         for info in samples or [info for info in parts if info.filename in ("header.json", "_journal/start.json")]:
             try:
@@ -37,6 +46,25 @@ def members(path: Path, limit: int, budget: Budget) -> Iterator[tuple[str, bytes
                 yield info.filename, BadLog(str(error))
                 if budget.is_spent:
                     return
+
+
+def _list_size(path: Path) -> int:
+    """Return the size in bytes of an archive's list of its parts, which `zipfile` reads whole. Raises `BadLog` if it is
+    too large."""
+    with open(path, "rb") as file:
+        file.seek(-min(path.stat().st_size, _TAIL), 2)
+        tail = file.read()
+    at = len(tail) - _END.size
+    if at < 0 or tail[at : at + 4] != b"PK\x05\x06":
+        at = tail.rfind(b"PK\x05\x06")
+    if at < 0 or len(tail) < at + _END.size:
+        fail("it is no archive, or breaks off (it has no list of its parts)")
+    if tail[max(0, at - 20) : at].startswith(b"PK\x06\x07"):
+        fail("it is an archive in the format ZIP64, for more than 65,535 parts, which is not read")
+    _, size = _END.unpack_from(tail, at)
+    if size > MOST_LISTED:
+        fail(f"its list of parts has {size} bytes; at most {MOST_LISTED} are read")
+    return int(size)
 
 
 def _content(file: IO[bytes], info: zipfile.ZipInfo, limit: int, budget: Budget) -> bytes:

@@ -54,12 +54,6 @@ class Audit:
         return [(episode.where, problem) for episode in self.episodes for problem in episode.problems]
 
 
-def library_of(path: Path) -> str | None:
-    """The library that wrote a log file, known by the first object of a known format; None if there is none."""
-    objects = (part.data for part in parts_of(path, Budget()) if not isinstance(part.data, BadLog))
-    return next((form.NAME for data in objects for form in FORMATS if form.knows(data)), None)
-
-
 def audit_logs(paths: Sequence[str | Path], *, agents: Sequence[str] = ()) -> Audit:
     """Play the episodes of log files, and of the log files in folders, again. `agents` names the agent in each seat for
     logs that do not name them.
