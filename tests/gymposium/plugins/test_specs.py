@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 
 from gymposium import GameSpec, LoggerSpec, OpponentSpec, Parameter
+from gymposium.errors import BadParameter
 
 
 @pytest.mark.parametrize(
@@ -48,3 +50,32 @@ def test_specs_of_every_kind_check_the_types_of_their_fields(kind: Any, field: s
     }[kind]
     with pytest.raises(ValueError, match=f"{field}=7 must be text"):
         kind(**{"name": "x", "summary": "X.", "entry_point": "x:y", **more, field: 7})
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf", float("nan"), float("inf"), np.float64("nan")])
+def test_a_number_that_is_not_finite_is_no_parameter(value: Any) -> None:
+    for komi in (
+        Parameter(name="komi", default=0.5, help="Komi."),
+        Parameter(name="komi", default=0.5, help="Komi.", low=-100.0, high=100.0),
+    ):
+        with pytest.raises(BadParameter, match="must be a finite number"):
+            komi.check(value)
+
+
+def test_numbers_of_numpy_are_parameters() -> None:
+    komi = Parameter(name="komi", default=0.5, help="Komi.").check(np.float64(6.5))
+    assert (komi, type(komi)) == (6.5, float)
+
+
+@pytest.mark.parametrize(
+    ("facts", "words"),
+    [
+        ({"low": 2, "high": 6}, "2 to 6"),
+        ({"low": 2}, "2 or more"),
+        ({"choices": (2, 4)}, "one of 2, 4"),
+    ],
+)
+def test_the_seats_of_a_game_with_players_in_words(facts: dict[str, Any], words: str) -> None:
+    players = Parameter(name="players", default=2, help="Seats.", **facts)
+    spec = GameSpec(name="x", title="X", summary="X.", entry_point="x:game", parameters=(players,))
+    assert spec.seats_in_words == words

@@ -7,6 +7,7 @@ generated methods would slow down every import.
 from __future__ import annotations
 
 import importlib
+import math
 import re
 from collections.abc import Mapping
 from contextlib import suppress
@@ -83,6 +84,8 @@ class Parameter:
     def check(self, value: Any) -> Any:
         """The value converted to the type of the parameter; text such as `"8"` is parsed. Raises `BadParameter`."""
         value = self._convert(value)
+        if isinstance(value, float) and not math.isfinite(value):
+            raise BadParameter(f"{self.name}={value!r}: must be a finite number.")
         if self.choices is not None and value not in self.choices:
             raise BadParameter(f"{self.name}={value!r}: must be one of {', '.join(map(str, self.choices))}.")
         if (self.low is not None and value < self.low) or (self.high is not None and value > self.high):
@@ -99,8 +102,8 @@ class Parameter:
                     return value.lower() == "true"
                 case str() if kind in (int, float):
                     return kind(value)
-                case int() if kind is float and not isinstance(value, bool):
-                    return float(value)
+                case int() | float() if kind is float and not isinstance(value, bool):
+                    return float(value)  # also NumPy's float64
                 case SupportsIndex() if kind is int and not isinstance(value, bool):
                     return int(value)  # NumPy integers
         raise BadParameter(f"{self.name}={value!r}: must be of type {kind.__name__}.")
@@ -234,9 +237,9 @@ class GameSpec(Spec):
 
     @property
     def seats_in_words(self) -> str:
-        """`2`, or `2 to 6` if the game has a parameter `players`."""
+        """`2`, or the values of the parameter `players`, such as `2 to 6` or `one of 2, 4`."""
         players = next((p for p in self.parameters if p.name == "players"), None)
-        return str(self.seats) if players is None else f"{players.low:g} to {players.high:g}"
+        return str(self.seats) if players is None else players.allowed().removeprefix("from ")
 
     def count_seats(self, params: Mapping[str, Any]) -> int:
         """Return the number of seats with these parameters: the parameter `players` if the game has one."""
