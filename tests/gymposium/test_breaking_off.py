@@ -149,7 +149,7 @@ def test_in_time_nothing_changes_and_errors_come_through() -> None:
         list(play([job], watchdog=Watchdog(60)))
 
 
-@pytest.mark.parametrize("seconds", [0, -1.0, float("nan")])
+@pytest.mark.parametrize("seconds", [0, -1.0, float("nan"), float("inf"), 1e10])
 def test_a_limit_is_a_time(seconds: float) -> None:
     with pytest.raises(BadOption, match="number of seconds"):
         Watchdog(seconds)

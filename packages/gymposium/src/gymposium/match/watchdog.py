@@ -15,22 +15,25 @@ from gymposium.errors import BadOption
 from gymposium.players.asking import ask_player
 from gymposium.players.protocol import Ask, Player, Reply
 
+LONGEST = 1_000_000
+"""The longest limit of one call, in seconds: more than eleven days."""
+
 
 class Watchdog:
     """Limits a call to a player to `seconds` times its number of asks.
 
     Python cannot stop a running call. An overdue call is left to a daemon thread, and its player is not asked again
-    before that call has returned. Raises `BadOption` unless `seconds` is positive."""
+    before that call has returned. Raises `BadOption` unless `seconds` is positive and at most `LONGEST`."""
 
     def __init__(self, seconds: float) -> None:
-        if not seconds > 0:
-            raise BadOption(f"watchdog={seconds!r}: give a number of seconds greater than 0.")
+        if not 0 < seconds <= LONGEST:
+            raise BadOption(f"watchdog={seconds!r}: give a number of seconds greater than 0, at most {LONGEST}.")
         self.seconds = seconds
         self._overdue: dict[int, threading.Thread] = {}
 
     def act(self, player: Player, asks: Sequence[Ask]) -> Sequence[Reply] | None:
         """The player's replies, or None if it took too long. Raises what the player raises."""
-        limit = self.seconds * len(asks)
+        limit = min(self.seconds * len(asks), threading.TIMEOUT_MAX)
         overdue = self._overdue.get(id(player))
         if overdue is not None:
             overdue.join(limit)
