@@ -67,7 +67,7 @@ def command(
     """
     found: list[Reviewed] = []
     with chosen_executor(executor, jobs, address) as chosen, match_bar() as bar:
-        for file in [file for path in paths for file in _files(path)]:
+        for file in {file.resolve(): file for path in paths for file in _files(path)}.values():
             task = bar.add_task(file.name, total=None)
             try:
                 found.append(
