@@ -139,11 +139,8 @@ def test_the_result_is_said_once(serve: Any, look: Any, runs: Path) -> None:
 
 
 def test_moves_of_chess_are_listed_as_people_write_them(serve: Any, look: Any, tmp_path: Path) -> None:
-    class Opens(Scripted):
-        def __init__(self, *moves: str) -> None:
-            super().__init__(*moves, name="opens")
-
-    black, white = Opens("e7e5", "d7d6", "d8h4"), Opens("e2e4", "f1c4", "<think>A knight</think>\n<move>g1f3</move>")
+    said = ("<move>e2e4</move>", "<move>f1c4</move>", "<think>A knight</think>\n<move>g1f3</move>")
+    black, white = Scripted("e7e5", "d7d6", "I resign."), Scripted(*said, reply="tags")
     write(tmp_path / "chess.jsonl", "chess", [black, white])
     page = look.at(f"{serve(tmp_path)}matches/chess.jsonl/1.html")
     moves = page.locator(".moves .mono")

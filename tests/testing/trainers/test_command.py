@@ -33,7 +33,7 @@ class Lost:
 
 def command(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     """The command in a folder, with the entry points that the distribution declares."""
-    project = tomllib.loads((ROOT / "packages/gymposium/pyproject.toml").read_text())["project"]
+    project = tomllib.loads((ROOT / "packages/gymposium-testing/pyproject.toml").read_text())["project"]
     declared = project["entry-points"]["pytest11"]
     if not {*declared} <= {point.name for point in entry_points(group="pytest11")}:  # installed before they were
         metadata = folder / "path" / "declared-0.dist-info"
