@@ -118,6 +118,21 @@ def test_messages_are_not_compressed(start: Start) -> None:
         assert "sec-websocket-extensions" not in client.response.headers
 
 
+def test_a_websocket_has_no_time_limit_of_a_request(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    for limit in ("BODY_SECONDS", "REST_SECONDS"):
+        monkeypatch.setattr(listening, limit, 0.0)
+
+    async def echo(websocket: WebSocket) -> None:
+        await websocket.accept()
+        async for text in websocket.iter_text():
+            await websocket.send_text(text)
+
+    with connect(f"ws://127.0.0.1:{start(api([WebSocketRoute('/', echo)])).port}/") as client:
+        for number in range(5):
+            client.send(str(number))
+            assert client.recv() == str(number)
+
+
 def test_a_form_that_does_not_arrive_ends_its_connection(
     start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

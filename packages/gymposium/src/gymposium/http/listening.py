@@ -106,7 +106,10 @@ class TimedProtocol(H11Protocol):
             self._unread = None
 
     def _watch(self) -> None:
-        """Set the deadline for what the client sends now."""
+        """Set the deadline for what the client sends now. A connection that became a websocket has none."""
+        if self.transport.get_protocol() is not self:
+            self._stop_watching()
+            return
         if self.conn.their_state is h11.IDLE:
             limit = HEADER_SECONDS
         elif self.conn.their_state is h11.SEND_BODY:
