@@ -52,7 +52,7 @@ def _list_size(path: Path) -> int:
     """Return the size in bytes of an archive's list of its parts, which `zipfile` reads whole. Raises `BadLog` if it is
     too large."""
     with open(path, "rb") as file:
-        file.seek(-min(path.stat().st_size, _TAIL), 2)
+        file.seek(-min(file.seek(0, 2), _TAIL), 2)
         tail = file.read()
     at = len(tail) - _END.size
     if at < 0 or tail[at : at + 4] != b"PK\x05\x06":
