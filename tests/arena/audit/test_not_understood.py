@@ -40,7 +40,7 @@ from gymposium_arena.audit.logged_match import LoggedMatch, NeedsIsolation
         ('{"header": {"game_string": "no_such_game"}, "transitions": []}', "no_such_game"),
         (
             '{"header": {"game_string": "negotiation"}, "transitions": []}',
-            "OpenSpiel's negotiation draws chance out of sight, so a match cannot be played again",
+            "OpenSpiel's negotiation draws chance internally, so its matches cannot be replayed",
         ),
         ('{"name": "halite", "steps": [[]], "statuses": [], "configuration": {}}', "its steps are not lists"),
     ],

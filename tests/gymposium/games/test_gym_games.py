@@ -204,15 +204,15 @@ def test_it_is_an_environment_like_any_game() -> None:
 def test_an_environment_that_does_not_follow_from_its_seed_is_found_out() -> None:
     game = load_game("gym:Restless-v0")
     events = list(game.new(0).events)
-    with pytest.raises(BadRecord, match="its answers do not follow from its seed and the moves"):
+    with pytest.raises(BadRecord, match="does not depend only on its seed and the moves"):
         game.load(events)
 
 
 @pytest.mark.parametrize(
     ("events", "told"),
     [
-        ([], "Event 0 is not the seed"),
-        ([Event(0, "forth")], "Event 0 is not the seed"),
+        ([], "Event 0 must be the seed"),
+        ([Event(0, "forth")], "Event 0 must be the seed"),
         ([Event(CHANCE, "seed 1"), Event(CHANCE, "shown 000000000000")], "Event 1 is 'shown 000000000000'"),
     ],
 )
@@ -226,7 +226,7 @@ def test_moves_that_do_not_fit_the_record_are_refused() -> None:
     events = list(game.new(0).events)
     with pytest.raises(BadRecord, match=r"Event 2: 'back' is not legal"):
         game.load([*events, Event(0, "back")])
-    with pytest.raises(BadRecord, match=r"Event 2 \('forth'\) is of seat 1"):
+    with pytest.raises(BadRecord, match=r"Event 2 \('forth'\) belongs to seat 1"):
         game.load([*events, Event(1, "forth")])
 
 
@@ -243,7 +243,7 @@ def test_search_gets_no_world_unless_nothing_is_hidden() -> None:
 
 
 def test_a_return_outside_of_what_was_said_is_an_error() -> None:
-    with pytest.raises(BadParameter, match=r"ended with a return of 5, .* from 0 to 1: give min_return and max_return"):
+    with pytest.raises(BadParameter, match=r"ended with a return of 5, .* 0 to 1\. Set its parameters min_return"):
         played(load_game("gym:somebody/Corridor-v0(prize=5.0)"), range(3))
     game = load_game("gym:somebody/Corridor-v0(prize=5.0,max_return=5)")
     assert {match.returns for match in played(game, range(3))} <= {(5.0,), (0.0,)}
@@ -261,8 +261,12 @@ def test_an_environment_that_fails_surfaces_with_the_match_so_far() -> None:
     [
         ("gym:Corridr-v0", UnknownName, "gym:my_module:MyText-v0"),
         ("gym:no_such_module:Foo-v0", UnknownName, "No module named 'no_such_module'.*PYTHONPATH"),
-        ("gym:FrozenLake-v1", BadParameter, r"has observations Discrete\(16\), but only text can be played"),
-        ("gym:Echo-v0", BadParameter, "has no limit on the length of an episode: add one, such as max_decisions=100"),
+        (
+            "gym:FrozenLake-v1",
+            BadParameter,
+            r"has observations Discrete\(16\), but only text observations are supported",
+        ),
+        ("gym:Echo-v0", BadParameter, "has no limit on episode length. Add one, such as max_decisions=100"),
         ("gym:Echo-v0(max_decisions=0)", BadParameter, "max_decisions=0: must be a whole number, 1 or more"),
         ("gym:Echo-v0(max_decisions=many)", BadParameter, "max_decisions='many'"),
         ("gym:somebody/Corridor-v0(min_return=2)", BadParameter, "max_return=1.0: must be greater than min_return=2"),

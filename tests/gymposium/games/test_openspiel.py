@@ -303,8 +303,8 @@ def test_wrong_events_are_refused(name: str, seed: int, data: st.DataObject) -> 
 def test_joint_moves_are_replayed_as_they_are_written() -> None:
     game = load_game("goofspiel(num_cards=4,points_order=descending)")
     for events, message in [
-        ([(0, "bid 1"), (0, "bid 2"), (1, "bid 1")], "Event 1 .* is of seat 0, but it is seat 1's turn"),
-        ([(1, "bid 1"), (0, "bid 2")], "Event 0 .* is of seat 1, but it is seat 0's turn"),
+        ([(0, "bid 1"), (0, "bid 2"), (1, "bid 1")], "Event 1 .* belongs to seat 0, but it is seat 1's turn"),
+        ([(1, "bid 1"), (0, "bid 2")], "Event 0 .* belongs to seat 1, but it is seat 0's turn"),
         ([(0, "bid 1")], "middle of a joint move"),
         ([(CHANCE, "Deal 1")], "not chance's turn"),
     ]:
@@ -315,10 +315,10 @@ def test_joint_moves_are_replayed_as_they_are_written() -> None:
 def test_a_record_that_stops_before_chance_needs_its_seed() -> None:
     game = load_game("leduc_poker")
     events = game.new(5).events
-    with pytest.raises(BadRecord, match="give the match's seed"):
+    with pytest.raises(BadRecord, match="Pass the match's seed"):
         game.load(events[:1])
     assert game.load(events[:1], 5).events == events
-    with pytest.raises(BadRecord, match="is of seat 0, but it is chance's turn"):
+    with pytest.raises(BadRecord, match="belongs to seat 0, but it is chance's turn"):
         game.load([Event(0, "call")])
     with pytest.raises(BadRecord, match="not an outcome of chance"):
         game.load([Event(CHANCE, "Deal:9")])
@@ -405,7 +405,7 @@ def test_three_at_the_engines_poker_have_no_sampler() -> None:
     "name", ["goofspiel", "openspiel:liars_dice", "openspiel:phantom_ttt", *[f"openspiel:{n}" for n in UNSOUND]]
 )
 def test_games_without_a_sampler_say_so(name: str) -> None:
-    with pytest.raises(NoSampler, match=r"ask\.sampler\.worlds\(\) looks for worlds"):
+    with pytest.raises(NoSampler, match=r"ask\.sampler\.worlds\(\) samples worlds"):
         load_game(name).new(0).resample(0, random.Random(0))
 
 
@@ -498,7 +498,7 @@ def test_unknown_games_name_the_nearest() -> None:
         load_game("goofspiel(num_card=4)")
     with pytest.raises(BadParameter, match="given twice"):
         load_game("goofspiel(num_cards=4)", num_cards=5)
-    with pytest.raises(BadParameter, match="OpenSpiel refuses"):
+    with pytest.raises(BadParameter, match="OpenSpiel rejected"):
         load_game("openspiel:hex(bored_size=4)")
 
 

@@ -60,11 +60,11 @@ def test_a_changed_outcome_or_move_is_found() -> None:
 
 
 def test_such_a_game_is_for_records_only() -> None:
-    with pytest.raises(BadRecord, match=r"takes its chance outcomes from a record, .* write kuhn_poker"):
+    with pytest.raises(BadRecord, match=r"takes its chance outcomes from a record, .* use kuhn_poker"):
         load_game("recorded:kuhn_poker").new(1)
-    with pytest.raises(BadParameter, match="tic_tac_toe has no chance to record"):
+    with pytest.raises(BadParameter, match="tic_tac_toe has no chance"):
         load_game("recorded:tic_tac_toe")
-    with pytest.raises(BadParameter, match="only games of OpenSpiel"):
+    with pytest.raises(BadParameter, match="only OpenSpiel games"):
         load_game("recorded:negotiation")
 
 

@@ -284,7 +284,7 @@ def test_later_chance_of_a_fork_is_fresh_and_its_own() -> None:
 
 
 def test_without_its_seed_a_match_cannot_go_on_at_chance() -> None:
-    with pytest.raises(BadRecord, match="ends before a chance outcome; give the match's seed"):
+    with pytest.raises(BadRecord, match=r"ends before a chance outcome\. Pass the match's seed"):
         DICE.load([Event(0, "throw")])
 
 
@@ -317,11 +317,11 @@ def test_weights_are_chances_and_their_order_means_nothing() -> None:
 @pytest.mark.parametrize(
     ("events", "reason"),
     [
-        ([Event(CHANCE, "4")], "is of seat -1, but it is not chance's turn"),
-        ([Event(0, "throw"), Event(0, "stop")], "is of seat 0, but it is chance's turn"),
+        ([Event(CHANCE, "4")], "belongs to seat -1, but it is not chance's turn"),
+        ([Event(0, "throw"), Event(0, "stop")], "belongs to seat 0, but it is chance's turn"),
         ([Event(0, "throw"), Event(CHANCE, "7")], "Event 1: '7' is not an outcome of chance here"),
         ([Event(0, "jump")], "Event 0: 'jump' is not legal for seat 0. Legal moves: throw, stop"),
-        ([Event(1, "throw")], "is of seat 1, but it is seat 0's turn"),
+        ([Event(1, "throw")], "belongs to seat 1, but it is seat 0's turn"),
         ([Event(0, "stop"), Event(0, "stop")], "comes after the end of the match"),
     ],
 )
@@ -358,7 +358,7 @@ def test_simultaneous_moves_are_recorded_in_order_of_seat(host: Host) -> None:
     match.apply({1: "rock", 0: "paper"})
     assert match.events == [(0, "paper"), (1, "rock")]
     assert match.returns() == (1.0, -1.0)
-    with pytest.raises(BadRecord, match=r"middle of a joint move: only seats \[0\] moved"):
+    with pytest.raises(BadRecord, match=r"middle of a joint move. Only these seats moved: \[0\]"):
         match.game.load(match.events[:1])
 
 
@@ -402,7 +402,7 @@ def test_a_sampler_that_shows_the_seat_something_else_is_found_out() -> None:
     game = game_of(Marked)(spec(chance=True, information="imperfect"), {})
     match = game.load([Event(CHANCE, "2"), Event(CHANCE, "1")])
     assert match.resample(1, random.Random(0)).view(0) == "0"
-    with pytest.raises(RulesError, match=r"Marked\.resample returned a world in which seat 0 sees something else"):
+    with pytest.raises(RulesError, match=r"Marked\.resample returned a world that looks different to seat 0"):
         match.resample(0, random.Random(0))
 
 
@@ -482,44 +482,48 @@ def changed(**parts: Any) -> Callable[[], Any]:
 
 @pytest.mark.parametrize("name", ["start", "to_move", "legal_moves", "play", "returns", "rules", "position", "moves"])
 def test_a_missing_part_is_named_with_what_to_write(name: str) -> None:
-    with pytest.raises(PluginError, match=rf"Ours is not a set of rules yet\. It lacks: {name}( = |\(self)"):
+    with pytest.raises(PluginError, match=rf"Ours is incomplete\. It lacks: {name}( = |\(self)"):
         game_of(without(name))(spec(), {})
 
 
 @pytest.mark.parametrize(
     ("parts", "facts", "reason"),
     [
-        ({"position": lambda self, board: "x\n"}, {}, r"Ours\.position must be written  def position\(self, state, s"),
+        (
+            {"position": lambda self, board: "x\n"},
+            {},
+            r"Ours\.position must have the signature  def position\(self, state, s",
+        ),
         ({"moves": "abc"}, {}, "moves must be a list of names, not 'abc'"),
         ({"moves": []}, {}, "moves must be a list of names"),
-        ({"moves": [*TicTacToe.moves, " a1"]}, {}, "moves holds ' a1'. A move is text on one line"),
-        ({"moves": [*TicTacToe.moves, "a1"]}, {}, "moves names 'a1' more than once"),
+        ({"moves": [*TicTacToe.moves, " a1"]}, {}, "moves contains ' a1'. A move must be one line of text"),
+        ({"moves": [*TicTacToe.moves, "a1"]}, {}, "moves has duplicates: 'a1'"),
         ({"moves": None}, {}, "moves is None, but the spec says free_text=False"),
         ({}, {"free_text": True}, "moves is a list of moves, but the spec says free_text=True"),
         ({"utility_range": (1.0, -1.0)}, {}, "utility_range must be two numbers, the lower first"),
         ({"max_decisions": 0}, {}, "max_decisions must be a whole number, 1 or more, not 0"),
         ({}, {"chance": True}, "Ours has no method `chance`, but the spec says chance=True"),
         ({"chance": lambda self, state: {}}, {}, "Ours has a method `chance`, but the spec says chance=False"),
-        ({}, {"information": "imperfect"}, r"does not say what a seat knows. Write  def view\(self, state, seat\)"),
-        ({"tensor": lambda self, state, seat: []}, {}, "one of `tensor` and `tensor_shape`; write both"),
+        ({}, {"information": "imperfect"}, r"does not say what a seat knows. Add  def view\(self, state, seat\)"),
+        ({"tensor": lambda self, state, seat: []}, {}, "only one of `tensor` and `tensor_shape`"),
         ({"tensor": lambda self, state, seat: [1, 2], "tensor_shape": (3,)}, {}, "tensor does not have the shape"),
         ({"tensor": lambda self, state, seat: [], "tensor_shape": 3}, {}, "tensor_shape must be a tuple of sizes"),
-        ({"start": lambda self: ["."] * 9}, {}, "must return a position that cannot change: unhashable type: 'list'"),
-        ({"start": lambda self: object()}, {}, "returned two positions that are not equal. Use a NamedTuple"),
+        ({"start": lambda self: ["."] * 9}, {}, "must return an immutable position: unhashable type: 'list'"),
+        ({"start": lambda self: object()}, {}, "returned two unequal positions. Use a NamedTuple"),
         ({"to_move": lambda self, state: 0}, {}, r"to_move must return a tuple of seats from 0 to 1, .*, not 0"),
         ({"to_move": lambda self, state: (2,)}, {}, r"must return a tuple of seats from 0 to 1, .*, not \(2,\)"),
-        ({"to_move": lambda self, state: (0, 1)}, {}, "Say dynamics='simultaneous' in the spec"),
+        ({"to_move": lambda self, state: (0, 1)}, {}, "Set dynamics='simultaneous' in the spec"),
         ({"to_move": lambda self, state: (1, 0)}, {"dynamics": "simultaneous"}, "seats in ascending order"),
         ({"to_move": lambda self, state: ()}, {}, "over before any seat has moved"),
         ({"to_move": lambda self, state: (CHANCE,)}, {}, r"returned \(CHANCE,\), but Ours has no method `chance`"),
-        ({"legal_moves": lambda self, state, seat: []}, {}, "gives seat 0, which must move, no legal move"),
-        ({"legal_moves": lambda self, state, seat: ["d4"]}, {}, "names 'd4', which is not one of `moves`"),
-        ({"legal_moves": lambda self, state, seat: ["a1", "a1"]}, {}, "legal_moves names a move twice"),
+        ({"legal_moves": lambda self, state, seat: []}, {}, "returned no legal move for seat 0, which must move"),
+        ({"legal_moves": lambda self, state, seat: ["d4"]}, {}, "returned 'd4', which is not in `moves`"),
+        ({"legal_moves": lambda self, state, seat: ["a1", "a1"]}, {}, "legal_moves returned a duplicate move"),
         ({"play": lambda self, state, moves: None}, {}, "play returned None; it must return the position after"),
         ({"returns": lambda self, state: 0.0}, {}, "must return a tuple of 2 numbers, one for each seat, not 0.0"),
         ({"returns": lambda self, state: (1.0,)}, {}, "must return a tuple of 2 numbers"),
-        ({"rules": lambda self, seat, style: None}, {}, "Ours.rules must return text that ends in a line break"),
-        ({"position": lambda self, state, seat, style: "x"}, {}, "position must return text that ends in a line b"),
+        ({"rules": lambda self, seat, style: None}, {}, "Ours.rules must return text that ends with a newline"),
+        ({"position": lambda self, state, seat, style: "x"}, {}, "position must return text that ends with a newline"),
         ({"view": lambda self, state, seat: 3}, {}, "view must return text, not 3"),
     ],
 )
@@ -531,8 +535,8 @@ def test_a_mistake_is_said_when_the_game_is_made(parts: dict[str, Any], facts: d
 @pytest.mark.parametrize(
     ("weights", "reason"),
     [
-        (["1", "2"], r"chance must return outcomes, as text, with their weights, like \{'heads': 1, 'tails': 1\}"),
-        ({1: 1, 2: 1}, "chance must return outcomes, as text"),
+        (["1", "2"], r"chance must map outcomes \(strings\) to weights, like \{'heads': 1, 'tails': 1\}"),
+        ({1: 1, 2: 1}, "chance must map outcomes"),
         ({}, "weights that are not negative and not all 0"),
         ({"a": 0}, "weights that are not negative and not all 0"),
         ({"a": 2, "b": -1}, "weights that are not negative and not all 0"),
@@ -570,13 +574,15 @@ def test_a_position_that_play_changes_is_found_out() -> None:
         legal_moves=lambda self, board, seat: [m for m, s in zip(self.moves, board.squares) if s == "."],
         returns=lambda self, board: (0.0, 0.0),
     )
-    with pytest.raises(PluginError, match="play changed the position that it was given"):
+    with pytest.raises(PluginError, match="play modified its position argument"):
         game_of(author)(spec(), {})
 
 
 def test_parameters_go_to_the_class_as_keywords() -> None:
     about = spec(parameters=(Parameter(name="size", default=3, help="Size."),))
-    with pytest.raises(PluginError, match=r"Ours must take the parameters of the game x as keywords \(size\)"):
+    with pytest.raises(
+        PluginError, match=r"Ours must accept the parameters of the game x as keyword arguments \(size\)"
+    ):
         game_of(changed())(about, {"size": 3})
 
     def picky(self: object, size: int) -> None:
@@ -593,7 +599,9 @@ def test_a_mistake_met_in_play_surfaces_with_the_match_so_far() -> None:
         return TicTacToe.legal_moves(self, board, seat) if board.count(".") > 5 else []
 
     game = game_of(changed(legal_moves=late))(spec(), {})
-    with pytest.raises(EngineError, match=r"Ours\.legal_moves gives seat 0, which must move, no legal move") as failed:
+    with pytest.raises(
+        EngineError, match=r"Ours\.legal_moves returned no legal move for seat 0, which must move"
+    ) as failed:
         list(play([MatchJob("m", game, [make_player("random")] * 2, 0)]))
     assert len(failed.value.played.events) == 4
 

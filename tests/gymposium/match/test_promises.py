@@ -59,8 +59,8 @@ BROKEN = {
     "nan": (counting("general_sum", (1.0, float("nan"))), "counting: returns must be a finite number"),
     "zero sum": (counting("zero_sum", (1.0, 1.0)), "counting: the spec says utility='zero_sum', but .* sum to 2"),
     "cooperative": (counting("cooperative", (1.0, 0.5)), "counting: the spec says utility='cooperative', but .* equal"),
-    "longer": (counting("zero_sum", (1.0, -1.0), 5), "counting: max_decisions is 4, but the match goes on"),
-    "endless": (counting("zero_sum", (1.0, -1.0), -1), "counting: max_decisions is 4, but the match goes on"),
+    "longer": (counting("zero_sum", (1.0, -1.0), 5), "counting: max_decisions is 4, but the match continues"),
+    "endless": (counting("zero_sum", (1.0, -1.0), -1), "counting: max_decisions is 4, but the match continues"),
 }
 
 
@@ -79,7 +79,7 @@ def test_a_broken_promise_is_an_error_that_names_the_game(case: str, opening: in
 
 def test_playouts_of_an_endless_game_end() -> None:
     game = counting("zero_sum", (1.0, -1.0), -1)
-    with pytest.raises(RulesError, match="max_decisions is 4, but the match goes on"):
+    with pytest.raises(RulesError, match="max_decisions is 4, but the match continues"):
         list(play([MatchJob("m", game, [make_player("mcts-4"), make_player("random")], 1)]))
 
 
@@ -104,7 +104,7 @@ def test_the_parameter_players_decides_the_number_of_seats() -> None:
 
 def test_seats_of_the_rules_must_be_those_of_the_spec() -> None:
     spec = GameSpec(name="many", title="M", summary="M.", entry_point="x:game", seats=3)
-    with pytest.raises(PluginError, match=r"seats is 2, but the spec gives this game 3 seats. Say seats=2 in the spec"):
+    with pytest.raises(PluginError, match=r"seats is 2, but the spec gives this game 3 seats. Set seats=2 in the spec"):
         game_of(lambda: Many(2))(spec, {})
 
 

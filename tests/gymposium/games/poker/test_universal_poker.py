@@ -298,7 +298,7 @@ def test_limit_as_the_rules_tell_it() -> None:
     [
         ({"players": 7}, "players=7"),
         ({"players": 5, "betting": "limit"}, "at most 4 players"),
-        ({"stack": 100, "betting": "limit"}, "nobody has a stack"),
+        ({"stack": 100, "betting": "limit"}, "betting=limit has no stacks"),
         ({"stack": 39}, "from 40 to 20000"),
         ({"small_blind": 11}, "from 1 to 10"),
     ],

@@ -1,1 +1,1 @@
-"""Games: protocols (`protocol`), games by name (`registry`), and the built-in games in words."""
+"""Games: protocols (`protocol`), lookup by name (`registry`), and the built-in text games."""

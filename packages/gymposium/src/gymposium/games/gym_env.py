@@ -1,14 +1,14 @@
-"""Text environments of Gymnasium as games of one seat, by id: `gym:MyText-v0`.
+"""Gymnasium text environments as single-seat games, by id: `gym:MyText-v0`.
 
-No plugin is needed: `run`, `play`, `eval` and training play every environment that Gymnasium can make. Observations
-must be text (`gymnasium.spaces.Text`) and actions `Discrete` or `Text`. The names of `Discrete` actions come from
-`get_action_meanings()`, or else are their numbers. `info["action_mask"]` or the environment's `action_masks()` may
-restrict the legal ones, and `info["legal_moves"]` may give them other names.
+No plugin is needed: `run`, `play`, `eval` and training accept every environment that Gymnasium can make. Observations
+must be text (`gymnasium.spaces.Text`) and actions `Discrete` or `Text`. `Discrete` actions are named by
+`get_action_meanings()`, or else by their numbers. `info["action_mask"]` or the environment's `action_masks()` may
+restrict the legal actions, and `info["legal_moves"]` may rename them.
 
-The environment draws chance itself, from the seed of its reset. So a record holds that seed and, after each move, a
-digest of what the environment returned. A replay steps a new environment, and fails if it returns something else.
-Later chance cannot be drawn anew, and only the environment knows what it hides, so search cannot play such games. The
-parameter `deterministic=True` promises that the observation and the later moves decide everything that follows.
+The environment draws its own chance from the seed passed to `reset`. So a record holds that seed and, after each move,
+a digest of what the environment returned. A replay steps a new environment and fails if it returns something else.
+Search cannot play such games: it cannot redraw later chance, and only the environment knows the hidden state. The
+parameter `deterministic=True` promises that the observation and the later moves determine everything that follows.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 PREFIX = "gym:"
 
 OWN = ("max_decisions", "min_return", "max_return", "deterministic")
-"""Parameters of gymposium; all others are passed to `gymnasium.make`."""
+"""Parameters that gymposium handles; all others are passed to `gymnasium.make`."""
 
 _NO_CHANCE = (
     "its environment draws chance by itself and does not show what it hides; if the observation and the moves decide "
@@ -48,15 +48,15 @@ _NO_CHANCE = (
 
 
 def gym_game(env_id: str, written: Mapping[str, str], given: Mapping[str, Any]) -> GymGame:
-    """Return the game of an environment. `written` holds the parameters in the game's name, `given` the keywords.
+    """Return an environment's game. `written` holds parameters from the game's name, `given` the keyword arguments.
 
-    Raises `UnknownName` if Gymnasium has no such environment, and `BadParameter` if the environment refuses its
-    parameters, has other observations or actions than text, or has no limit on the length of an episode."""
+    Raises `UnknownName` if Gymnasium has no such environment. Raises `BadParameter` if the environment rejects its
+    parameters, has observations or actions that are not text, or has no limit on episode length."""
     params = {**{key: _value(text) for key, text in written.items()}, **given}
     for key, value in params.items():
         if not (value is None or isinstance(value, bool | int | float | str)):
             raise BadParameter(
-                f"{key}={value!r}: a parameter of {PREFIX}{env_id} must be a number, text, True, False or None."
+                f"{key}={value!r}: a parameter of {PREFIX}{env_id} must be a number, a string, True, False or None."
             )
     name = PREFIX + format_name(env_id, {key: _written(value) for key, value in params.items()})
     return _game(name, env_id, tuple(sorted(params.items())))
@@ -69,7 +69,7 @@ def _game(name: str, env_id: str, params: tuple[tuple[str, Any], ...]) -> GymGam
 
 @dataclass(frozen=True)
 class _Own:
-    """Checked values of the parameters of gymposium."""
+    """Validated values of gymposium's own parameters."""
 
     max_decisions: Any = None
     min_return: Any = 0.0
@@ -112,25 +112,23 @@ class GymGame:
         names = [str(name) for name in meanings()] if callable(meanings) else None
         env.close()
         if steps is None:
-            raise BadParameter(
-                f"{env_id} has no limit on the length of an episode: add one, such as max_decisions=100."
-            )
+            raise BadParameter(f"{env_id} has no limit on episode length. Add one, such as max_decisions=100.")
         self.max_decisions: int = steps
         if not isinstance(shows, Text):
             raise BadParameter(
-                f"{env_id} has observations {shows}, but only text can be played in words. Register it inside a "
-                f"gymnasium.ObservationWrapper that describes each observation in words and has a Text space."
+                f"{env_id} has observations {shows}, but only text observations are supported. Register it inside a "
+                f"gymnasium.ObservationWrapper that describes each observation as text and has a Text space."
             )
         if not isinstance(takes, Discrete | Text):
-            raise BadParameter(f"{env_id} has actions {takes}: its action space must be Discrete or Text.")
+            raise BadParameter(f"{env_id} has action space {takes}; it must be Discrete or Text.")
         free = isinstance(takes, Text)
         self.num_actions = 0 if isinstance(takes, Text) else int(takes.n)
         self.start = 0 if isinstance(takes, Text) else int(takes.start)
         self.names = None if free else names or [str(self.start + i) for i in range(self.num_actions)]
         if self.names is not None and (len(self.names) != self.num_actions or len(set(self.names)) != len(self.names)):
             raise BadParameter(
-                f"{env_id} has {self.num_actions} actions, but get_action_meanings() names {', '.join(self.names)}: "
-                f"name each action once."
+                f"{env_id} has {self.num_actions} actions, but get_action_meanings() returns {', '.join(self.names)}. "
+                f"Return one unique name for each action."
             )
         self.move_pattern: re.Pattern[str] | None = None
         self.spec = GameSpec(
@@ -147,7 +145,7 @@ class GymGame:
         )
 
     def __deepcopy__(self, memo: dict[int, Any]) -> GymGame:
-        return self  # it never changes
+        return self  # immutable
 
     def __reduce__(self) -> tuple[Any, ...]:
         return gym_game, (self.env_id, {}, dict(self.params))
@@ -157,7 +155,7 @@ class GymGame:
         try:
             return gymnasium.make(self.env_id, disable_env_checker=True, **self._keywords)
         except GymposiumError:
-            raise  # our own environments say what is wrong
+            raise  # gymposium's own environments explain the error
         except (gymnasium.error.UnregisteredEnv, gymnasium.error.DeprecatedEnv):
             hint = "Import the module that registers it, or write that module first:  gym:my_module:MyText-v0"
             raise UnknownName("Gymnasium environment", self.env_id, gymnasium.registry, hint) from None
@@ -177,18 +175,18 @@ class GymGame:
     def load(self, events: Sequence[Event], seed: int | None = None) -> GymMatch:
         first = re.fullmatch(r"seed (\d+)", events[0].move) if events and events[0].seat == CHANCE else None
         if first is None:
-            raise BadRecord("Event 0 is not the seed of the environment's reset.")
+            raise BadRecord("Event 0 must be the seed for the environment's reset.")
         match = GymMatch(self, int(first[1]), seed)
         for number, (by, move) in enumerate(events):
             if number < len(match.events):
                 if match.events[number] != (by, move):
                     raise BadRecord(
-                        f"Event {number} is {move!r}, but the replay has {match.events[number].move!r}: {self.env_id} "
-                        f"has changed, or its answers do not follow from its seed and the moves."
+                        f"Event {number} is {move!r}, but the replay produced {match.events[number].move!r}. "
+                        f"{self.env_id} has changed, or it does not depend only on its seed and the moves."
                     )
             elif by != 0 or not match.to_move():
                 raise BadRecord(
-                    f"Event {number} ({move!r}) is of seat {by}, but the seats to move are {match.to_move()}."
+                    f"Event {number} ({move!r}) belongs to seat {by}, but the seats to move are {match.to_move()}."
                 )
             else:
                 try:
@@ -199,7 +197,7 @@ class GymGame:
 
 
 class GymMatch:
-    """A match that is one episode of an environment."""
+    """A match that wraps one episode of an environment."""
 
     def __init__(self, game: GymGame, reset_seed: int, seed: int | None) -> None:
         self.game = game
@@ -220,7 +218,7 @@ class GymMatch:
 
     def observe(self, seat: int, style: Style = "full") -> Observation:
         text, legal = self._text, self.legal_moves(seat)
-        if style == "compact" and legal:  # the environment's text seldom names the legal moves
+        if style == "compact" and legal:  # the environment's text seldom lists the legal moves
             text = f"{text}legal {', '.join(legal)}\n"
         return Observation(seat, text, legal)
 
@@ -249,9 +247,9 @@ class GymMatch:
         return (self._return,)
 
     def fork(self, rng: random.Random) -> GymMatch:
-        """Return the same position by replaying it.
+        """Return a copy of the match by replaying it.
 
-        Raises `NoSampler` unless the environment is deterministic, because later chance cannot come from `rng`."""
+        Raises `NoSampler` unless the environment is deterministic: its later chance cannot be drawn from `rng`."""
         if not self.game.deterministic:
             raise NoSampler(f"{self.game.name} cannot be forked: {_NO_CHANCE}.")
         return self.game.load(self.events)
@@ -263,7 +261,7 @@ class GymMatch:
         """Store what the environment returned, and record its digest."""
         if not isinstance(shown, str):
             raise TypeError(
-                f"{self.game.env_id} returned an observation of type {type(shown).__name__}; it must be text."
+                f"{self.game.env_id} returned an observation of type {type(shown).__name__}; it must return a string."
             )
         self._text = shown if shown.endswith("\n") else shown + "\n"
         self._legal = None if self.game.names is None else self._listed(self.game.names, info)
@@ -274,8 +272,8 @@ class GymMatch:
             least, most = self.game.utility_range
             if not least - 1e-6 <= self._return <= most + 1e-6:
                 raise BadParameter(
-                    f"{self.game.name} ended with a return of {self._return:g}, but returns must be from {least:g} "
-                    f"to {most:g}: give min_return and max_return among its parameters."
+                    f"{self.game.name} ended with a return of {self._return:g}, outside the range {least:g} to "
+                    f"{most:g}. Set its parameters min_return and max_return."
                 )
 
     def _listed(self, names: Sequence[str], info: Mapping[str, Any]) -> dict[str, int]:
@@ -294,13 +292,13 @@ class GymMatch:
             called = [names[i] for i in actions]
         if len(called) != len(actions) or not actions:
             raise ValueError(
-                f"{self.game.env_id} has {len(actions)} legal actions, but info['legal_moves'] names {len(called)}."
+                f"{self.game.env_id} has {len(actions)} legal actions, but info['legal_moves'] lists {len(called)}."
             )
         return dict(zip(called, actions, strict=True))
 
 
 def _value(text: str) -> Any:
-    """Return the value of a written parameter: a number, True, False, None, or text with or without quotes."""
+    """Parse a parameter's value: a number, True, False, None, or a string with or without quotes."""
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):

@@ -1,4 +1,4 @@
-"""Games of one reply: chance draws a task, and one text answers it."""
+"""Games with a single reply: chance draws a task, and one text answers it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class OneReplyGame(ABC):
-    """A game for one seat whose only move is any text, worth from 0 to 1. A subclass says what a task is."""
+    """A single-seat game with one free-text move, scored from 0 to 1. A subclass defines the tasks."""
 
     seats = 1
     utility_range = (0.0, 1.0)
@@ -29,7 +29,7 @@ class OneReplyGame(ABC):
     tensor_shape: tuple[int, ...] | None = None
     move_pattern: re.Pattern[str] | None = None
     task_noun: str
-    """What a task is called in errors."""
+    """Noun for a task in error messages."""
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any]) -> None:
         self.spec = spec
@@ -40,29 +40,30 @@ class OneReplyGame(ABC):
         return load_game, (self.name,)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> OneReplyGame:
-        return self  # it never changes
+        return self  # immutable
 
     @abstractmethod
     def rules(self, seat: int, style: Style = "full") -> str:
-        """The rules, as a text."""
+        """Return the rules as text."""
 
     @abstractmethod
     def new(self, seed: int) -> OneReplyMatch:
-        """A match with the task of this seed."""
+        """Return a match with the task that this seed draws."""
 
     @abstractmethod
     def with_task(self, drawn: Event, seed: int | None) -> OneReplyMatch:
-        """A match with a task that was drawn before. Raises `BadRecord` if the event is no task."""
+        """Return a match with a task drawn earlier. Raises `BadRecord` if the event is not a task."""
 
     def load(self, events: Sequence[Event], seed: int | None = None) -> OneReplyMatch:
-        """Load a match. Its first event holds all of its task, so nothing is drawn, run or read from a file; without
-        events it is a new match."""
+        """Load a match. Its first event holds the whole task, so nothing is drawn, run or read from a file.
+
+        Without events, return a new match."""
         if not events:
             if seed is None:
-                raise BadRecord(f"There is no event: the first one must be the {self.task_noun}.")
+                raise BadRecord(f"The record has no events. Its first event must be the {self.task_noun}.")
             return self.new(seed)
         if events[0].seat != CHANCE:
-            raise BadRecord(f"Event 0: the first event must be the {self.task_noun}, drawn by chance.")
+            raise BadRecord(f"Event 0: the first event must be a chance event with the {self.task_noun}.")
         match = self.with_task(events[0], seed)
         for number, (seat, move) in enumerate(events[1:], start=1):
             try:
@@ -81,7 +82,7 @@ class OneReplyMatch(ABC):
 
     @property
     def answer(self) -> str | None:
-        """The answer given, or None."""
+        """Return the answer, or None if there is none yet."""
         return self.events[1].move if len(self.events) > 1 else None
 
     def to_move(self) -> tuple[int, ...]:
@@ -95,15 +96,15 @@ class OneReplyMatch(ABC):
 
     @abstractmethod
     def observe(self, seat: int, style: Style = "full") -> Observation:
-        """The task; after the end also the answer given and whether it is right."""
+        """Return the task; after the end, also the answer and whether it is correct."""
 
     @abstractmethod
     def view(self, seat: int) -> str:
-        """Everything that the seat has seen."""
+        """Return everything that the seat has seen."""
 
     @abstractmethod
     def returns(self) -> tuple[float, ...]:
-        """The score of the answer, 0 before it is given."""
+        """Return the score of the answer, or 0 before it is given."""
 
     def tensor(self, seat: int) -> np.ndarray:
         raise ValueError(f"{self.game.name} has no tensor observation; use observation='text'.")
@@ -116,7 +117,7 @@ class OneReplyMatch(ABC):
         self.events.append(Event(0, moves[0]))
 
     def fork(self, rng: random.Random) -> OneReplyMatch:
-        return self.game.load(self.events, self.seed)  # no chance is left to draw from rng
+        return self.game.load(self.events, self.seed)  # rng is unused: no chance is left to draw
 
     def resample(self, seat: int, rng: random.Random) -> OneReplyMatch:
-        raise NoSampler(f"{self.game.name} has no worlds to search, because they would reveal the answer.")
+        raise NoSampler(f"{self.game.name} has no worlds to sample, because they would reveal the answer.")

@@ -1,8 +1,8 @@
-"""Protocols of games and matches, on which environments, players, records and training rely.
+"""Protocols of games and matches, used by environments, players, records and training.
 
-A `Game` is an immutable set of rules with fixed parameters. It makes matches. A `Match` is one play of a game; it
-starts from a seed and draws its own chance. Its list of events defines it completely: replaying needs no generator.
-"""
+A `Game` is an immutable set of rules with fixed parameters. It makes matches. A `Match` is one play of a game. It
+starts from a seed and draws its own chance. Its list of events defines it completely: replaying needs no random
+numbers."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from gymposium.plugins.specs import GameSpec
 
 CHANCE = -1
-"""Seat of chance events."""
+"""The seat of chance events."""
 
 Style = Literal["full", "compact"]
-"""How much a prompt explains: `full` for readers new to the game, `compact` for readers who know it."""
+"""How much a prompt explains: `full` for players new to the game, `compact` for players who know it."""
 
 
 class Event(NamedTuple):
@@ -36,28 +36,28 @@ class Event(NamedTuple):
 
 
 class ToolText(NamedTuple):
-    """What a tool returned, as its caller reads it."""
+    """A tool's result, as its caller reads it."""
 
     tool: str
     text: str
 
 
-@dataclass(slots=True)  # not frozen, because that triples the cost of making one, once for each decision
+@dataclass(slots=True)  # not frozen: that would triple the cost of creating one, at every decision
 class Observation:
-    """What one seat may know now. `legal_moves` is None in games of free text."""
+    """What one seat may know now. `legal_moves` is None in free-text games."""
 
     seat: int
     text: str
     legal_moves: list[str] | None
     results: Sequence[ToolText] = ()
-    """What each tool returned that the seat's last move called; `text` has them all. () if none was called."""
+    """Result of each tool that the seat's last move called, or (). `text` includes them all."""
 
 
 class Match(Protocol):
     """One play of a game, made by `Game.new` or `Game.load`.
 
-    Only `apply` changes it. With simultaneous moves, two players may read it from two threads at the same time (the
-    schedule `streaming`), so a match must store cached values by a single assignment."""
+    Only `apply` changes it. With simultaneous moves and the schedule `streaming`, two threads may read a match at the
+    same time. So a match must store each cached value by a single assignment."""
 
     events: list[Event]
     """All events so far, in order. Simultaneous moves are in order of seat."""
@@ -67,7 +67,7 @@ class Match(Protocol):
 
     @property
     def seed(self) -> int | None:
-        """Seed from which chance is drawn; None if the match was loaded or forked without one."""
+        """Seed for the match's chance; None if the match was loaded or forked without one."""
         ...
 
     def to_move(self) -> tuple[int, ...]:
@@ -75,21 +75,21 @@ class Match(Protocol):
         ...
 
     def legal_moves(self, seat: int) -> list[str] | None:
-        """Return the seat's legal moves in the order of `legal_actions`, or None in games of free text."""
+        """Return the seat's legal moves in the order of `legal_actions`, or None in free-text games."""
         ...
 
     def legal_actions(self, seat: int) -> list[int]:
-        """Return the indices of the legal moves in the action space, ascending; [] in games of free text."""
+        """Return the legal moves as indices in the action space, ascending; [] in free-text games."""
         ...
 
     def observe(self, seat: int, style: Style = "full") -> Observation:
-        """Return the position in words, as this seat may see it."""
+        """Return the position as text, limited to what this seat may see."""
         ...
 
     def view(self, seat: int) -> str:
-        """Return a key of what the seat knows, which is cheap to compute and not made from `observe`.
+        """Return a key for what the seat knows. It is cheap to compute and independent of `observe`.
 
-        Equal keys mean that the seat cannot tell the positions apart. Search and the leak check rely on it."""
+        Equal keys mean that the seat cannot tell the positions apart. Search and the leak check rely on this."""
         ...
 
     def tensor(self, seat: int) -> np.ndarray:
@@ -97,13 +97,13 @@ class Match(Protocol):
         ...
 
     def apply(self, moves: Mapping[int, str]) -> None:
-        """Play one move for each seat of `to_move()`, and draw the chance that follows.
+        """Play one move for each seat of `to_move()`, and draw the chance events that follow.
 
         Raises `IllegalMove` or `WrongSeat`, and then leaves the match unchanged."""
         ...
 
     def returns(self) -> tuple[float, ...]:
-        """Return the sum of rewards so far for each seat."""
+        """Return each seat's total reward so far."""
         ...
 
     def fork(self, rng: random.Random) -> Match:
@@ -113,66 +113,72 @@ class Match(Protocol):
     def resample(self, seat: int, rng: random.Random) -> Match:
         """Return another world that this seat cannot tell from this one.
 
-        Raises `NoSampler` if the game has no such sampler."""
+        Raises `NoSampler` if the game has no sampler."""
         ...
 
 
 @runtime_checkable
 class Waits(Protocol):
-    """Optional protocol: a match whose moves take time, such as calls of tools. The driver plays other matches in the
-    meantime. `apply` of such a match waits."""
+    """Optional protocol: a match whose moves take time, such as tool calls. The driver plays other matches meanwhile.
+
+    `apply` waits until the moves are done."""
 
     def begin_moves(self, moves: Mapping[int, str]) -> Future[Any]:
-        """Begin what one move for each seat of `to_move()` leads to. The match stays as it is until `finish_moves`.
+        """Start processing one move for each seat of `to_move()`. The match is unchanged until `finish_moves`.
 
         Raises `IllegalMove` or `WrongSeat`."""
         ...
 
     def finish_moves(self, done: Future[Any]) -> None:
-        """Play the moves of `begin_moves`, whose future is done. Raises `WorldBroke` if what they led to failed."""
+        """Apply the moves passed to `begin_moves`, whose future is done.
+
+        Raises `WorldBroke` if processing them failed."""
         ...
 
 
 class Bounded(Protocol):
-    """Optional protocol: a game of which few matches can be open at the same time, such as one with a server for each
-    match. The driver holds the other matches back."""
+    """Optional protocol: a game that limits how many matches can be open at once, such as one server per match.
+
+    The driver delays the other matches."""
 
     @property
     def at_once(self) -> int | None:
-        """The number of matches that may be open at the same time in a process, 1 or more; None for any number."""
+        """Maximum number of open matches per process, 1 or more; None for no limit."""
         ...
 
 
 class Closes(Protocol):
-    """Optional protocol: a match that holds something outside this process, such as a server."""
+    """Optional protocol: a match that holds an external resource, such as a server."""
 
     def close(self) -> None:
-        """Release it, without waiting, because nobody plays on. The driver calls this at the end of each match, which
-        may be a forfeit; further calls do nothing. The match can still be read."""
+        """Release the resource without waiting. The driver calls this at the end of each match, even after a forfeit.
+
+        Further calls do nothing. The match can still be read."""
         ...
 
 
 @runtime_checkable
 class Recorded(Protocol):
-    """Optional protocol: a game whose matches ask something else than the game, such as tools."""
+    """Optional protocol: a game whose matches depend on something external, such as tools."""
 
     @property
     def pure(self) -> bool:
-        """True if seed and moves decide what is answered, so that a replay asks again. False if it may be answered
-        otherwise another time, as by a server; a replay then takes the recorded answers."""
+        """Whether seed and moves determine all answers, so that a replay can ask again.
+
+        False if answers may differ next time, as from a server; a replay then uses the recorded answers."""
         ...
 
     def recorded(self, events: Sequence[Event]) -> Game:
-        """Return this game with matches that take what these events record, and ask nothing else."""
+        """Return this game for replays that take answers only from these events."""
         ...
 
 
 @runtime_checkable
 class Reports(Protocol):
-    """Optional protocol: a match that reports figures for each seat besides its return, which are recorded."""
+    """Optional protocol: a match that reports more figures per seat than its return. They are recorded."""
 
     def report(self, seat: int) -> Mapping[str, float]:
-        """Return figures by name at the end of the match: `{"exact": 0.0, "ignoring_white_space": 1.0}`."""
+        """Return the seat's figures by name at the end of the match: `{"exact": 0.0, "ignoring_white_space": 1.0}`."""
         ...
 
 
@@ -181,22 +187,22 @@ class Draws(Protocol):
     """Optional protocol: a match that draws its position for people in a browser. Players never see the picture."""
 
     def picture(self, seat: int) -> Picture | None:
-        """Return the position as this seat may see it as a picture, or None if there is none.
+        """Return a picture of the position as this seat may see it, or None.
 
-        Its HTML is shown in a frame of the picture's size, which it should fill (an `<svg>` with a `viewBox` does), in
-        light and dark colours (`prefers-color-scheme`). It may have styles; scripts do not run and nothing is loaded.
-        `gymposium.games.pictures` draws boards, cards, dice and tables.
+        Its HTML is shown in a frame of the picture's size. It should fill the frame (an `<svg>` with a `viewBox` does)
+        and support light and dark schemes (`prefers-color-scheme`). It may have styles; scripts do not run and nothing
+        is loaded. `gymposium.games.pictures` draws boards, cards, dice and tables.
 
-        It may also show what the seat saw earlier, such as the last move, which `observe` and `view` need not tell."""
+        It may also show what the seat saw earlier, such as the last move, even if `observe` and `view` omit it."""
         ...
 
 
 @runtime_checkable
 class Notates(Protocol):
-    """Optional protocol: a game whose moves people write otherwise than players do, as in chess. Pages show it."""
+    """Optional protocol: a game with a separate human notation for moves, as in chess. Web pages show it."""
 
     def notation(self, events: Sequence[Event]) -> list[str]:
-        """Return how people write each of the events of a match from its beginning: `["e4", "e5", "Nf3"]`."""
+        """Return the human notation of each event, from the start of the match: `["e4", "e5", "Nf3"]`."""
         ...
 
 
@@ -221,7 +227,7 @@ class Game(Protocol):
 
     @property
     def utility_range(self) -> tuple[float, float]:
-        """Least and greatest return that a seat can have at the end."""
+        """Minimum and maximum final return of a seat."""
         ...
 
     @property
@@ -231,7 +237,7 @@ class Game(Protocol):
 
     @property
     def num_actions(self) -> int:
-        """Size of the action space; 0 in games of free text."""
+        """Size of the action space; 0 in free-text games."""
         ...
 
     @property
@@ -239,11 +245,13 @@ class Game(Protocol):
 
     @property
     def move_pattern(self) -> re.Pattern[str] | None:
-        """Pattern of everything that could be a move in some position; distinguishes *illegal* from *unparsable*."""
+        """Pattern of anything that could be a move in some position.
+
+        It separates *illegal* from *unparsable* replies."""
         ...
 
     def rules(self, seat: int, style: Style = "full") -> str:
-        """Return what does not change during a match: the rules and which seat this is."""
+        """Return the text that is constant during a match: the rules and which seat this is."""
         ...
 
     def new(self, seed: int) -> Match:
@@ -251,19 +259,20 @@ class Game(Protocol):
         ...
 
     def load(self, events: Sequence[Event], seed: int | None = None) -> Match:
-        """Return the match that these events lead to. With its seed it continues as the original would."""
+        """Return the match after these events. With its seed, it continues as the original would."""
         ...
 
 
 def as_recorded(game: Game, events: Sequence[Event]) -> Game:
-    """The game whose matches take what these events record and ask nothing else; the game itself if its matches never
-    ask."""
+    """Return the game for replays that take answers only from these events.
+
+    If the game's matches depend on nothing external, return the game unchanged."""
     recorded = getattr(game, "recorded", None)
     return game if recorded is None else cast(Game, recorded(events))
 
 
 def seat_result(returns: Sequence[float], seat: int, forfeit: int | None = None) -> str:
-    """Return `win`, `draw` or `loss` of a seat against the best other seat, or `score` in games for one seat.
+    """Return a seat's result against the best other seat: `win`, `draw` or `loss`; `score` in single-seat games.
 
     The seat `forfeit` loses to all others, whatever the returns."""
     if len(returns) == 1:

@@ -1,4 +1,4 @@
-"""Make and cache games by name."""
+"""Creation and caching of games by name."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _RECORDED = "recorded:"
 def load_game(name: str, **params: Any) -> Game:
     """Return the game with this name: `load_game("goofspiel(num_cards=8)")` or `load_game("goofspiel", num_cards=8)`.
 
-    `openspiel:NAME` returns any other OpenSpiel game with the engine's plain text, `gym:ID` any text environment of
-    Gymnasium, and `recorded:NAME` a game of OpenSpiel for records whose chance was drawn elsewhere. Games are immutable
-    and cached. Raises `UnknownName` with the nearest names, `BadParameter` for a wrong parameter, and `WrongType` if
-    `name` is not text."""
+    `openspiel:NAME` returns any other OpenSpiel game with the engine's plain text. `gym:ID` returns any Gymnasium text
+    environment. `recorded:NAME` returns an OpenSpiel game for records whose chance was drawn elsewhere. Games are
+    immutable and cached. Raises `UnknownName` with the nearest names, `BadParameter` for an invalid parameter, and
+    `WrongType` if `name` is not a string."""
     if not isinstance(name, str):
         raise WrongType("The name of a game", "text such as 'tic_tac_toe' or 'goofspiel(num_cards=8)'", name)
     if chance_is_recorded(name):
@@ -34,7 +34,7 @@ def load_game(name: str, **params: Any) -> Game:
     base, written = game_and_parameters(name)
     for key in params:
         if key in written:
-            raise BadParameter(f"{key!r} is given twice: in {name!r} and as a keyword.")
+            raise BadParameter(f"{key!r} is given twice: in {name!r} and as a keyword argument. Remove one.")
     if base.startswith("gym:"):
         return cast(Game, resolve("gymposium.games.gym_env:gym_game")(base.removeprefix("gym:"), written, params))
     if base.startswith("openspiel:"):
@@ -47,28 +47,31 @@ def load_game(name: str, **params: Any) -> Game:
 def _with_recorded_chance(game: Game) -> Game:
     method = getattr(game, "with_recorded_chance", None)
     if method is None:
-        raise BadParameter(f"{_RECORDED}{game.name}: only games of OpenSpiel take chance from a record.")
+        raise BadParameter(f"{_RECORDED}{game.name}: only OpenSpiel games take chance from a record.")
     return cast(Game, method())
 
 
 def game_and_parameters(name: str) -> tuple[str, dict[str, str]]:
-    """Return the name and the parameters in the name of a game, as `parse_name` does. A parameter may stand behind a
-    colon if the game's spec says so (`after_colon`): `openenv:URL` is `openenv(url=URL)`."""
+    """Split a game's name into its plain name and parameters, as `parse_name` does.
+
+    A parameter may follow a colon if the game's spec allows it (`after_colon`): `openenv:URL` is `openenv(url=URL)`."""
     base, written = parse_name(name)
     short, colon, value = base.partition(":")
     spec = host().games.get(short)
     if not colon or spec is None or not spec.after_colon:
         return base, written
     if spec.after_colon in written:
-        raise BadParameter(f"{spec.after_colon!r} is given twice in {name!r}: after the colon and in brackets.")
+        raise BadParameter(
+            f"{spec.after_colon!r} is given twice in {name!r}: after the colon and in parentheses. Remove one."
+        )
     return short, {spec.after_colon: value, **written}
 
 
 def load_named_game(name: str) -> Game:
-    """Return the game that a file names, such as a record or a suite.
+    """Return the game named in a file, such as a record or a suite.
 
-    Unlike `load_game`, it accepts only what a file may name (`gymposium.plugins.allowed`), and first makes an OpenSpiel
-    game in a separate process. Raises `NotAllowed`, and `CallFailed` if the engine ends that process."""
+    Unlike `load_game`, this accepts only what a file may name (`gymposium.plugins.allowed`). It first makes an
+    OpenSpiel game in a separate process. Raises `NotAllowed`, and `CallFailed` if the engine kills that process."""
     check_named_game(name)
     if needs_isolation(name) and not is_isolated():
         _try_out(name)
@@ -76,10 +79,10 @@ def load_named_game(name: str) -> Game:
 
 
 def load_recorded_game(name: str, events: Sequence[Event]) -> Game:
-    """Return the game of a record with these events. It plays the recorded match again, and no other.
+    """Return the game for replaying a record with these events, and only for that.
 
-    A game whose spec says how (`GameSpec.replay`) is made from the events alone, so that nothing is opened and no
-    permission is needed. Any other one is loaded as by `load_named_game`."""
+    A game with its own `GameSpec.replay` is made from the events alone, so nothing is opened and no permission is
+    needed. Any other game is loaded by `load_named_game`."""
     base, written = game_and_parameters(name)
     spec = host().games.get(base)
     if spec is None or not spec.replay:
@@ -88,7 +91,7 @@ def load_recorded_game(name: str, events: Sequence[Event]) -> Game:
 
 
 def check_named_game(name: str) -> None:
-    """Check the name of a game in a file.
+    """Check the name of a game from a file.
 
     Raises `NotAllowed` if the game opens something that the user has not allowed, and `BadParameter` if the name cannot
     be parsed."""
@@ -97,7 +100,7 @@ def check_named_game(name: str) -> None:
 
 
 def _variables(name: str) -> list[str]:
-    """Return the environment variables that a game sends."""
+    """Return the environment variables whose values a game sends."""
     base, params = game_and_parameters(name.strip().removeprefix(_RECORDED))
     spec = host().games.get(base)
     return [params[one.name] for one in spec.parameters if one.is_variable and one.name in params] if spec else []
@@ -131,9 +134,9 @@ def game_opens(name: str) -> str:
 
 
 def needs_isolation(name: str) -> bool:
-    """Return whether records of this game from untrusted sources must be replayed in a separate process.
+    """Return whether untrusted records of this game must be replayed in a separate process.
 
-    This holds for `openspiel:NAME`, because engines do not check all parameters and moves."""
+    True for `openspiel:NAME`, because engines do not check all parameters and moves."""
     return name.strip().removeprefix(_RECORDED).startswith("openspiel:")
 
 
@@ -143,7 +146,7 @@ def _try_out(name: str) -> None:
 
 
 def _play_a_little(name: str) -> None:
-    """Make the game and play some random moves, to see whether the engine ends the process."""
+    """Make the game and play some random moves, to see whether the engine kills the process."""
     name = name.strip().removeprefix(_RECORDED)
     match, rng = load_game(name).new(0), stream(0, "try")
     for _ in range(20):
@@ -158,21 +161,21 @@ def _play_a_little(name: str) -> None:
 
 
 def chance_is_recorded(name: str) -> bool:
-    """Return whether matches of this game take the outcomes of chance from their record: `recorded:NAME`."""
+    """Return whether matches of this game take chance outcomes from their record (`recorded:NAME`)."""
     return name.strip().startswith(_RECORDED)
 
 
 def is_registered(name: str) -> bool:
-    """Return whether this names a game of a plugin, which has env ids and typed parameters.
+    """Return whether a plugin provides this game, with environment ids and typed parameters.
 
     `openspiel:NAME`, `gym:ID` and `recorded:NAME` are names of engines and records instead."""
     return not name.startswith(("openspiel:", "gym:", _RECORDED))
 
 
 def find_spec(name: str) -> GameSpec:
-    """Return the spec of the game called `name`, which has no parameters.
+    """Return the spec of the game called `name`, without parameters.
 
-    Raises `UnknownName` with the nearest names, or with `openspiel:NAME` if only OpenSpiel has a game of that name."""
+    Raises `UnknownName` with the nearest names, or with `openspiel:NAME` if only OpenSpiel has that game."""
     try:
         return host().game(name)
     except UnknownName:

@@ -8,7 +8,7 @@ from gymposium.errors import BadRecord, IllegalMove, WrongSeat
 from gymposium.games.protocol import CHANCE, Event
 
 CHANCE_NODE = (CHANCE,)
-"""The seats to move at a chance node."""
+"""The "seats to move" at a chance node."""
 
 
 def replay(
@@ -19,15 +19,14 @@ def replay(
 ) -> None:
     """Play the events in order.
 
-    `waiting` returns the seats to move, or `CHANCE_NODE`. `chance` takes the number of an event and its outcome, and
-    `play` the moves of all seats to move. Raises `BadRecord` with the number of the first event that breaks the
-    rules."""
+    `waiting` returns the seats to move, or `CHANCE_NODE`. `chance` takes an event's number and outcome, and `play` the
+    moves of all seats to move. Raises `BadRecord` with the number of the first event that breaks the rules."""
     pending: dict[int, str] = {}
     for number, (seat, move) in enumerate(events):
         seats = waiting()
         if (seats == CHANCE_NODE) != (seat == CHANCE):
             turn = "chance's turn" if seats == CHANCE_NODE else "not chance's turn"
-            raise BadRecord(f"Event {number} ({move!r}) is of seat {seat}, but it is {turn}.")
+            raise BadRecord(f"Event {number} ({move!r}) belongs to seat {seat}, but it is {turn}.")
         if seat == CHANCE:
             chance(number, move)
             continue
@@ -35,7 +34,7 @@ def replay(
             raise BadRecord(f"Event {number} ({move!r}) comes after the end of the match.")
         due = seats[len(pending)]
         if seat != due:
-            raise BadRecord(f"Event {number} ({move!r}) is of seat {seat}, but it is seat {due}'s turn.")
+            raise BadRecord(f"Event {number} ({move!r}) belongs to seat {seat}, but it is seat {due}'s turn.")
         pending[seat] = move
         if len(pending) == len(seats):
             try:
@@ -44,4 +43,4 @@ def replay(
                 raise BadRecord(f"Event {number}: {error}") from error
             pending = {}
     if pending:
-        raise BadRecord(f"The record ends in the middle of a joint move: only seats {sorted(pending)} moved.")
+        raise BadRecord(f"The record ends in the middle of a joint move. Only these seats moved: {sorted(pending)}.")

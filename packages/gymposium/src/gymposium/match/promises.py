@@ -47,4 +47,4 @@ def check_returns(game: Game, returns: Sequence[float]) -> None:
 def check_length(game: Game, decisions: int) -> None:
     """Raise `BrokenPromise` if a match of this game cannot have so many decisions."""
     if decisions > game.max_decisions:
-        raise BrokenPromise(f"{game.name}: max_decisions is {game.max_decisions}, but the match goes on")
+        raise BrokenPromise(f"{game.name}: max_decisions is {game.max_decisions}, but the match continues")

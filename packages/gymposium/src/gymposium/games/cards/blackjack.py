@@ -1,4 +1,4 @@
-"""Blackjack in words: one player against the dealer, with one deck and no bets."""
+"""Blackjack as text: one player against the dealer, with one deck and no bets."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _END = {1: "You win", 0: "It is a tie", -1: "You lose"}
 
 
 class Blackjack:
-    """Words for `blackjack`."""
+    """Text of `blackjack`."""
 
     move_pattern = re.compile(r"hit|stand")
     names = _MOVES
@@ -40,7 +40,7 @@ class Blackjack:
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
-        lines = state.observation_string(seat).splitlines()  # phase, player to move, then the cards of both
+        lines = state.observation_string(seat).splitlines()  # phase, player to move, then both hands
         mine, dealers = cards_of(lines[2]), cards_of(lines[3])
         over = state.is_terminal()
         total = total_of(mine)
@@ -63,7 +63,7 @@ class Blackjack:
 
 
 def cards_of(line: str) -> list[str]:
-    """Return the cards of an engine line: `Dealer: Cards: ?? HA` → `?`, `Ah`."""
+    """Return the cards in an engine line: `Dealer: Cards: ?? HA` → `?`, `Ah`."""
     return [card[1] + card[0].lower() if card != "??" else "?" for card in line.partition("Cards: ")[2].split()]
 
 
@@ -74,10 +74,10 @@ def total_of(cards: Sequence[str]) -> int:
 
 
 class BlackjackGame(OpenSpielGame):
-    """Blackjack with the engine's observation as its view: all dealt cards, and at the end the hidden card too."""
+    """Blackjack with the engine's observation as its view: all dealt cards, including the hidden one at the end."""
 
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
-        """Draw the hidden card anew from those that the seat has not seen."""
+        """Redraw the hidden card from the cards that the seat has not seen."""
         history = match.state.history()
         if match.to_move():
             drawn = [event.seat == CHANCE for event in match.events]

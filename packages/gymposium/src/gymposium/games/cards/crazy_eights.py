@@ -1,4 +1,4 @@
-"""Crazy eights in words: one hand. The rules state the engine's unusual points for cards left over."""
+"""Crazy eights as text: one hand. The rules state the engine's unusual penalties for leftover cards."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ _NAMES = [*CARDS, "draw", "pass", *SUITS]
 
 
 def _penalty(card: int) -> int:
-    """Return the points for a card left over. The engine uses the card's number as its rank (crazy_eights.cc,
+    """Return the points for a leftover card. The engine uses the card's number as its rank (crazy_eights.cc,
     ScoreUp)."""
     rank = card // 4
     return 50 if rank == 6 else 10 if rank >= 9 else card + 2
 
 
 MOST_LEFT = sum(map(_penalty, range(len(CARDS)))) - _penalty(0)
-"""Points of all cards except the one on the pile."""
+"""Total points of all cards except the one on the pile."""
 
 
 class CrazyEights:
-    """Words for `crazy_eights` with one deck."""
+    """Text of `crazy_eights` with one deck."""
 
     move_pattern = re.compile(rf"draw|pass|{'|'.join(SUITS)}|[2-9TJQKA][cdhs]")
     names = _NAMES
@@ -162,21 +162,21 @@ class CrazyEights:
 
 @cache  # 8,192 rows for each suit
 def _suit(row: str, suit: str) -> str:
-    """Return the cards of an engine row: `23 5       K ` → `2h 3h 5h Kh`."""
+    """Return the cards in an engine row: `23 5       K ` → `2h 3h 5h Kh`."""
     return " ".join([rank + suit for rank in row.replace(" ", "")])
 
 
 class CrazyEightsGame(OpenSpielGame):
-    """Crazy eights with the public history of the hand in its view, and a sampler."""
+    """Crazy eights with a sampler and the hand's public history in its view."""
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any]) -> None:
         words = CrazyEights(**params)
         super().__init__(spec, params, engine_game("crazy_eights", params), words)
         self.table, self.histories = words.table, words.histories
-        # The engine's bound is -544 for every rule set, based on points other than those that it pays.
+        # The engine's bound is -544 for every rule set, but it scores by different points.
         self.utility_range = (-float(MOST_LEFT), 0.0)
-        # The engine's bound on the length is 10,000. Before the stock is empty, a player who passes has drawn cards.
-        stocks = words.max_plays + 1 if words.reshuffle else 1  # it is renewed at most once between two plays
+        # The engine's length bound is 10,000. Before the stock is empty, a player who passes has drawn cards.
+        stocks = words.max_plays + 1 if words.reshuffle else 1  # reshuffled at most once between two plays
         draws = stocks * len(CARDS)
         self.max_decisions = words.max_plays * (3 + words.players) + draws + draws // words.max_draw
 
@@ -185,33 +185,32 @@ class CrazyEightsGame(OpenSpielGame):
         return f"{super().view_of(state, seat)}\n{now.told} +{now.drawn}"
 
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
-        """Deal and draw the cards that the seat cannot see anew. All assignments that fit what it saw are equally
-        likely."""
+        """Redraw the cards that the seat cannot see. All assignments consistent with its view are equally likely."""
         history = match.state.history()
         hands = self.table.hands
         put_back = history[1 + hands : self.table.first(history)]
         for _ in range(_TRIES):
             cards = _redeal(self.table, history, seat, rng)
             if any(card in put_back and index <= hands for index, card in cards.items()):
-                continue  # no hand held an eight that was turned up and put back
+                continue  # no hand may hold an eight that was turned up and put back
             return self.world(match, [cards.get(index, action) for index, action in enumerate(history)], rng)
-        raise NoSampler(f"{self.name}: no deal was found in {_TRIES} tries without the eights that were put back.")
+        raise NoSampler(f"{self.name}: found no deal without the eights that were put back, in {_TRIES} tries.")
 
 
 def _redeal(rules: HandRules, history: Sequence[int], seat: int, rng: random.Random) -> dict[int, int]:
-    """Return new cards for the other seats, by their index in the history.
+    """Return new cards for the other seats, keyed by their index in the history.
 
-    A card that a seat played was dealt to it, or drawn by it, while the stock that last held the card was in use.
-    Choosing evenly among the seat's places of that time, in order of time, makes all assignments equally likely,
-    because the number of places to choose from does not depend on earlier choices. The other cards of a stock go to
-    the other places in any order."""
+    A card that a seat played was dealt to it, or drawn by it, while the stock that last held the card was in use. We
+    choose evenly among the seat's places of that time, in order of time. The number of places does not depend on
+    earlier choices, so all assignments are equally likely. A stock's other cards fill the remaining places in any
+    order."""
     pile = [history[rules.first(history)]]
     left = [set(range(len(CARDS))).difference(pile)]
-    """Cards of each stock that have no place yet; the first stock includes the hands."""
+    """Cards of each stock not placed yet; the first stock includes the hands."""
     stock_of = dict.fromkeys(left[0], 0)
-    """Stock that last held each card."""
+    """The stock that last held each card."""
     free: dict[tuple[int, int], list[int]] = {}
-    """Places of each seat and stock."""
+    """Places by seat and stock."""
     new: dict[int, int] = {}
 
     def drew(who: int, stock: int, index: int) -> None:

@@ -1,7 +1,7 @@
-"""Public history of a hand of crazy eights, worked out from the engine's history.
+"""Public history of a crazy eights hand, derived from the engine's history.
 
-The engine's view shows a hand, the top card and the number of cards of each player. It omits the stock, the cards that
-may still be drawn, and what has been played, all of which are public.
+The engine's view shows a hand, the top card and each player's card count. It omits the stock, the cards that may still
+be drawn, and the cards played, all of which are public.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 CARDS = [f"{rank}{suit}" for rank in "23456789TJQKA" for suit in "cdhs"]
 SUITS = ("clubs", "diamonds", "hearts", "spades")
 DRAW, PASS, NAME = 52, 53, 54
-"""Actions of the engine; lower numbers are cards, and NAME is the first suit."""
+"""Engine actions. Lower numbers are cards, and NAME is the first suit."""
 DEALER = 52
-"""The first chance outcome is this plus the number of the dealer."""
+"""The first chance outcome is this plus the dealer's number."""
 _TWO, _EIGHT, _QUEEN, _ACE = 0, 6, 10, 12
 
 
@@ -23,11 +23,10 @@ class HandRules:
     def __init__(self, players: int, specials: bool, reshuffle: bool) -> None:
         self.players, self.specials, self.reshuffle = players, specials, reshuffle
         self.hands = players * (7 if players == 2 else 5)
-        """Number of cards dealt; in the history they follow the choice of the dealer."""
+        """Number of cards dealt. In the history they follow the choice of dealer."""
 
     def first(self, history: Sequence[int]) -> int:
-        """Return the index in the history of the first card of the pile. Eights that were put back may come before
-        it."""
+        """Return the history index of the pile's first card. Eights that were put back may precede it."""
         index = 1 + self.hands
         while history[index] // 4 == _EIGHT:
             index += 1
@@ -35,7 +34,7 @@ class HandRules:
 
 
 class CrazyEightsHistory:
-    """State of a hand that follows from its history."""
+    """A hand's state, derived from its history."""
 
     __slots__ = ("drawing", "drawn", "due", "held", "naming", "renewed", "rules", "seat", "stock", "told", "way")
 
@@ -48,15 +47,15 @@ class CrazyEightsHistory:
         """1 if turns go up by seat number, -1 if they go down."""
         self.held = rules.hands
         self.stock, self.renewed = len(CARDS) - rules.hands - 1, 0
-        """Number of cards in the stock, and how often it was renewed."""
+        """Number of cards in the stock, and number of reshuffles."""
         self.due = self.drawn = 0
-        """Number of cards to be drawn for twos, and of cards drawn in this turn."""
+        """Number of cards to draw for twos, and number drawn this turn."""
         self.drawing = self.naming = False
-        """Whether a card is about to come from the stock; whether a suit is to be named."""
+        """Whether a card is about to be drawn; whether a suit must be named."""
         up = " ".join([CARDS[card] for card in history[1 + rules.hands : first + 1]])
         self.told = f"P{self.seat} turns up {up}"
         """All public events: `P0 turns up 7c, P1 +2 8c hearts, P0 7h, P1 +5 pass`."""
-        self._follow(history[first])  # it counts as played by the dealer
+        self._follow(history[first])  # counts as played by the dealer
 
     def copy(self) -> CrazyEightsHistory:
         new = CrazyEightsHistory.__new__(CrazyEightsHistory)
@@ -107,7 +106,7 @@ class CrazyEightsHistory:
             self.renewed += 1
 
     def _follow(self, card: int) -> None:
-        """Apply the effects of a card, and pass the turn on."""
+        """Apply a card's effects and advance the turn."""
         rank = card // 4
         if self.rules.specials:
             if rank == _QUEEN:
@@ -123,7 +122,7 @@ class CrazyEightsHistory:
 
 
 def begin(rules: HandRules, history: Sequence[int]) -> tuple[CrazyEightsHistory, int]:
-    """Return the hand when the first card lies on the pile, and the number of entries up to there."""
+    """Return the hand with the first card on the pile, and the number of entries up to there."""
     return CrazyEightsHistory(rules, history), rules.first(history) + 1
 
 

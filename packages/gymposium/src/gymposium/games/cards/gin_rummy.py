@@ -1,7 +1,7 @@
-"""Gin rummy in words: one hand, scored as the engine does.
+"""Gin rummy as text: one hand, with the engine's scoring.
 
-The engine's observation shows what is public now. A seat also knows who took which card from the pile and what was
-discarded when, so the view here adds the public history of the hand.
+The engine's observation shows what is public now. A seat also knows who took which card from the pile, and each
+discard's order. So the view here adds the public history of the hand.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from gymposium.plugins.specs import GameSpec
 
 _CARDS = [f"{rank}{suit}" for suit in "scdh" for rank in "A23456789TJQK"]
 _VALUES = [min(10, card % 13 + 1) for card in range(52)]
-_UPCARD, _STOCK, _PASS, _KNOCK, _MELDS = 52, 53, 54, 55, 56  # actions of the engine; lower numbers are cards
+_UPCARD, _STOCK, _PASS, _KNOCK, _MELDS = 52, 53, 54, 55, 56  # engine actions; lower numbers are cards
 _PHASE = pyspiel.gin_rummy.Phase
 _MELD_CARDS: Mapping[int, list[int]] = pyspiel.gin_rummy.GinRummyUtils(13, 4, 10).int_to_meld
 _TRIES = 1000
 
 
 class GinRummy:
-    """Words for `gin_rummy`."""
+    """Text of `gin_rummy`."""
 
     move_pattern = re.compile(
         r"pass|knock|draw (upcard|stock)|(discard|lay off) {0}|meld {0}( {0}){{2,4}}".format("[A2-9TJQK][scdh]")
@@ -101,7 +101,7 @@ class GinRummy:
         over = state.is_terminal()
         stage = _stage(state, self.hand_size)
         limit, stock = state.knock_card(), state.stock_size()
-        # After a knock the cards not laid count. After a knock at the wall the engine's number is out of date.
+        # After a knock, unlaid cards count. After a knock at the wall, the engine's number is stale.
         deadwood = sum([_VALUES[card] for card in hand]) if True in knocked else self._deadwood(state, seat)
         if style == "compact":
             lines = [
@@ -167,10 +167,10 @@ class GinRummy:
         )
 
     def _deadwood(self, state: pyspiel.State, seat: int) -> int:
-        """Return the deadwood of a hand, after the best discard if a card was drawn.
+        """Return a hand's deadwood, after the best discard if a card was drawn.
 
-        Where every card is in a meld, the engine counts 0 without a discard. If all melds have three cards, any discard
-        breaks one."""
+        If every card is in a meld, the engine counts 0 without a discard. But if all melds have three cards, any
+        discard breaks one."""
         count: int = state.deadwood()[seat]
         hand = state.hands()[seat]
         if count == 0 and len(hand) > self.hand_size:
@@ -181,9 +181,9 @@ class GinRummy:
 def legal_actions(state: pyspiel.State, seat: int) -> list[int]:
     """Return the engine's legal actions with two corrections.
 
-    A knock is left out if no discard keeps the deadwood within the limit. The engine offers that knock where all cards
-    are in melds of three, since it counts no deadwood then. All lay-offs are there: the engine offers at most two at
-    each end of a run."""
+    First, drop a knock if no discard keeps the deadwood within the limit. The engine offers that knock when all cards
+    are in melds of three, since it counts no deadwood then. Second, include all lay-offs: the engine offers at most two
+    at each end of a run."""
     actions: list[int] = state.legal_actions(seat)
     if _KNOCK in actions and not state.child(_KNOCK).legal_actions():
         actions.remove(_KNOCK)
@@ -195,7 +195,7 @@ def legal_actions(state: pyspiel.State, seat: int) -> list[int]:
 def layoffs(state: pyspiel.State, seat: int) -> list[int]:
     """Return the cards in a hand that extend the knocker's melds.
 
-    A card that was laid off belongs to all melds that it extended then."""
+    A laid-off card belongs to every meld that it extended at that time."""
     melds = [list(_MELD_CARDS[meld]) for meld in state.layed_melds()[1 - seat]]
     for card in state.layoffs():
         for meld in melds:
@@ -205,7 +205,7 @@ def layoffs(state: pyspiel.State, seat: int) -> list[int]:
 
 
 def _extensions(meld: Sequence[int]) -> set[int]:
-    """Return the cards by which a meld is one longer."""
+    """Return the cards that extend a meld by one."""
     if len({card % 13 for card in meld}) == 1:
         return set(range(meld[0] % 13, 52, 13)).difference(meld)
     return {card for card in (min(meld) - 1, max(meld) + 1) if card // 13 == meld[0] // 13}
@@ -214,8 +214,9 @@ def _extensions(meld: Sequence[int]) -> set[int]:
 def turns_of(history: Sequence[int], hand_size: int) -> list[str]:
     """Return the public events turn by turn, up to a knock. Seats alternate, starting with seat 0.
 
-    `u7h` means that the upcard was taken and 7h discarded, `s7h` that the draw was from the stock, `u` or `s` that the
-    discard is still to come. There are also `pass`, `u knock`, `s knock`, and `knock` at the end of the stock."""
+    `u7h` means that the player took the upcard and discarded 7h, and `s7h` that they drew from the stock. `u` or `s`
+    alone means that the discard is still to come. Other events: `pass`, `u knock`, `s knock`, and `knock` at the end of
+    the stock."""
     turns: list[str] = []
     actions = iter(history[2 * hand_size + 1 :])
     for action in actions:
@@ -254,11 +255,11 @@ _STAGES = {
     "layoffs": ("lay off", "lay off cards on the knocker's melds, then pass"),
     "last melds": ("last melds", "lay melds of the remaining cards, then pass, which ends the hand"),
 }
-"""Task of the seat to move at each stage, in compact and full style."""
+"""What the seat to move must do at each stage, in compact and full style."""
 
 
 def _stage(state: pyspiel.State, hand_size: int) -> str:
-    """Return the stage of the hand, a key of `_STAGES`."""
+    """Return the hand's stage, a key of `_STAGES`."""
     phase = state.current_phase()
     if phase == _PHASE.DRAW:
         return "draw"
@@ -275,7 +276,7 @@ def _stage(state: pyspiel.State, hand_size: int) -> str:
 
 
 def _turn(who: str, turn: str) -> str:
-    """Return a turn in words: `u7h` → `opponent upcard 7h`."""
+    """Return a turn as text: `u7h` → `opponent upcard 7h`."""
     if turn in ("pass", "knock"):
         return f"{who} {turn}ed"
     return f"{who} {'upcard' if turn[0] == 'u' else 'stock'} {turn[1:].strip()}".rstrip()
@@ -287,12 +288,12 @@ def _listed(cards: Sequence[int]) -> str:
 
 
 def _cards_in(text: str) -> Iterator[str]:
-    """Return the cards of a text: `7h8h9h` → `7h`, `8h`, `9h`."""
+    """Yield the cards in a text: `7h8h9h` → `7h`, `8h`, `9h`."""
     return (text[i : i + 2] for i in range(0, len(text), 2))
 
 
 class GinRummyGame(OpenSpielGame):
-    """Gin rummy with the public history of the hand in its view, and a sampler."""
+    """Gin rummy with a sampler and the hand's public history in its view."""
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any], engine: pyspiel.Game) -> None:
         self._start = engine.new_initial_state()
@@ -300,7 +301,7 @@ class GinRummyGame(OpenSpielGame):
         super().__init__(spec, params, engine, self.gin)
         self._dealt = [self._start.action_to_string(CHANCE, card) for card in range(52)]
         # The engine's bound is lower (gin_rummy.h, kMaxPossibleDeadwood = 98 for every hand size). But players need not
-        # lay melds, so ten cards that count 10 each can be left over.
+        # lay melds, so they can be left with ten cards that count 10 each.
         limit = 10 if self.gin.oklahoma else self.gin.knock_card
         most = float(max(10 * self.gin.hand_size + self.gin.gin_bonus, limit + self.gin.undercut_bonus))
         self.utility_range = (-most, most)
@@ -309,7 +310,7 @@ class GinRummyGame(OpenSpielGame):
         return legal_actions(state, seat)
 
     def start(self) -> pyspiel.State:
-        return self._start.clone()  # the engine takes 1.1 ms to make one, and 0.03 ms to copy it
+        return self._start.clone()  # creating a state takes 1.1 ms, copying one 0.03 ms
 
     def view_of(self, state: pyspiel.State, seat: int) -> str:
         # the engine's observation does not say whether lay-offs are over, but the legal moves reveal it
@@ -317,7 +318,7 @@ class GinRummyGame(OpenSpielGame):
         return f"{super().view_of(state, seat)}\n{past}\n{state.finished_layoffs()}"
 
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
-        """Deal the cards that the seat cannot see anew. All deals that fit what it saw are equally likely."""
+        """Redeal the cards that the seat cannot see. All deals consistent with its view are equally likely."""
         history = match.state.history()
         for _ in range(_TRIES):
             dealt = self._redeal(history, seat, match.state.knock_card(), rng)
@@ -327,14 +328,14 @@ class GinRummyGame(OpenSpielGame):
                 for index, card in dealt.items():
                     events[index] = Event(CHANCE, self._dealt[card])
                 return OpenSpielMatch(self, state, events, None, rng)
-        raise NoSampler(f"{self.name}: no other deal was found in {_TRIES} tries that allows the knock as it was seen.")
+        raise NoSampler(f"{self.name}: found no other deal that allows the observed knock, in {_TRIES} tries.")
 
     def _redeal(self, history: Sequence[int], seat: int, limit: int, rng: random.Random) -> dict[int, int]:
-        """Return new cards for the other seat, by their index in the history.
+        """Return new cards for the other seat, keyed by their index in the history.
 
-        Each card that the other seat was seen to hold without taking it from the pile came from one of its hidden
-        draws up to then. Choosing that draw evenly, in order of time, makes all assignments equally likely, because
-        the number of draws to choose from does not depend on earlier choices."""
+        Some cards were seen in the other seat's hand but never taken from the pile. Each came from one of its earlier
+        hidden draws. We choose that draw evenly, in order of time. The number of draws to choose from does not depend
+        on earlier choices, so all assignments are equally likely."""
         other, size = 1 - seat, self.gin.hand_size
         hidden = list(range(other * size, other * size + size))
         seen = set(history[seat * size : seat * size + size])
@@ -381,7 +382,7 @@ class GinRummyGame(OpenSpielGame):
         seen.update(dealt.values())
         pool = [card for card in range(52) if card not in seen]
         cards = rng.sample(pool, len(hidden))
-        if knocker == other and finished:  # the cards that it kept are deadwood within the limit
+        if knocker == other and finished:  # its remaining cards are deadwood within the limit
             room = limit - sum([_VALUES[card] for card in taken])
             low = [card for card in pool if _VALUES[card] <= room - len(hidden) + 1]
             while sum([_VALUES[card] for card in cards]) > room:
@@ -390,7 +391,7 @@ class GinRummyGame(OpenSpielGame):
         return dealt
 
     def _replayed(self, history: Sequence[int], dealt: Mapping[int, int], other: int) -> pyspiel.State | None:
-        """Return the state that these cards lead to, or None if the other seat could not have knocked as it did."""
+        """Return the resulting state, or None if the other seat could not have knocked as it did."""
         state = self.start()
         knocked = False
         for index, action in enumerate(history):

@@ -1,4 +1,4 @@
-"""Goofspiel in words. Bids are hidden, and players learn only who won each round, unless `imp_info` is off."""
+"""Goofspiel as text. Bids are hidden and players learn only who won each round, unless `imp_info` is off."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _ORDER = {
     "descending": "The prizes come up in descending order.",
 }
 RESULTS = ({"0": "won", "1": "lost", "-3": "tied"}, {"0": "lost", "1": "won", "-3": "tied"})
-"""Winners of a round in words, for each seat; -3 is the engine's invalid player."""
+"""Text for a round's winner, by seat. -3 is the engine's invalid player."""
 
 
 class Goofspiel:
-    """Words for `goofspiel` with two players and hidden bids."""
+    """Text of `goofspiel` with two players and hidden bids."""
 
     move_pattern = re.compile(r"bid [1-9]\d?")
     shown = "You are told who won a round, never your opponent's card."
@@ -65,7 +65,7 @@ class Goofspiel:
         bids, prizes, winners, points = view[2].split(), view[3].split(), view[4].split(), view[5].split()
         mine, theirs = points[seat], points[1 - seat]
         names, results = self._bids, RESULTS[seat]
-        rounds = [*zip(prizes, bids, winners)]  # the rounds that are over
+        rounds = [*zip(prizes, bids, winners)]  # finished rounds
         now = prizes[len(rounds)] if len(prizes) > len(rounds) else None  # None only after the end
         if style == "compact":
             past = " ".join([f"{prize}:{names[bid]}{results[won][0]}" for prize, bid, won in rounds])
@@ -88,7 +88,7 @@ class Goofspiel:
         return self._drawn(compact_facts(self, state, seat))
 
     def _drawn(self, known: Mapping[str, str]) -> Picture:
-        """Return the picture of what the lines of the compact text tell."""
+        """Return a picture of the facts in the compact text."""
         mine, theirs = [int(points) for points in known["points"].split()]
         past = [re.split("[:]", round_) for round_ in known.get("past", "").split()]
         rounds = [
@@ -110,7 +110,7 @@ class Goofspiel:
 
 
 class OpenGoofspiel(Goofspiel):
-    """Words for `goofspiel` with public bids, so that both hands are known."""
+    """Text of `goofspiel` with public bids, so both hands are known."""
 
     shown = "Both are shown."
     compact = "bids shown, moves bid N\npoints and hands are yours and theirs; left are the prizes to come"

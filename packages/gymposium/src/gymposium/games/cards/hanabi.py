@@ -1,4 +1,4 @@
-"""Hanabi in words: players see all cards but their own, of which they know only what hints have told."""
+"""Hanabi as text: players see all cards but their own. They know their own cards only through hints."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _VIEW = re.compile(
 
 
 class Hanabi:
-    """Words for `hanabi`."""
+    """Text of `hanabi`."""
 
-    names = None  # the engine numbers the receiver of a hint from the seat that gives it
+    names = None  # the engine numbers a hint's receiver relative to its giver
 
     def __init__(self, deck: Deck, max_information_tokens: int, max_life_tokens: int) -> None:
         self.deck, self.hints, self.lives = deck, max_information_tokens, max_life_tokens
@@ -149,16 +149,18 @@ class Hanabi:
 
 
 def _short(card: str, own: bool) -> str:
-    """Return a card in compact style: `W2 || WX|W12345` → `W2:W12345`; for an own card `XX || WX|W12345` →
-    `W12345`."""
+    """Return a card in compact style.
+
+    `W2 || WX|W12345` becomes `W2:W12345`. The seat's own `XX || WX|W12345` becomes `W12345`."""
     known = card.rpartition("|")[2]
     return known if own else f"{card[:2]}:{known}"
 
 
 @cache
 def _long(card: str) -> str:
-    """Return a card in full style: `W2 || WX|W12345` → `W2 (W 12345)`; for an own card `XX || WX|W12345` → `W
-    12345`."""
+    """Return a card in full style.
+
+    `W2 || WX|W12345` becomes `W2 (W 12345)`. The seat's own `XX || WX|W12345` becomes `W 12345`."""
     known = card.rpartition("|")[2]
     numbers = known.lstrip("RYGWB")
     possible = f"{known.removesuffix(numbers)} {numbers}"
@@ -170,7 +172,7 @@ def _count(number: int, what: str) -> str:
 
 
 class HanabiGame(OpenSpielGame):
-    """Hanabi with the public history of the match in its view, and a sampler."""
+    """Hanabi with a sampler and the match's public history in its view."""
 
     wording: Hanabi
 
@@ -178,7 +180,7 @@ class HanabiGame(OpenSpielGame):
         hints, lives = params["max_information_tokens"], params["max_life_tokens"]
         super().__init__(spec, params, engine_game("hanabi", params), Hanabi(deck, hints, lives))
         self.deck = deck
-        # Each card that is played or discarded is replaced while the deck lasts. It may bring back a hint token.
+        # Each played or discarded card is replaced while the deck lasts. It may restore a hint token.
         gone = deck.size - deck.players * deck.hand_size + deck.players
         self.max_decisions = 2 * gone + hints + deck.colors
 
@@ -186,7 +188,7 @@ class HanabiGame(OpenSpielGame):
         return f"{super().view_of(state, seat)}\n{self.wording.histories.of(state.history()).told}"
 
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
-        """Deal the seat's own hand anew. All hands of unseen cards that fit its hints are equally likely."""
+        """Redeal the seat's own hand. All hands of unseen cards that fit its hints are equally likely."""
         history, deck = match.state.history(), self.deck
         places, pool = self._hidden(history, seat)
         view = _VIEW.match(match.state.observation_string(seat))
@@ -201,11 +203,10 @@ class HanabiGame(OpenSpielGame):
             for index, i in zip(places, chosen, strict=True):
                 history[index] = pool[i]
             return self.world(match, history, rng)
-        raise NoSampler(f"{self.name}: no other hand was found in {_TRIES} tries that the hints allow.")
+        raise NoSampler(f"{self.name}: found no other hand that fits the hints, in {_TRIES} tries.")
 
     def _hidden(self, history: Sequence[int], seat: int) -> tuple[list[int], list[int]]:
-        """Return the index in the history of each card that the seat holds, oldest first, and all cards that they may
-        be."""
+        """Return the history index of each card in the seat's hand, oldest first, and all cards that these may be."""
         past = self.wording.begin()
         places: list[int] = []
         unseen = [card for card in range(len(self.deck.names)) for _ in range(self.deck.copies[card % self.deck.ranks])]
@@ -225,7 +226,7 @@ def game(spec: GameSpec, params: Mapping[str, Any]) -> HanabiGame:
     deck = Deck(params["players"], params["colors"], params["ranks"], params["hand_size"])
     if deck.players * deck.hand_size > deck.size:
         raise BadParameter(
-            f"{deck.players} players with {deck.hand_size} cards each need more than the {deck.size} cards that there "
-            f"are. Choose fewer players, a smaller hand_size, or more colors or ranks."
+            f"{deck.players} players with {deck.hand_size} cards each need more than the {deck.size} cards in the "
+            f"deck. Choose fewer players, a smaller hand_size, or more colors or ranks."
         )
     return HanabiGame(spec, params, deck)

@@ -1,6 +1,6 @@
-"""Public history of a match of hanabi, worked out from the engine's history.
+"""Public history of a hanabi match, derived from the engine's history.
 
-The engine's view holds what hints have told of each card, but not who gave them or when.
+The engine's view shows what hints revealed about each card, but not who gave them or when.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ COLOURS = ("red", "yellow", "green", "white", "blue")
 
 
 class Deck:
-    """The deck of a game in the engine's order: by colour, then by number."""
+    """A deck in the engine's order: by color, then by number."""
 
     def __init__(self, players: int, colors: int, ranks: int, hand_size: int) -> None:
         self.players, self.colors, self.ranks = players, colors, ranks
@@ -21,10 +21,10 @@ class Deck:
         self.size = colors * sum(self.copies)
         self.names = [f"{colour[0].upper()}{rank + 1}" for colour in COLOURS[:colors] for rank in range(ranks)]
         self.kinds = [*COLOURS[:colors], *map(str, range(1, ranks + 1))]
-        """Colours and ranks that a hint may name."""
+        """Colors and ranks that a hint may name."""
 
     def moves(self, seat: int) -> list[str]:
-        """Return the names of a seat's actions. The engine counts the other seats starting after this one."""
+        """Return the names of a seat's actions. The engine numbers the other seats relative to this one."""
         places = [f"{what} {i + 1}" for what in ("discard", "play") for i in range(self.hand_size)]
         others = [f"hint P{(seat + i) % self.players} " for i in range(1, self.players)]
         colours, numbers = self.kinds[: self.colors], self.kinds[self.colors :]
@@ -32,14 +32,14 @@ class Deck:
 
 
 class HanabiHistory:
-    """State of a match that follows from its history."""
+    """A match's state, derived from its history."""
 
     __slots__ = ("deck", "hands", "left", "moves", "seat", "stacks", "told", "turns_left")
 
     def __init__(self, deck: Deck, moves: Sequence[Sequence[str]]) -> None:
         self.deck, self.moves = deck, moves
         self.hands: list[list[int]] = [[] for _ in range(deck.players)]
-        """Cards of each hand, some of which are hidden from each seat."""
+        """Cards in each hand, some of them hidden from each seat."""
         self.left = deck.size
         self.stacks = [0] * deck.colors
         self.seat = 0
@@ -61,7 +61,7 @@ class HanabiHistory:
         return new
 
     def drawing(self) -> int | None:
-        """Return the seat that draws the next card of the deck, or None if no seat draws now."""
+        """Return the seat that draws the next card, or None if no seat draws now."""
         if self.left:
             for seat, hand in enumerate(self.hands):
                 if len(hand) < self.deck.hand_size:
@@ -69,7 +69,7 @@ class HanabiHistory:
         return None
 
     def go_on(self, item: int) -> None:
-        """Apply the next entry of the history: a card dealt, or a move."""
+        """Apply the next history entry: a dealt card or a move."""
         to = self.drawing()
         if to is not None:
             self.hands[to].append(item)
@@ -94,7 +94,7 @@ class HanabiHistory:
             self.turns_left -= 1
 
     def touched(self, seat: int, kind: str) -> list[int]:
-        """Return the places in a hand that a hint names."""
+        """Return the positions in a hand that a hint names."""
         names = self.deck.names
         return [i for i, card in enumerate(self.hands[seat], start=1) if kind[0].upper() in names[card]]
 

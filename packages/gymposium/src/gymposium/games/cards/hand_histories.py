@@ -1,7 +1,7 @@
-"""Public histories of hands, worked out from the engine's history and cached from one decision to the next.
+"""Public histories of hands, derived from the engine's history and cached between decisions.
 
-Some engines leave public facts out of a seat's view, so they have to be worked out from the history. Doing so from the
-deal at each decision is slow; continuing from the previous decision is not.
+Some engines omit public facts from a seat's view, so they must be derived from the history. Starting from the deal at
+each decision is slow; continuing from the previous decision is fast.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from collections.abc import Callable, Sequence
 from typing import Generic, Protocol, TypeVar
 
 _KEPT = 5000
-"""Most hand histories in the cache; each takes one or two kilobytes."""
+"""Maximum number of cached hand histories. Each takes one or two kilobytes."""
 
 
 class HandHistory(Protocol):
-    """What has happened in a hand so far."""
+    """The history of a hand so far."""
 
     def copy(self: H) -> H: ...
 
     def go_on(self, item: int) -> None:
-        """Apply the next entry of the engine's history."""
+        """Apply the next engine history entry."""
         ...
 
 
@@ -27,15 +27,15 @@ H = TypeVar("H", bound=HandHistory)
 
 
 class HandHistories(Generic[H]):
-    """Cache of the hand histories of all matches of a game. Callers must not change what `of` returns."""
+    """A cache of hand histories for all matches of a game. Callers must not change what `of` returns."""
 
     def __init__(self, begin: Callable[[Sequence[int]], tuple[H, int]]) -> None:
-        """`begin` takes an engine's history and returns a hand history of its first entries, and their number."""
+        """`begin` takes an engine history and returns a hand history of its first entries, and their number."""
         self._begin = begin
         self._cache: dict[bytes, H] = {}
 
     def of(self, history: Sequence[int]) -> H:
-        """Return the hand history that the engine's history leads to."""
+        """Return the hand history for an engine history."""
         key = bytes(history)
         cached = self._cache.get(key)
         if cached is not None:

@@ -1,8 +1,8 @@
-"""Klondike solitaire in words, as the engine plays it: no stock, but an open waste of which every third card is
+"""Klondike solitaire as text, as the engine plays it. There is no stock, but an open waste with every third card
 available.
 
 The engine draws a face-down card only when it is turned up, evenly among the unseen cards. So nothing is hidden except
-future chance: the same for a player, and perfect information for search.
+future chance. For a player nothing changes, and for search the game has perfect information.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _SUIT_NAMES = ("spades", "hearts", "clubs", "diamonds")
 _PLAIN = str.maketrans("♠♥♣♦\N{PLAYING CARD BACK}", f"{_SUITS}?")
 _PILES = 7
 _TURNED_UP = 31
-"""Number of cards turned up at the start: the last of each pile, and the waste."""
+"""Number of cards turned up at the start: each pile's last card, and the waste."""
 _TAKEN = 3
-"""The first of every this many cards of the waste is available."""
+"""Step between available cards in the waste."""
 
 
 class Solitaire:
-    """Words for `solitaire`."""
+    """Text of `solitaire`."""
 
     move_pattern = re.compile(
         r"end|[A2-9TJQK][shcd] to foundation|K[shcd] to empty pile|[A2-9TJQ][shcd] to [2-9TJQK][shcd]"
@@ -126,7 +126,7 @@ class Solitaire:
 
 
 def _name(text: str) -> str:
-    """Return a move in words: `3h ← 2s` → `2s to 3h`."""
+    """Return a move as text: `3h ← 2s` → `2s to 3h`."""
     target, _, card = text.partition(" ← ")
     if not card:
         return "end" if text == "kEnd" else f"turn up {text.removeprefix('Reveal')}"
@@ -136,7 +136,7 @@ def _name(text: str) -> str:
 
 
 class SolitaireGame(OpenSpielGame):
-    """Klondike with perfect information and the number of steps in its view."""
+    """Klondike with perfect information and a step count in its view."""
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any], engine: pyspiel.Game, words: Solitaire) -> None:
         super().__init__(spec, params, engine, words)

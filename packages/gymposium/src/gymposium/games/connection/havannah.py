@@ -1,4 +1,4 @@
-"""Havannah in words (Christian Freeling, 1979). The board is a hexagon of hexagons; cells have the engine's names."""
+"""Havannah as text (Christian Freeling, 1979). The board is a hexagon of hexagons. Cells keep the engine's names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MARKS = "xo"
 
 
 class Havannah:
-    """Words for `havannah` on a board of any size, with and without the swap rule."""
+    """Text of `havannah` on a board of any size, with or without the swap rule."""
 
     def __init__(self, engine: pyspiel.Game, board_size: int, swap: bool) -> None:
         self.board_size, self.swap = board_size, swap

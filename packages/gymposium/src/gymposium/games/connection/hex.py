@@ -1,4 +1,4 @@
-"""Hex in words. The board is a rhombus of hexagons; each row is drawn half a cell to the right of the one above."""
+"""Hex as text. The board is a rhombus of hexagons. Each row is drawn half a cell to the right of the one above."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _DRAWN = {"x": "one", "o": "two"}
 
 
 class Hex:
-    """Words for `hex` on a board of any size, without the swap rule."""
+    """Text of `hex` on a board of any size, without the swap rule."""
 
     def __init__(self, engine: pyspiel.Game, board_size: int) -> None:
         self.board_size = board_size

@@ -1,4 +1,4 @@
-"""Boards of hexagons with rows of different lengths, drawn with the names of each row's first and last cell."""
+"""Hexagon boards with rows of different lengths, drawn with the names of each row's first and last cell."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _OFF_BOARD = "unknown"
 
 
 class Hexagons:
-    """Board of havannah.cc or y.cc, which draw a line of columns, then each row as a label and ` .` for each cell.
+    """A board from havannah.cc or y.cc, drawn as a line of columns, then rows of a label and ` .` per cell.
 
     The engine puts brackets around the last stone. Its first player's stones, O, become x, and @ becomes o."""
 
@@ -29,13 +29,13 @@ class Hexagons:
         """Names of the cells, row by row."""
         columns = [f"[{row[0][0]}-{row[-1][0]}]{number}" for number, row in enumerate(self.rows, start=1)]
         self.pattern = "|".join(columns)
-        """Regular expression for the names of cells."""
+        """Regular expression for cell names."""
         self.naming = (
             f"A cell is named by its column, a letter, and its row, a number: rows run across, from 1 at the top to "
             f"{len(self.rows)} at the bottom. Each row is drawn between the names of its first and its last cell; in "
             f"between, the letters follow each other as in the alphabet. An empty cell is shown as a dot."
         )
-        """Paragraph of the rules that explains the names of cells."""
+        """The rules' paragraph about cell names."""
         self._stones = [slice(start, start + 2 * length, 2) for start, length in zip(starts, lengths)]
         width = max(len(row[0]) for row in self.rows)
         self._heads = [f"{' ' * (start - min(starts))}{row[0]:>{width}} " for start, row in zip(starts, self.rows)]
@@ -50,7 +50,7 @@ class Hexagons:
         return "".join([f"{label}{cells}\n" for label, cells in zip(self._labels, self.cells(state, seat))])
 
     def cells(self, state: pyspiel.State, seat: int) -> list[str]:
-        """Return what stands on the cells of each row: x, o or a dot."""
+        """Return the content of each row's cells: x, o or a dot."""
         board: str = state.observation_string(seat).replace("O", "x").replace("@", "o")
         return [line[stones] for line, stones in zip(board.split("\n")[1:], self._stones)]
 

@@ -1,4 +1,4 @@
-"""Lines of Action in words (Claude Soucie, 1969). Squares are named as on a chess board; x moves first."""
+"""Lines of Action as text (Claude Soucie, 1969). Squares are named as on a chess board. x moves first."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ _DRAWN = {"x": disc("one"), "o": disc("two")}
 
 
 class LinesOfAction:
-    """Words for `lines_of_action`."""
+    """Text of `lines_of_action`."""
 
     move_pattern = re.compile("[a-h][1-8]" * 2)
     names = None
 
     def __init__(self, engine: pyspiel.Game, max_game_length: int) -> None:
         self.max_game_length = max_game_length
-        # The engine has two actions for each step, a plain one and a capture: b1-b3 and b1xb3. The piece on the target
-        # square decides which of them is legal, so both have the same name.
+        # The engine has a plain action and a capture for each step: b1-b3 and b1xb3. The piece on the target square
+        # decides which one is legal, so both have the same name.
         self.steps = [name[:2] + name[3:] for name in action_names(engine)]
 
     def moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
@@ -96,7 +96,9 @@ class LinesOfAction:
 
 
 def _steps(state: pyspiel.State) -> list[int]:
-    """Return the actions since the last capture, latest first. Earlier positions had more pieces and cannot recur."""
+    """Return the actions since the last capture, latest first.
+
+    Earlier positions had more pieces, so they cannot recur."""
     steps = []
     for action in reversed(state.history()):
         if action & 1:  # the lowest bit of an action marks a capture (lines_of_action.cc)
@@ -106,12 +108,12 @@ def _steps(state: pyspiel.State) -> list[int]:
 
 
 def repeating(state: pyspiel.State, board: str) -> list[int]:
-    """Return the legal actions that bring back an earlier board."""
+    """Return the legal actions that repeat an earlier board."""
     mover = state.current_player()
     mine = _MARKS[mover]
     repeating: set[int] = set()
     changed: dict[int, str] = {}
-    for action in _steps(state):  # go back in time, and keep how each position differs from the present one
+    for action in _steps(state):  # go back in time, tracking the difference from the current position
         mover = 1 - mover
         for square, piece in ((action >> 7, _MARKS[mover]), (action >> 1 & 63, ".")):
             if board[PLACES[square]] == piece:
@@ -120,13 +122,13 @@ def repeating(state: pyspiel.State, board: str) -> list[int]:
                 changed[square] = piece
         if len(changed) == 2:
             squares = {piece: square for square, piece in changed.items()}
-            if squares.keys() == {".", mine}:  # one piece of the mover has changed its square
+            if squares.keys() == {".", mine}:  # exactly one piece of the mover is on another square
                 repeating.add(squares["."] << 7 | squares[mine] << 1)
     return [action for action in state.legal_actions() if action in repeating]
 
 
 class LinesOfActionGame(OpenBoardGame):
-    """Lines of Action with the number of moves and the positions that may not recur, which the engine's view omits.
+    """Lines of Action with facts that the engine's view omits: the number of moves and positions that must not recur.
 
     The tensor has the engine's planes for x, o and empty squares, and a plane of 0 for x and 1 for o."""
 

@@ -1,4 +1,4 @@
-"""Y in words. The board is a triangle of hexagons; cells have the engine's names."""
+"""Y as text. The board is a triangle of hexagons. Cells keep the engine's names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MARKS = "xo"
 
 
 class Y:
-    """Words for `y` on a board of any size."""
+    """Text of `y` on a board of any size."""
 
     def __init__(self, engine: pyspiel.Game, board_size: int) -> None:
         self.board_size = board_size

@@ -1,4 +1,4 @@
-"""Backgammon in words. Each player counts the points from their own side, as is usual: 24 down to 1."""
+"""Backgammon as text. As usual, each player numbers the points from their own side, 24 down to 1."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MARKS = "xo"
 _CHECKERS = 15
 _POINTS = 24
 _BAR, _PASS = 100, -1
-"""The engine's places other than points 0 … 23, along which x moves up and o down (backgammon.h)."""
+"""The engine's places other than points 0 … 23 (backgammon.h). x moves up the points, and o down."""
 _ORDERS = 26 * 26
 """First action that plays the lower die first; lower actions play the higher die first (CheckerMovesToSpielMove)."""
 _LOW = " low die first"
@@ -27,22 +27,22 @@ _ROLL = re.compile(r"\nDice: (\d*)\n")
 _STEP = r"(?:bar|2[0-4]|1\d|[1-9])/(?:off|2[0-4]|1\d|[1-9])"
 _PASSES = "".join([re.escape(chr(i + order)) for i in range(_ORDERS) if 25 in divmod(i, 26) for order in (0, _ORDERS)])
 _SECOND = re.compile(f"(?:[^\x1e-\x23].)+|[\x1e-\x23][^{_PASSES}](.)|..?", re.DOTALL)
-"""Pattern of a history, turn by turn: rolls with their decisions, or a double (chance outcomes 30 … 35), a decision in
-which both checker moves were played, and the second decision that follows."""
+"""Pattern of a history, turn by turn: rolls with their decisions, or a double (chance outcomes 30 … 35), a decision
+that played both checker moves, and the second decision that follows."""
 
 
 def turns(state: pyspiel.State) -> int:
     """Return the number of rolls so far.
 
-    The engine counts turns against its limit but does not show the count, and its history uses the same numbers for
-    rolls and moves."""
+    The engine counts turns against its limit but does not expose the count. Its history uses the same numbers for rolls
+    and moves."""
     history = array("i", state.history()).tobytes().decode("utf-32-le")
     seconds = len("".join(_SECOND.findall(history)))
     return (len(history) - seconds + 1) // 2
 
 
 def _points(seat: int) -> list[int]:
-    """Return the engine's place of each point 1 … 24 as the seat counts them."""
+    """Return the engine's place for each point 1 … 24, in the seat's numbering."""
     return [_POINTS - point if seat == 0 else point - 1 for point in range(1, _POINTS + 1)]
 
 
@@ -68,16 +68,16 @@ _SCORING = {
 
 
 class Backgammon:
-    """Words for `backgammon`, without the doubling cube."""
+    """Text of `backgammon`, without the doubling cube."""
 
     move_pattern = re.compile(f"pass|{_STEP}(?: {_STEP}(?:{_LOW})?)?")
     names = None
 
     def __init__(self, engine: pyspiel.Game, scoring_type: str, max_player_turns: int) -> None:
         self.scoring_type = scoring_type
-        self.last_turn = max_player_turns + 1  # backgammon.cc ends the game once there are more turns than the limit
+        self.last_turn = max_player_turns + 1  # backgammon.cc ends the game when the turns exceed the limit
         self._names: dict[tuple[int, str], dict[int, str]] = {}
-        """Names of the actions that depend only on seat and roll, for each seat and roll as the engine writes it."""
+        """Action names by seat and engine roll, if they depend only on those."""
         self._places = [_points(seat) for seat in (0, 1)]
         self._cells = [["  .", *(f"{mark}{n}".rjust(3) for n in range(1, _CHECKERS + 1))] for mark in _MARKS]
 
@@ -93,7 +93,7 @@ class Backgammon:
         if name.count("off") < 2:
             names[action] = name
         elif action >= _ORDERS and action - _ORDERS in state.legal_actions(seat):
-            return name + _LOW  # two actions with equal end points: either die takes either checker off
+            return name + _LOW  # two actions with equal end points: either die bears off either checker
         return name
 
     def rules(self, seat: int, style: Style) -> str:
@@ -172,7 +172,7 @@ class Backgammon:
         bar = [(colours[who], at(who, _BAR)) for who in sides]
         off = [(colours[who], int(view[4 + who])) for who in sides]
         by, last = next(((by, move) for by, move in reversed(events) if by >= 0), (seat, ""))
-        if by != seat:  # points are counted from this seat's side
+        if by != seat:  # number the points from this seat's side
             last = re.sub(r"\d+", lambda point: str(_POINTS + 1 - int(point[0])), last)
         board = stacks(points[12:], points[11::-1], bar, off, last=last)
         faces = view[2] + view[3] if state.current_player() >= 0 else ""
@@ -185,13 +185,13 @@ def _whose(player: int, seat: int) -> str:
 
 
 def _listed(at: Callable[[int, int], int], seat: int, places: list[int]) -> str:
-    """Return the checkers of a seat from the highest point down: `24:2 13:5 `."""
+    """Return a seat's checkers from the highest point down: `24:2 13:5 `."""
     numbers = [at(seat, place) for place in places]
     return "".join([f"{point}:{numbers[point - 1]} " for point in range(_POINTS, 0, -1) if numbers[point - 1]])
 
 
 class BackgammonGame(OpenSpielGame):
-    """Backgammon with the number of turns, which the engine's view omits."""
+    """Backgammon with a turn count, which the engine's view omits."""
 
     def view_of(self, state: pyspiel.State, seat: int) -> str:
         return f"{state.observation_string(seat)}Turns: {turns(state)}\n"

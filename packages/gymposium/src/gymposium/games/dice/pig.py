@@ -1,4 +1,4 @@
-"""Pig in words (Scarne, 1945)."""
+"""Pig as text (Scarne, 1945)."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _MOVES = ("roll", "stop")
 def decisions(state: pyspiel.State) -> int:
     """Return the number of rolls and stops so far.
 
-    The engine counts them against its horizon but does not show the count. Its history uses the same numbers for the
-    die (one less than its face) and for roll (0) and stop (1)."""
+    The engine counts them against its horizon but does not expose the count. Its history uses the same numbers for the
+    die (its face minus one), roll (0) and stop (1)."""
     history = bytes(state.history())
-    # A die or a stop is followed by a decision, so a run of zeros begins with a roll, followed by its die. Each pair of
-    # zeros is a roll of 1. A last zero without a die is a roll that the horizon cut off.
+    # A decision follows each die and each stop, so a run of zeros begins with a roll, followed by its die. Each pair of
+    # zeros is a roll of 1. A final zero without a die is a roll that the horizon cut off.
     rolls = history.count(0) - history.count(b"\0\0")
     cut_off = (len(history) - len(history.rstrip(b"\0"))) % 2
     return len(history) - rolls + cut_off
 
 
 class Pig:
-    """Words for `pig` with two players."""
+    """Text of `pig` with two players."""
 
     move_pattern = re.compile("|".join(_MOVES))
     names = _MOVES
@@ -72,7 +72,7 @@ class Pig:
         view = VIEW.match(state.observation_string(seat))
         assert view is not None, "the engine's view of pig has changed"
         mine, theirs, total = int(view[1 + seat]), int(view[2 - seat]), int(view[3])
-        # after a turn without points a seat cannot tell a roll of 1 from a stop
+        # after a turn without points, a seat cannot tell a roll of 1 from a stop
         rolls = [] if not total else [move.removeprefix("Roll ") for _, move in events if move.startswith("Roll ")]
         rows = [("You", mine, "one"), ("Opponent", theirs, "two"), ("This turn", total, "three")]
         told = f"Scores: you {mine}, your opponent {theirs}; the turn total is {total}"
@@ -80,14 +80,15 @@ class Pig:
 
 
 class PigGame(OpenSpielGame):
-    """Pig with the number of decisions, which the engine's view omits."""
+    """Pig with a decision count, which the engine's view omits."""
 
     def view_of(self, state: pyspiel.State, seat: int) -> str:
         return f"{state.observation_string(seat)}Decisions: {decisions(state)}\n"
 
     def tensor_of(self, state: pyspiel.State, seat: int) -> list[float]:
-        """Return the turn total, the seat's own score and the opponent's. The engine's rows are the same for both
-        seats."""
+        """Return the turn total, the seat's own score and the opponent's.
+
+        The engine's rows are the same for both seats."""
         values = super().tensor_of(state, seat)
         row = len(values) // 3
         return values if seat == 0 else [*values[:row], *values[2 * row :], *values[row : 2 * row]]

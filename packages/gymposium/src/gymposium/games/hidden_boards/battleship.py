@@ -1,4 +1,4 @@
-"""Battleship in words. Squares are named as in the printed game: rows by letters from the top, columns by numbers."""
+"""Battleship as text. Squares are named as in the board game: rows by letters from the top, columns by numbers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _DRAWN = {
 
 
 class Battleship:
-    """Words for `battleship`."""
+    """Text of `battleship`."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Battleship:
         loss_multiplier: float,
     ) -> None:
         self.width, self.height = board_width, board_height
-        # the engine refuses more shots than squares if no square may be shot at twice
+        # the engine rejects more shots than squares if repeated shots are not allowed
         self.num_shots = num_shots if allow_repeated_shots else min(num_shots, board_width * board_height)
         self.sizes = [int(size) for size in ship_sizes.split("-")]
         self.repeats, self.loss_multiplier = allow_repeated_shots, loss_multiplier
@@ -64,7 +64,7 @@ class Battleship:
         self.move_pattern = re.compile(f"[{rows}](?:{columns})(?: across| down)?")
         self._header = f"  {' '.join(map(str, range(1, board_width + 1)))}"
         self._parts: dict[str, tuple[str, Any]] = {}
-        """Meaning of each part of the engine's view."""
+        """Text for each part of the engine's view."""
         for square in range(len(self.squares)):
             place = "_".join(map(str, divmod(square, board_width)))
             self._parts[f"h_{place}"], self._parts[f"v_{place}"] = ("ship", (False, square)), ("ship", (True, square))
@@ -191,7 +191,7 @@ class Battleship:
         )
 
     def read(self, view: str) -> _View:
-        """Read an information state such as `T=13 /h_2_5/v_1_1/shot_2_6:W/oppshot_1_2`."""
+        """Parse an information state such as `T=13 /h_2_5/v_1_1/shot_2_6:W/oppshot_1_2`."""
         values: dict[str, list[Any]] = {"ship": [], "shot": [], "theirs": []}
         parts = self._parts
         for part in view.split("/")[1:]:
@@ -200,7 +200,7 @@ class Battleship:
         return _View(values["ship"], values["shot"], values["theirs"])
 
     def _boards(self, view: _View) -> tuple[str, str]:
-        """Return the seat's own board and its shots, square by square."""
+        """Return the seat's board and its shots, square by square."""
         own, shots = ["."] * len(self.squares), ["."] * len(self.squares)
         for size, (down, square) in zip(self.sizes, view.ships, strict=False):
             step = self.width if down else 1
@@ -222,8 +222,8 @@ class BattleshipGame(OpenSpielGame):
         squares, fleet = len(words.squares), sum(words.sizes)
         if 5 * fleet > 2 * squares:
             raise BadParameter(
-                f"ship_sizes={params['ship_sizes']} covers {fleet} squares, more than two fifths of a board of "
-                f"{words.width} by {words.height}: enlarge the board, or choose a smaller fleet."
+                f"ship_sizes={params['ship_sizes']} covers {fleet} squares, more than two fifths of a "
+                f"{words.width} by {words.height} board. Enlarge the board, or choose a smaller fleet."
             )
         engine = {
             **params,
@@ -251,7 +251,7 @@ class BattleshipGame(OpenSpielGame):
                     down, square = next(fleet)
                     action = square + squares * (2 if down else 1)
                     events[index] = Event(other, words.names[action])
-                    if action not in state.legal_actions():  # no room is left for a later ship
+                    if action not in state.legal_actions():  # no space is left for a later ship
                         break
                 state.apply_action(action)
             else:

@@ -1,4 +1,4 @@
-"""Sampler of fleets that a player of battleship may face, evenly drawn among all that fit the shots."""
+"""Sampler of possible opposing fleets in battleship, drawn evenly among all that fit the shots."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from functools import cache
 
 Shot = tuple[int, str]
-"""A square, counted along the rows from the top left, and its result: `W` water, `H` a hit, `S` a hit on a ship that
-is then sunk."""
+"""A square and its result. Squares are counted by rows from the top left. Results are `W` for water, `H` for a hit, and
+`S` for a hit that sinks the ship."""
 Lie = tuple[bool, int]
-"""Position of a ship: whether it points down, and its first square."""
+"""A ship's position: whether it points down, and its first square."""
 
 
 @cache
 def lies(width: int, height: int, size: int) -> tuple[tuple[Lie, int], ...]:
-    """Return all positions of a ship of this size, each with its squares as the bits of a number.
+    """Return all positions of a ship of this size, each with its squares as a bit mask.
 
-    A ship of one square has one position on each square, as in the engine."""
+    A one-square ship has one position per square, as in the engine."""
     positions = []
     for down in (False, True)[: 1 if size == 1 else 2]:
         for row in range(height - (size - 1) * down):
@@ -28,11 +28,11 @@ def lies(width: int, height: int, size: int) -> tuple[tuple[Lie, int], ...]:
 
 
 def draw_fleet(width: int, height: int, sizes: Sequence[int], shots: Sequence[Shot], rng: random.Random) -> list[Lie]:
-    """Draw one of the fleets that give these results for these shots, all equally likely.
+    """Draw a fleet that explains the results of these shots. All such fleets are equally likely.
 
-    The result of a shot depends only on the ship that it hits. So the positions that agree with the shots are listed
-    for each ship separately, by the hits that they explain. Counting the ways to divide the hits among the ships gives
-    the weight of each choice. Choices in which ships overlap elsewhere are drawn again."""
+    A shot's result depends only on the ship it hits. So for each ship separately, we list the positions that agree with
+    the shots, by the hits they explain. Counting the ways to divide the hits among the ships gives each choice's
+    weight. Choices with overlapping ships are redrawn."""
     hits = sum({1 << square for square, result in shots if result != "W"})
     water = sum({1 << square for square, result in shots if result == "W"})
     by_hits: list[dict[int, list[tuple[Lie, int]]]] = []
@@ -45,7 +45,7 @@ def draw_fleet(width: int, height: int, sizes: Sequence[int], shots: Sequence[Sh
 
     @cache
     def ways(ship: int, left: int) -> int:
-        """Return the number of choices for this ship and later ones that explain the hits left."""
+        """Count the choices for this ship and later ones that explain the remaining hits."""
         if ship == len(by_hits):
             return not left
         return sum(len(some) * ways(ship + 1, left ^ own) for own, some in by_hits[ship].items() if own & left == own)
@@ -67,7 +67,7 @@ def draw_fleet(width: int, height: int, sizes: Sequence[int], shots: Sequence[Sh
 
 
 def _agrees(squares: int, shots: Sequence[Shot]) -> bool:
-    """Return whether a ship on these squares gives the observed results."""
+    """Return whether a ship on these squares explains the observed results."""
     hit = 0
     for square, result in shots:
         if squares >> square & 1:

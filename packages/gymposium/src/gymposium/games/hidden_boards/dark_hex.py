@@ -1,4 +1,4 @@
-"""Dark hex in words: hex in which players find the opponent's stones only by trying their cells."""
+"""Dark hex as text. In this hex variant, players find the opponent's stones only by trying cells."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from gymposium.games.protocol import Event, Style
 
 _MARKS = "xo"
 _ATTEMPTS = 300
-"""Most worlds to draw in search of one in which the match is not over."""
+"""Maximum number of worlds to draw in search of an unfinished match."""
 _TAKEN = {
     "cdh": "you are told that it is taken, and you try another one, until you have put a stone",
     "adh": "you are told that it is taken, and your turn is over",
@@ -35,14 +35,14 @@ _TAKEN = {
 _TAKEN_COMPACT = {"cdh": "you try again", "adh": "your turn is lost"}
 _TOLD = {
     ("cdh", "reveal-nothing"): " You are not told how often your opponent tried.",
-    ("adh", "reveal-nothing"): "",  # turns alternate, so both counts are known
+    ("adh", "reveal-nothing"): "",  # turns alternate, so both players' counts are known
     ("cdh", "reveal-numturns"): " You are told each time that your opponent tries a cell, not which one.",
     ("adh", "reveal-numturns"): " You are told each time that your opponent tries a cell, not which one.",
 }
 
 
 class DarkHex:
-    """Words for `dark_hex` on a board of any size, without the swap rule."""
+    """Text of `dark_hex` on a board of any size, without the swap rule."""
 
     def __init__(self, engine: pyspiel.Game, num_rows: int, num_cols: int, obstype: str, gameversion: str) -> None:
         self.num_rows, self.num_cols = num_rows, num_cols
@@ -63,7 +63,7 @@ class DarkHex:
                 f"on a taken cell {_TAKEN_COMPACT[self.gameversion]}; tried: ! was taken{unknown}\n"
             )
         last = f"{self._columns[-1]}{self.num_rows}"
-        # A board of two rows or columns lacks some cells of the first example.
+        # A board with two rows or columns lacks some cells of the first example.
         example = (
             "b2 touches b1 and c1 above, a2 and c2 beside it, a3 and b3 below"
             if self.num_rows > 2 and self.num_cols > 2
@@ -129,12 +129,12 @@ class DarkHex:
 
 
 class DarkHexGame(OpenSpielGame):
-    """Dark hex with views that do not leak the number of tries, and a sampler of unseen tries."""
+    """Dark hex with a sampler for unseen tries and views that do not leak the number of tries."""
 
     wording: DarkHex
 
     def view_of(self, state: pyspiel.State, seat: int) -> str:
-        # The engine's view holds the count of both players' tries even if the seat must not learn it (`dark_hex.cc`,
+        # The engine's view contains both players' try counts even if the seat must not learn them (`dark_hex.cc`,
         # InformationStateString).
         board, _, tries = state.information_state_string(seat).rsplit("\n", 2)
         result = f"\nreturns {state.returns()}" if state.is_terminal() else ""
@@ -143,7 +143,9 @@ class DarkHexGame(OpenSpielGame):
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
         words = self.wording
         if match.to_move() != (seat,):
-            raise NoSampler(f"{self.name} has worlds for the seat to move only, and it is not seat {seat}'s turn.")
+            raise NoSampler(
+                f"{self.name} can sample worlds only for the seat to move, and it is not seat {seat}'s turn."
+            )
         *rows, _, seen = match.state.information_state_string(seat).split("\n")
         cells, counts = "".join(rows), [len(run) // 4 for run in re.findall(r"(?:\d,\? )+", seen)]
         tries = [(cell, cells[cell] == _MARKS[seat]) for cell in map(int, re.findall(r",(\d+)", seen))]
@@ -158,10 +160,10 @@ class DarkHexGame(OpenSpielGame):
                     made = made and self._play(state, events, 1 - seat, next(turns))
             if made:
                 return OpenSpielMatch(self, state, events, None, rng)
-        raise NoSampler(f"{self.name}: in all {_ATTEMPTS} worlds that were drawn, the other player had already won.")
+        raise NoSampler(f"{self.name}: in all {_ATTEMPTS} worlds drawn, the other player had already won.")
 
     def _play(self, state: pyspiel.State, events: list[Event], seat: int, cells: Sequence[int]) -> bool:
-        """Apply these tries, and return whether the match goes on."""
+        """Apply these tries and return whether the match continues."""
         for cell in cells:
             events.append(Event(seat, self._name(state, seat, cell)))
             state.apply_action(cell)

@@ -1,7 +1,7 @@
-"""Sampler of the tries that the other player of dark hex may have made unseen.
+"""Sampler of the other player's unseen tries in dark hex.
 
-A seat knows which of its own tries found a stone, and how many turns the other had. All else is drawn with the
-probabilities of random play given that. If the number of the other's tries is known, all sequences are equally
+A seat knows which of its tries found a stone, and how many turns the other player had. All else is drawn with the
+probabilities of random play under these conditions. If the other player's try count is known, all sequences are equally
 likely.
 """
 
@@ -11,21 +11,21 @@ import random
 from collections.abc import Sequence
 
 Try = tuple[int, bool]
-"""A cell that was tried, and whether it was free."""
+"""A tried cell, and whether it was free."""
 
 
 def draw_tries(
     cells: int, seat: int, tries: Sequence[Try], counts: Sequence[int] | None, abrupt: bool, rng: random.Random
 ) -> list[list[int]]:
-    """Draw the cells that the other player tried in each of its turns, given the tries of the seat to move.
+    """Draw the cells that the other player tried in each turn, given the current seat's tries.
 
-    `counts` holds the number of tries in each turn, or is None if the seat does not learn it. The caller must check
-    that the other player has not won by them."""
+    `counts` holds the number of tries per turn, or None if the seat does not learn it. The caller must check that these
+    tries did not win the game for the other player."""
     stones: list[int] = []
     stones_found: list[tuple[int, int]] = []
-    """Cells where a stone of the other player was found, and the number of its turns by then."""
+    """Cells where the seat found a stone, and the other player's number of turns at that time."""
     before = [0] if seat == 1 else []
-    """Number of own stones before each turn of the other player."""
+    """Number of own stones before each of the other player's turns."""
     for cell, free in tries:
         if free:
             stones.append(cell)
@@ -36,7 +36,7 @@ def draw_tries(
     known = {cell for cell, _ in tries}
     unknown = [cell for cell in range(cells) if cell not in known]
     while True:
-        # in order of time, the number of turns to choose from does not depend on earlier choices
+        # in chronological order, the number of turns to choose from does not depend on earlier choices
         placed: dict[int, int] = {}
         for cell, turns in stones_found:
             placed[rng.choice([turn for turn in range(turns) if turn not in placed])] = cell
@@ -56,7 +56,7 @@ def _classical(
     counts: Sequence[int] | None,
     rng: random.Random,
 ) -> list[list[int]]:
-    """Draw turns that end with a stone, after tries of occupied cells."""
+    """Draw turns that end with a stone after failed tries on occupied cells."""
     rest = rng.sample(unknown, len(before) - len(placed))
     drawn: list[list[int]] = []
     hit: set[int] = set()
@@ -65,7 +65,7 @@ def _classical(
         if counts is not None:
             taken = rng.sample(able, counts[turn] - 1)
         else:
-            # the cell of the stone does not depend on the number of failed tries, so these follow random play
+            # the stone's cell does not depend on the number of failed tries, so these follow random play
             taken, left = [], cells - turn - len(hit)
             while rng.random() * left < len(able):
                 taken.append(able.pop(rng.randrange(len(able))))
@@ -78,7 +78,7 @@ def _classical(
 def _abrupt(
     stones: Sequence[int], before: Sequence[int], placed: dict[int, int], unknown: Sequence[int], rng: random.Random
 ) -> list[list[int]] | None:
-    """Draw turns of one try each, or return None to reject the draw, so that accepted draws are evenly distributed.
+    """Draw turns of one try each. Return None to reject the draw, so that accepted draws are evenly distributed.
 
     The more choices there were, the less likely each one was made."""
     drawn: list[list[int]] = []
@@ -89,7 +89,7 @@ def _abrupt(
             drawn.append([placed[turn]])
             continue
         able = [cell for cell in (*stones[:mine], *unknown) if cell not in used]
-        # the greatest number that any order of turns can offer here: later turns meet more stones
+        # the maximum over all orders of turns: later turns face more stones
         kept *= len(able) / (before[len(placed) + len(used)] + len(unknown) - len(used))
         cell = rng.choice(able)
         used.add(cell)

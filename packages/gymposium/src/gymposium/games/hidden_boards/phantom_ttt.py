@@ -1,4 +1,4 @@
-"""Phantom tic-tac-toe in words: players find the opponent's marks only by trying their squares."""
+"""Phantom tic-tac-toe as text: players find the opponent's marks only by trying squares."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TAKEN = {
 _TAKEN_COMPACT = {"classical": "you try again", "abrupt": "your turn is lost"}
 _TOLD = {
     ("classical", "reveal-nothing"): " You are not told how often your opponent tried.",
-    ("abrupt", "reveal-nothing"): "",  # turns alternate, so both counts are known
+    ("abrupt", "reveal-nothing"): "",  # turns alternate, so both players' counts are known
     ("classical", "reveal-numturns"): " You are told each time that your opponent tries a square, not which one.",
     ("abrupt", "reveal-numturns"): " You are told each time that your opponent tries a square, not which one.",
 }
@@ -34,7 +34,7 @@ _DRAWN = {"x": cross(), "o": ring()}
 
 
 class PhantomTicTacToe:
-    """Words for `phantom_ttt`."""
+    """Text of `phantom_ttt`."""
 
     move_pattern = re.compile(r"[a-c][1-3]")
     names = _SQUARES
@@ -60,7 +60,7 @@ class PhantomTicTacToe:
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
-        # three rows, the count of all turns if it is revealed, the turns
+        # three rows, the total turn count if revealed, the turns
         rows = state.information_state_string(seat).split("\n")
         cells = "".join(rows[:3])
         mark = _MARKS[seat]
@@ -87,7 +87,7 @@ class PhantomTicTacToe:
 
 
 def _in_words(square: str, cells: str, mark: str) -> str:
-    """Return a try of the seat: its square, and whether it was taken."""
+    """Describe one of the seat's tries: its square, and whether it was taken."""
     cell = int(square)
     return _SQUARES[cell] if cells[cell] == mark else f"{_SQUARES[cell]} (taken)"
 

@@ -1,4 +1,4 @@
-"""Line games: a row of a player's own marks or men decides. `GAMES` lists their specs."""
+"""Line games: players form rows of their own marks or men. `GAMES` lists their specs."""
 
 from __future__ import annotations
 

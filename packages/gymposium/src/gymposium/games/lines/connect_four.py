@@ -1,4 +1,4 @@
-"""Connect Four in words. Columns are numbered from 1, starting at the left."""
+"""Connect Four as text. Columns are numbered from 1, starting at the left."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ _DRAWN = {"x": disc("one"), "o": disc("two")}
 
 
 class ConnectFour:
-    """Words for `connect_four`, for any board size."""
+    """Text of `connect_four` on a board of any size."""
 
     move_pattern = re.compile(r"[1-9]\d?")
 
     def __init__(self, engine: pyspiel.Game, rows: int, columns: int, x_in_row: int) -> None:
-        if x_in_row > max(rows, columns):  # the engine accepts it, but every match would be a draw
+        if x_in_row > max(rows, columns):  # the engine accepts this, but every match would be a draw
             raise BadParameter(
-                f"x_in_row={x_in_row} cannot be reached on a board of {rows} rows and {columns} columns: "
-                f"give at most {max(rows, columns)}, or a larger board."
+                f"x_in_row={x_in_row} cannot be reached on a board of {rows} rows and {columns} columns. "
+                f"Use at most {max(rows, columns)}, or a larger board."
             )
         self.rows, self.columns, self.x_in_row = rows, columns, x_in_row
         self.names = [str(column) for column in range(1, columns + 1)]
         self._width = len(str(columns))
-        """Characters of a cell: as many as the highest column number has."""
+        """Width of a cell: the number of digits in the highest column number."""
         self._footer = " ".join([name.rjust(self._width) for name in self.names])
 
     def rules(self, seat: int, style: Style) -> str:

@@ -1,4 +1,4 @@
-"""Gomoku in words. Points are named as in renju: columns a, b, c … from the left, and row 1 at the bottom."""
+"""Gomoku as text. Points are named as in renju: columns a, b, c … from the left, and row 1 at the bottom."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _DRAWN = {"b": disc("black"), "w": disc("white")}
 
 
 class Gomoku:
-    """Words for `gomoku` on a flat board, in all its variants."""
+    """Text of `gomoku` on a flat board, in all variants."""
 
     def __init__(self, engine: pyspiel.Game, size: int, connect: int, anti: bool, wrap: bool) -> None:
-        # the engine accepts longer lines, but every match would be drawn, or on a torus a stone count twice
+        # the engine accepts longer lines, but every match would be a draw, or on a torus stones would count twice
         if connect > size:
-            raise BadParameter(f"connect={connect} does not fit on a board of size={size}: give at most {size}.")
+            raise BadParameter(f"connect={connect} does not fit on a board of size={size}. Use at most {size}.")
         self.size, self.connect, self.anti, self.wrap = size, connect, anti, wrap
         columns, rows = letters(size), range(size, 0, -1)
         self.names = [f"{column}{row}" for row in rows for column in columns]  # the engine counts from the top left
@@ -57,7 +57,7 @@ class Gomoku:
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
-        rows = state.observation_string(seat).split("\n")[1:]  # after a line with the player to move
+        rows = state.observation_string(seat).split("\n")[1:]  # the first line names the player to move
         if style == "compact":
             return self._frame.compact(rows) + legal_line(state, seat, self.names)
         return f"You are {_MARKS[seat]}{to_move(state, seat)}. The board:\n{self._frame.full(rows)}"

@@ -1,6 +1,6 @@
-"""Nine men's morris in words. Points are named by columns a … g and rows 1 … 7, with a1 at the bottom left.
+"""Nine men's morris as text. Points are named by columns a … g and rows 1 … 7, with a1 at the bottom left.
 
-Placing and removing a man are the same action of the engine. Both are named by the point.
+The engine uses the same action for placing and removing a man. Both are named by the point.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from gymposium.games.protocol import Event, Style
 _COLOURS = ("White", "Black")
 _MARKS = "WB"
 MEN, FLYING, TURNS = 9, 3, 200
-"""Men of each player, number of men with which a player may fly, and turns that make a draw (nine_mens_morris.h)."""
+"""Men per player, number of men that lets a player fly, and number of turns for a draw (nine_mens_morris.h)."""
 _COLUMNS = "a b c  d  e f g"
-"""Line of column names below the engine's board, which has points on every second line."""
+"""Line of column names below the engine's board. The board has points on every second line."""
 _LINES = 13
 
 
@@ -30,7 +30,7 @@ class MorrisView(NamedTuple):
     """Parts of the engine's view."""
 
     lines: list[str]
-    """The picture of the board."""
+    """Drawing of the board."""
     turns: int
     """Number of completed turns."""
     hand: tuple[int, int]
@@ -56,11 +56,11 @@ _JOINED = (
     *("a7 d7 g7", "b6 d6 f6", "c5 d5 e5", "a4 b4 c4", "e4 f4 g4", "c3 d3 e3", "b2 d2 f2", "a1 d1 g1"),
     *("a7 a4 a1", "b6 b4 b2", "c5 c4 c3", "d7 d6 d5", "d3 d2 d1", "e5 e4 e3", "f6 f4 f2", "g7 g4 g1"),
 )
-"""The points on each line."""
+"""Points on each line."""
 
 
 class NineMensMorris:
-    """Words for `nine_mens_morris`."""
+    """Text of `nine_mens_morris`."""
 
     def __init__(self, engine: pyspiel.Game) -> None:
         picture = read(str(engine.new_initial_state())).lines
@@ -136,11 +136,11 @@ def _task(view: MorrisView, seat: int) -> str:
 
 
 class NineMensMorrisGame(OpenBoardGame):
-    """Nine men's morris with a tensor of all that is known; the engine's tensor shows only the board.
+    """Nine men's morris with a tensor of everything known; the engine's tensor shows only the board.
 
     The tensor has the engine's planes for White, Black, empty points and the two kinds of lines, and five constant
-    planes: 0 for White and 1 for Black; whether a man is to be removed; the men that White, and Black, have yet to
-    place; and the turns so far. Numbers are fractions of their greatest value."""
+    planes: 0 for White and 1 for Black; whether a man must be removed; the men that White, and Black, have yet to
+    place; and the turns so far. Numbers are fractions of their maximum."""
 
     num_facts = 5
 

@@ -1,4 +1,4 @@
-"""Tic-tac-toe in words. Squares are named as on a chess board: a3 is top left, b2 the centre."""
+"""Tic-tac-toe as text. Squares are named as on a chess board: a3 is top left, b2 the center."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _DRAWN = {"x": cross(), "o": ring()}
 
 
 class TicTacToe:
-    """Words for `tic_tac_toe`."""
+    """Text of `tic_tac_toe`."""
 
     move_pattern = re.compile(r"[a-c][1-3]")
     names = tuple([f"{column}{row}" for row in "321" for column in "abc"])  # the engine counts from the top left
@@ -48,9 +48,9 @@ class TicTacToe:
         return Picture.of(board, told=f"The board, row by row from the top: {' '.join(rows)}")
 
 
-@cache  # 5,478 boards for each seat and style
+@cache  # 5,478 boards per seat and style
 def _in_words(board: str, seat: int, to_move: bool, style: Style) -> str:
-    """Return words for an engine board such as `..x\\n.o.\\n...`."""
+    """Return the text for an engine board such as `..x\\n.o.\\n...`."""
     cells = board.replace("\n", "")
     if style == "compact":
         free = [name for name, cell in zip(TicTacToe.names, cells) if cell == "."] if to_move else []

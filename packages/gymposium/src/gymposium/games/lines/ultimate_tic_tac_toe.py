@@ -1,7 +1,7 @@
-"""Ultimate tic-tac-toe in words.
+"""Ultimate tic-tac-toe as text.
 
-Boards, and squares within a board, are numbered 1 to 9 row by row from the top left. The number of a square is the
-number of the board to which it sends the opponent.
+Boards, and squares within a board, are numbered 1 to 9 row by row from the top left. A square's number is the number of
+the board that it sends the opponent to.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ _FULL = """\
 {2}
 """
 _BOARDS = (0, 1, 2, 9, 10, 11, 18, 19, 20)
-"""Index of each board's first row among the engine's rows of three squares."""
+"""Index of each board's first row in the engine's rows of three squares."""
 _END = 109
-"""Index at which the board ends in the engine's view."""
+"""End index of the board in the engine's view."""
 _KEPT = 20_000
-"""Size of the cache for summaries of the nine boards. Few of the 4 ** 9 possible ones recur."""
+"""Size of the cache for summaries of the nine boards. Few of the 4 ** 9 possible summaries recur."""
 
 
 _NAMES = {f"Choose local board {board}": f"board {board + 1}" for board in range(9)} | {
@@ -57,7 +57,7 @@ _NAMES = {f"Choose local board {board}": f"board {board + 1}" for board in range
     for square in range(9)
     for mark in _MARKS
 }
-"""Name of each action, by the engine's name, which contains step and board (ultimate_tic_tac_toe.cc)."""
+"""Name of each action by the engine's name, which includes step and board (ultimate_tic_tac_toe.cc)."""
 
 
 _DRAWN = {"x": cross(), "o": ring()}
@@ -66,7 +66,7 @@ _PLACES = [[f"{y // 3 * 3 + x // 3 + 1}/{y % 3 * 3 + x % 3 + 1}" for x in range(
 
 
 class UltimateTicTacToe:
-    """Words for `ultimate_tic_tac_toe`."""
+    """Text of `ultimate_tic_tac_toe`."""
 
     move_pattern = re.compile(r"board [1-9]|[1-9]/[1-9]")
     names = None
@@ -119,14 +119,14 @@ class UltimateTicTacToe:
 
 
 def boards_of(view: str) -> list[str]:
-    """Return the nine cells of each board in an engine view, which begins with three bands of three lines."""
+    """Return the nine cells of each board from an engine view, which begins with three bands of three lines."""
     rows = view.split()
     return [rows[i] + rows[i + 3] + rows[i + 6] for i in _BOARDS]
 
 
 @cache  # at most 19,683 boards
 def winner(board: str) -> str:
-    """Return the mark that has won a board such as `x...o....`, `=` for a drawn board, or `.` for an open one."""
+    """Return the winner's mark for a board such as `x...o....`, `=` for a draw, or `.` for an open board."""
     for a, b, c in _LINES:
         if board[a] == board[b] == board[c] != ".":
             return board[a]
@@ -135,7 +135,7 @@ def winner(board: str) -> str:
 
 @lru_cache(maxsize=_KEPT)
 def _won(winners: str, style: Style) -> str:
-    """Return the results of the nine boards in words."""
+    """Describe the results of the nine boards."""
     x, o, drawn = [
         " ".join([str(i) for i, winner in enumerate(winners, start=1) if winner == mark]) or "none" for mark in "xo="
     ]

@@ -1,4 +1,4 @@
-"""Mixed-motive games: the interests of the seats agree only in part. `GAMES` lists their specs."""
+"""Mixed-motive games: the seats' interests agree only partly. `GAMES` lists their specs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bargaining in words: two players divide a pool of items that each values differently."""
+"""Bargaining as text: two players divide a pool of items that each values differently."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ AGREE = "agree"
 
 
 class Bargaining:
-    """Words for `bargaining`. Offers come from the history, in which all of them are public."""
+    """Text of `bargaining`. Offers come from the history, where all of them are public."""
 
     def __init__(self, engine: pyspiel.Game, max_turns: int, discount: float, prob_end: float) -> None:
         self.max_turns, self.discount, self.prob_end = max_turns, discount, prob_end
         offers = [offer.quantities for offer in engine.all_offers()]
         self.taken = [" ".join(map(str, quantities)) for quantities in offers]
         self.names = [*(f"take {quantities}" for quantities in self.taken), AGREE]
-        self.agree = len(offers)  # the engine's action after the offers; chance outcomes are counted separately
+        self.agree = len(offers)  # the engine's action after the offers; chance outcomes are numbered separately
         self.move_pattern = re.compile(rf"{AGREE}|take \d \d \d")
         first = engine.new_initial_state()
         first.apply_action(0)
         self.items = [item.lower() for item in re.findall(r"(\w+): \d", first.action_to_string(0, 0))]
-        """Items of the pool in the order of its numbers: book, hat, basketball."""
+        """The pool's items in the order of its numbers: book, hat, basketball."""
         deals = engine.all_instances()
         self.pools = [tuple(deal.pool) for deal in deals]
         self.values = [[tuple(deal.values[seat]) for deal in deals] for seat in (0, 1)]
@@ -135,7 +135,7 @@ class Bargaining:
 
 
 class BargainingGame(OpenSpielGame):
-    """Bargaining with chance outcomes on one line, and a sampler that works if chance may end the match."""
+    """Bargaining with chance outcomes on one line, and a sampler that also works if chance may end the match."""
 
     wording: Bargaining
 
@@ -154,9 +154,9 @@ class BargainingGame(OpenSpielGame):
         return self._deals[action] if action < len(self._deals) else super().outcome(state, action)
 
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
-        """Draw another deal with the same pool and the same values of the seat.
+        """Draw another deal with the same pool and the same values for this seat.
 
-        The engine's own sampler plays the deal at every later chance node too, and fails (`bargaining.cc`,
+        The engine's own sampler replays the deal at every later chance node too, and fails (`bargaining.cc`,
         ResampleFromInfostate)."""
         deal, *actions = match.state.history()
         pools, values = self.wording.pools, self.wording.values[seat]

@@ -1,4 +1,4 @@
-"""The coin game in words: coins of either player's colour count for both, and neither knows the other's colour."""
+"""The coin game as text. Coins of either player's color count for both, and neither knows the other's color."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PLAYERS = {"x": disc("one", "x"), "o": disc("two", "o")}
 
 
 class CoinGame:
-    """Words for `coin_game` with two players."""
+    """Text of `coin_game` with two players."""
 
     move_pattern = re.compile("|".join(_MOVES))
     names = _MOVES
@@ -37,10 +37,10 @@ class CoinGame:
         self.rows, self.columns, self.length = rows, columns, episode_length
         self.colours, self.coins = letters(2 + num_extra_coin_colors), num_coins_per_color
         self._setup = 2 + 2 + len(self.colours) * self.coins
-        """Number of chance outcomes: two colours, two places of players, and one place for each coin."""
+        """Number of chance outcomes: two colors, two player positions, and one position per coin."""
 
     def made(self, state: pyspiel.State) -> int:
-        """Return the number of moves so far. The engine counts them but does not show them."""
+        """Return the number of moves so far. The engine counts them but does not expose the count."""
         return int(state.move_number()) - self._setup
 
     def rules(self, seat: int, style: Style) -> str:
@@ -105,7 +105,7 @@ class CoinGame:
 
 
 class CoinGameGame(OpenSpielGame):
-    """The coin game with the number of moves, which the engine's view omits, and a sampler."""
+    """The coin game with a sampler and a move count, which the engine's view omits."""
 
     wording: CoinGame
 
@@ -114,11 +114,12 @@ class CoinGameGame(OpenSpielGame):
         items, squares = 2 + len(words.colours) * words.coins, words.rows * words.columns
         if items > squares:
             raise BadParameter(
-                f"two players and {items - 2} coins do not fit on {squares} squares: enlarge the board, or choose "
-                f"fewer colours or coins."
+                f"Two players and {items - 2} coins do not fit on {squares} squares. Enlarge the board, or choose "
+                "fewer "
+                f"colors or coins."
             )
         super().__init__(spec, params, engine_game("coin_game", {**params, "players": 2}), words)
-        # The engine's bound is the square of all coins, as if all had the same colour (coin_game.cc, MaxUtility).
+        # The engine's bound is the number of coins squared, as if all had one color (coin_game.cc, MaxUtility).
         most = min(words.coins, words.length)
         more = min(words.coins, words.length - most)
         bad = min((len(words.colours) - 2) * words.coins, words.length)
@@ -128,7 +129,7 @@ class CoinGameGame(OpenSpielGame):
         return f"{super().view_of(state, seat)}\nmoves {self.wording.made(state)}"
 
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
-        """Draw the partner's colour anew. Only it is hidden, and no move depends on it."""
+        """Redraw the partner's color. Nothing else is hidden, and no move depends on it."""
         history, other = match.state.history(), 1 - seat
         history[other] = rng.choice([c for c in range(len(self.wording.colours)) if c != history[seat]])
         return self.world(match, history, rng)

@@ -1,9 +1,9 @@
-"""Negotiation: two players divide a pool by proposals, each of which may come with a message.
+"""Negotiation: two players divide a pool by proposals, each with an optional message.
 
-The rules are those of OpenSpiel's `negotiation`, after Cao and others, Emergent Communication through Negotiation
-(2018). They are implemented here because the engine draws the pool and the values inside one action from its own
-generator (`negotiation.cc`, DetermineItemPoolAndUtilities), so its matches can be neither recorded nor replayed. One
-error is fixed: if all values of a player are 0, the engine draws new values but keeps the zeros.
+The rules are those of OpenSpiel's `negotiation`, after Cao et al., Emergent Communication through Negotiation (2018).
+They are reimplemented because the engine draws the pool and the values within one action from its own generator
+(`negotiation.cc`, DetermineItemPoolAndUtilities). So its matches can be neither recorded nor replayed. One bug is
+fixed: if all values of a player are 0, the engine draws new values but keeps the zeros.
 """
 
 from __future__ import annotations
@@ -22,15 +22,14 @@ from gymposium.games.rules import CHANCE, Event, Style, game_of
 AGREE = "agree"
 _MOST_OF_A_KIND, _MOST_WORTH = 5, 10
 _TURNS, _MEAN_TURNS = range(4, 11), 7.0
-"""Turns of both players: a Poisson distribution with this mean, truncated at both ends."""
+"""Mean of the Poisson distribution for the number of turns, truncated at both ends."""
 
 
 class Talk(NamedTuple):
-    """Position of a match: what chance drew and what the players did."""
+    """A position: what chance drew and what the players did."""
 
     drawn: tuple[int, ...] = ()
-    """In this order: the number of turns, the count of each kind of item, its values for seat 0, and its values for
-    seat 1."""
+    """In this order: the number of turns, the count of each kind of item, its values for seat 0, and for seat 1."""
     offers: tuple[tuple[int, ...], ...] = ()
     said: tuple[str, ...] = ()
     agreed: bool = False
@@ -88,7 +87,7 @@ class Negotiation:
         if block == 0:
             return {f"item {kind + 1} pool {number}": 1 for number in range(_MOST_OF_A_KIND + 1)}
         chances = {f"item {kind + 1} seat {block - 1} worth {value}": 1.0 for value in range(_MOST_WORTH + 1)}
-        if not any(drawn[len(drawn) - kind :]):  # all values are equally likely, except that not all may be 0
+        if not any(drawn[len(drawn) - kind :]):  # all values are equally likely, but not all may be 0
             further = float((_MOST_WORTH + 1) ** (self.kinds - kind - 1))
             chances = dict.fromkeys(chances, further)
             chances[f"item {kind + 1} seat {block - 1} worth 0"] = further - 1
@@ -123,7 +122,7 @@ class Negotiation:
         return f"{known} {talk.offers} {talk.said} {talk.agreed}"
 
     def resample(self, events: Sequence[Event], seat: int, rng: random.Random) -> Sequence[Event]:
-        """Draw the other seat's values anew. They may be anything but all 0, and no move depends on them."""
+        """Redraw the other seat's values. They may be anything but all 0, and no move depends on them."""
         values = [0] * self.kinds
         while not any(values):
             values = [rng.randrange(_MOST_WORTH + 1) for _ in values]
@@ -131,7 +130,7 @@ class Negotiation:
         other = [Event(CHANCE, f"item {kind + 1} seat {1 - seat} worth {v}") for kind, v in enumerate(values)]
         return [*events[:begin], *other, *events[begin + self.kinds :]]
 
-    # -- the words
+    # -- the text
 
     def rules(self, seat: int, style: Style) -> str:
         if style == "compact":

@@ -1,1 +1,1 @@
-"""OpenSpiel games: one adapter. The words of each game stand with its kind (`gymposium.games.lines` …)."""
+"""OpenSpiel games: one adapter. Each game's text is in the package for its kind (`gymposium.games.lines` …)."""

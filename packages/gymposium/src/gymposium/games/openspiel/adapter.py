@@ -1,8 +1,7 @@
 """OpenSpiel games as `Game` and `Match`.
 
-Chance is drawn from the match's own stream, one draw for each chance node, and recorded as an event with the engine's
-text for the outcome. Simultaneous moves go to the engine as a joint action (`apply_actions`), never encoded as one flat
-action.
+Chance is drawn from the match's own stream, once per chance node. It is recorded as an event with the engine's text for
+the outcome. Simultaneous moves go to the engine as a joint action (`apply_actions`), never encoded as one flat action.
 """
 
 from __future__ import annotations
@@ -30,24 +29,24 @@ if TYPE_CHECKING:
     from gymposium.plugins.specs import GameSpec
 
 _WITH_WARNING = frozenset(["quoridor"])
-"""Games for which the engine prints a warning of known issues that do not concern the game that is played here."""
+"""Games with an engine warning about known issues that do not affect the variant played here."""
 _RESAMPLES = frozenset("bargaining bridge kuhn_poker leduc_poker oh_hell universal_poker".split())
-"""Games whose engine has a sound `resample_from_infostate` (open_spiel 2.0.2).
+"""Games with a sound engine sampler, `resample_from_infostate` (open_spiel 2.0.2).
 
-Four others have an unsound one. gin_rummy's returns the true state. Those of euchre and hearts keep hidden moves (the
-discard, the pass) as they were, in deals where they are often illegal. blackjack's draws in an order that depends on
-the hidden card, so equal generators reveal it. universal_poker's is for two seats, and ends the process with more. All
-other games abort in C++."""
+Five others have an unsound one. gin_rummy's returns the true state. Those of euchre and hearts keep hidden moves (the
+discard, the pass), in deals that often make them illegal. blackjack's draws in an order that depends on the hidden
+card, so equal generators reveal it. universal_poker's is for two seats, and crashes the process with more. All other
+games abort in C++."""
 
 
 class OpenSpielGame:
-    """A game of OpenSpiel with fixed parameters, and its words."""
+    """An OpenSpiel game with fixed parameters, and its text."""
 
     pure = False
-    """A replay of a game with recorded chance takes the outcomes from the record (`gymposium.games.protocol`)."""
+    """A replay of a game with recorded chance takes its outcomes from the record (`gymposium.games.protocol`)."""
     dealt: Sequence[str] | None = None
-    """The outcomes of chance in the matches of this game, in order, if they were recorded elsewhere; None if they are
-    drawn from the seed."""
+    """Chance outcomes for this game's matches, in order, if they were recorded elsewhere. None if they are drawn from
+    the seed."""
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any], engine: pyspiel.Game, wording: Wording) -> None:
         self.spec = spec
@@ -64,7 +63,7 @@ class OpenSpielGame:
         )
         self._resamples = kind.short_name in _RESAMPLES and (kind.short_name != "universal_poker" or self.seats == 2)
         self.hides = kind.information != pyspiel.GameType.Information.PERFECT_INFORMATION
-        # In a game of perfect information the information state is the whole history. The board is a smaller key for
+        # In a game of perfect information, the information state is the whole history. The board is a smaller key for
         # the same knowledge.
         self._view_is_board = kind.provides_observation_string and not (
             self.hides and kind.provides_information_state_string
@@ -80,9 +79,9 @@ class OpenSpielGame:
         self._tell(wording)
 
     def _tell(self, words: Wording) -> None:
-        """Take these words for what players read and reply."""
+        """Use this wording for prompts and replies."""
         self.told = words
-        """The words that players read: `wording`, or its disguise."""
+        """The wording that players read: `wording`, or its disguise."""
         self.move_pattern: re.Pattern[str] | None = words.move_pattern
         self.names: list[str] | None = None if words.names is None else list(words.names)
         self.actions: dict[str, int] = {name: i for i, name in enumerate(self.names or ())}
@@ -90,14 +89,14 @@ class OpenSpielGame:
             raise ValueError(f"{self.name}: two actions share a name")
 
     def in_words(self, words: Wording, **params: Any) -> Self:
-        """Return this game in other words, under the name that it has with these parameters."""
+        """Return this game with another wording, named by these parameters."""
         changed = {**self.params, **params}
         game = self._with(params=MappingProxyType(changed), name=self.spec.full_name(changed))
         game._tell(words)
         return game
 
     def __deepcopy__(self, memo: dict[int, Any]) -> OpenSpielGame:
-        return self  # it never changes; Gymnasium copies the keywords that an environment was made with
+        return self  # immutable; Gymnasium copies the keyword arguments of an environment
 
     def __reduce__(self) -> tuple[Any, ...]:
         from gymposium.games.registry import load_game
@@ -108,37 +107,37 @@ class OpenSpielGame:
         return self.told.rules(seat, style)
 
     def name_moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
-        """Return the names of legal actions of a seat, if they depend on the position (`names` is None)."""
+        """Return the names of a seat's legal actions, for names that depend on the position (`names` is None)."""
         return cast(WordingByPosition, self.told).moves(state, seat, actions)
 
     def player(self, state: pyspiel.State) -> int:
-        """Return the player to move in the engine's numbers: a seat; or chance, a joint move or the end, below 0.
+        """Return the engine's player to move: a seat, or a number below 0 for chance, a joint move or the end.
 
-        A game overrides this if its rules end a match before the engine does, as a draw."""
+        A game overrides this if its rules end a match as a draw before the engine does."""
         player: int = state.current_player()
         return player
 
     def legal(self, state: pyspiel.State, seat: int) -> list[int]:
-        """Return the legal actions of a seat: the engine's.
+        """Return a seat's legal actions. By default these are the engine's.
 
         A game overrides this if its rules allow other actions, or end a match before the engine does."""
         actions: list[int] = state.legal_actions(seat)
         return actions
 
     def with_recorded_chance(self) -> Self:
-        """Return this game for records of matches whose dice and cards were drawn elsewhere: `recorded:NAME`.
+        """Return this game for records with dice and cards drawn elsewhere: `recorded:NAME`.
 
-        A replay takes the outcomes of chance from the record. Raises `BadParameter` for a game without chance."""
+        A replay takes chance outcomes from the record. Raises `BadParameter` for a game without chance."""
         if not self.spec.chance:
-            raise BadParameter(f"recorded:{self.name}: {self.name} has no chance to record. Write {self.name}.")
+            raise BadParameter(f"recorded:{self.name}: {self.name} has no chance. Use {self.name}.")
         return self._with(spec=replace(self.spec, recorded=True), name=f"recorded:{self.name}", dealt=())
 
     def recorded(self, events: Sequence[Event]) -> Self:
-        """Return this game with the outcomes of chance in these events (`gymposium.games.protocol.Recorded`)."""
+        """Return this game with the chance outcomes in these events (`gymposium.games.protocol.Recorded`)."""
         return self._with(dealt=tuple(event.move for event in events if event.seat == CHANCE))
 
     def _with(self, **attributes: Any) -> Self:
-        """Return the same game with other values of these attributes."""
+        """Return a copy of the game with these attributes changed."""
         game = object.__new__(type(self))
         game.__dict__.update(self.__dict__, **attributes)
         return game
@@ -180,16 +179,16 @@ class OpenSpielGame:
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
         """Implement `match.resample` with the engine's own sampler.
 
-        A game whose engine has no sound sampler overrides this in a subclass."""
+        A game without a sound engine sampler overrides this in a subclass."""
         if not self._resamples:
             raise NoSampler(
-                f"{self.name} hides something, and its engine has no sound sampler of the worlds that a seat's own "
-                f"view allows. A player's ask.sampler.worlds() looks for worlds along what the seat saw instead."
+                f"{self.name} has hidden information, and its engine has no sound sampler of worlds that match a "
+                f"seat's view. A player's ask.sampler.worlds() samples worlds from the seat's observations instead."
             )
         return self.world(match, match.state.resample_from_infostate(seat, rng.random).history(), rng)
 
     def world(self, match: OpenSpielMatch, history: Sequence[int], rng: random.Random) -> OpenSpielMatch:
-        """Return the match that this history leads to: as many actions as in `match`, by the same seats and chance.
+        """Return the match after this history. It has as many actions as `match`, by the same seats and chance.
 
         Later chance is drawn from `rng`."""
         state, events = self.start(), match.events.copy()
@@ -201,7 +200,7 @@ class OpenSpielGame:
         return OpenSpielMatch(self, state, events, None, rng)
 
     def _name(self, state: pyspiel.State, seat: int, action: int) -> str:
-        """Return the name of a move, or of a chance outcome."""
+        """Return the name of a move or a chance outcome."""
         if seat == CHANCE:
             return self.outcome(state, action)
         return self.name_moves(state, seat, [action])[0] if self.names is None else self.names[action]
@@ -216,7 +215,7 @@ class OpenSpielGame:
 
 
 class OpenSpielMatch:
-    """A match of an OpenSpiel game. Apart from its game and words, only search over sampled worlds reads `state`."""
+    """A match of an OpenSpiel game. Only its game, its wording, and search over sampled worlds read `state`."""
 
     __slots__ = ("_actions", "_moves", "_rng", "_seats", "events", "game", "seed", "state")
 
@@ -236,12 +235,12 @@ class OpenSpielMatch:
         self._forget()
 
     def _forget(self) -> None:
-        """Clear the cached answers after the position has changed. The engine is slow to answer repeated questions."""
+        """Clear the cached answers after the position changes. They exist because engine queries are slow."""
         self._seats: tuple[int, ...] | None = None
         self._actions: dict[int, list[int]] = {}
-        """Cached legal actions of each seat."""
+        """Cached legal actions per seat."""
         self._moves: dict[int, tuple[str, ...]] = {}
-        """Their names, if those depend on the position."""
+        """Names of these actions, if they depend on the position."""
 
     def to_move(self) -> tuple[int, ...]:
         if self._seats is None:
@@ -295,7 +294,7 @@ class OpenSpielMatch:
         self._draw_chance()
 
     def returns(self) -> tuple[float, ...]:
-        return tuple([value + 0.0 for value in self.state.returns()])  # gomoku.cc has draws of -0.0
+        return tuple([value + 0.0 for value in self.state.returns()])  # gomoku.cc returns -0.0 for draws
 
     def fork(self, rng: random.Random) -> OpenSpielMatch:
         return OpenSpielMatch(self.game, self.state.clone(), list(self.events), None, rng)
@@ -303,7 +302,7 @@ class OpenSpielMatch:
     def resample(self, seat: int, rng: random.Random) -> OpenSpielMatch:
         """Return another world that this seat cannot tell from this one.
 
-        Its events lead to that world, so it too can be recorded and replayed."""
+        Its events lead to that world, so the match can be recorded and replayed."""
         return self.game.sample(self, seat, rng) if self.game.hides else self.fork(rng)
 
     def _move(self, moves: Mapping[int, str]) -> None:
@@ -334,7 +333,7 @@ class OpenSpielMatch:
         raise IllegalMove(seat, move, self.legal_moves(seat))
 
     def _draw_chance(self) -> None:
-        """Draw chance until a seat is to move. Callers have cleared the cached answers."""
+        """Draw chance until a seat is to move. Callers must clear the cached answers first."""
         state = self.state
         while state.is_chance_node():
             if self.game.dealt is not None:
@@ -342,27 +341,28 @@ class OpenSpielMatch:
                 continue
             if self._rng is None:
                 if self.seed is None:
-                    raise BadRecord("The record ends before a chance outcome; give the match's seed to go on.")
+                    raise BadRecord("The record ends before a chance outcome. Pass the match's seed to continue.")
                 self._rng = stream(self.seed, "chance")
             action = draw(self.game.chances(state), self._rng)
             self.events.append(Event(CHANCE, self.game.outcome(state, action)))
             state.apply_action(action)
 
     def _deal(self, dealt: Sequence[str]) -> None:
-        """Apply the next of the recorded chance outcomes."""
+        """Apply the next recorded chance outcome."""
         number = sum(event.seat == CHANCE for event in self.events)
         if number >= len(dealt):
             raise BadRecord(
-                f"{self.game.name} takes its chance outcomes from a record, and there are only {len(dealt)}. To play "
-                f"the game, write {self.game.name.removeprefix('recorded:')}."
+                f"{self.game.name} takes its chance outcomes from a record, which has only {len(dealt)}. To play the "
+                f"game, use {self.game.name.removeprefix('recorded:')}."
             )
         self._replay_chance(len(self.events), dealt[number])
 
     def advance(self, actions: Sequence[int]) -> None:
-        """Apply actions as they stand in the engine's history (`pyspiel.State.history`): moves, outcomes of chance, and
-        for a joint move one action of each seat. No chance is drawn.
+        """Apply actions from the engine's history (`pyspiel.State.history`) without drawing chance.
 
-        Raises `BadRecord` at the first action that is not possible, with its number in `actions`."""
+        They are moves, chance outcomes, and one action per seat for a joint move.
+
+        Raises `BadRecord` with the index in `actions` of the first impossible action."""
         number = 0
         while number < len(actions):
             state, action = self.state, actions[number]
@@ -403,14 +403,14 @@ class OpenSpielMatch:
 
 
 def _dealt(name: str, outcomes: Sequence[str]) -> OpenSpielGame:
-    """Load a game with these recorded outcomes of chance; a pickle holds this call."""
+    """Load a game with these recorded chance outcomes. Pickles refer to this function."""
     from gymposium.games.registry import load_game
 
     return cast(OpenSpielGame, load_game(name)).recorded([Event(CHANCE, outcome) for outcome in outcomes])
 
 
 def engine_game(name: str, params: Mapping[str, Any]) -> pyspiel.Game:
-    """Load the engine's game. Parameters are passed with their types, never through the engine's string parser."""
+    """Load the engine's game. Parameters keep their types and never go through the engine's string parser."""
     if name in _WITH_WARNING:
         with without_warning():
             return pyspiel.load_game(name, dict(params))
@@ -423,10 +423,10 @@ def openspiel_game(
     kind: Callable[[GameSpec, Mapping[str, Any], pyspiel.Game, Any], OpenSpielGame] = OpenSpielGame,
     **fixed: Any,
 ) -> Callable[[GameSpec, Mapping[str, Any]], OpenSpielGame]:
-    """Return the entry point of an OpenSpiel game, made from its words and, if given, a subclass of `OpenSpielGame`.
+    """Return an OpenSpiel game's entry point, made from its wording and optionally a subclass of `OpenSpielGame`.
 
-    `name` is the engine's name of the game, which takes the parameters of the spec and those in `fixed`. `words` is
-    called with the engine's game and the parameters of the spec: `words(engine, **params)`."""
+    `name` is the engine's name for the game. The engine gets the spec's parameters and those in `fixed`. `words` is
+    called with the engine's game and the spec's parameters: `words(engine, **params)`."""
 
     def game(spec: GameSpec, params: Mapping[str, Any]) -> OpenSpielGame:
         engine = engine_game(name, {**params, **fixed})

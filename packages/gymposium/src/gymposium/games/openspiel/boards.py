@@ -1,4 +1,4 @@
-"""Shared vocabulary of the board games of OpenSpiel: names of squares, drawings of boards, and recurring phrases."""
+"""Shared vocabulary of OpenSpiel board games: square names, board drawings, and recurring phrases."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gymposium.games.protocol import Event, Style
 from gymposium.plugins.specs import GameSpec
 
 ORDER = ("first", "second")
-"""How the rules name the turn order of seats 0 and 1."""
+"""The rules' phrase for the turn order of seats 0 and 1."""
 
 
 def to_move(state: pyspiel.State, seat: int) -> str:
@@ -24,7 +24,7 @@ def to_move(state: pyspiel.State, seat: int) -> str:
 
 
 def legal_line(state: pyspiel.State, seat: int, names: Sequence[str], between: str = " ") -> str:
-    """Return the last line of a compact prompt, such as `legal a1 b2`; `names` holds the name of every action.
+    """Return the last line of a compact prompt, such as `legal a1 b2`. `names` holds all action names.
 
     `between` separates the moves: a comma and a space if names contain spaces."""
     return f"legal {between.join([names[action] for action in state.legal_actions(seat)]) or 'none'}\n"
@@ -37,7 +37,7 @@ def result(state: pyspiel.State, names: Sequence[str]) -> str:
 
 
 def naming(columns: int, rows: int, *, cell: str = "square", row_1: str = "bottom") -> str:
-    """Return the clause of the rules that explains the names of cells, without its full stop.
+    """Return the rules' clause about cell names, without its period.
 
     `row_1` says where row 1 is: `"bottom"` or `"top"`."""
     return (
@@ -47,7 +47,7 @@ def naming(columns: int, rows: int, *, cell: str = "square", row_1: str = "botto
 
 
 def naming_with_corners(columns: int, rows: int, *, cell: str = "square", row_1: str = "bottom") -> str:
-    """Return `naming` with the names of two opposite corners: `…: a1 is bottom left, h8 top right`."""
+    """Return `naming` plus the names of two opposite corners: `…: a1 is bottom left, h8 top right`."""
     other = "top" if row_1 == "bottom" else "bottom"
     corners = f"a1 is {row_1} left, {letters(columns)[-1]}{rows} {other} right"
     return f"{naming(columns, rows, cell=cell, row_1=row_1)}: {corners}"
@@ -68,9 +68,9 @@ def squares(board: str, rows: int) -> list[str]:
 
 
 def checkered(rows: Sequence[str], pieces: Mapping[str, str], events: Sequence[Event]) -> Picture:
-    """Return the picture of a checkered board whose squares are named as in chess, with the last turn marked.
+    """Return a picture of a checkered board with chess square names and the last turn marked.
 
-    `rows` are its rows from the top, `pieces` as in `grid`, `events` those that the picture may show."""
+    `rows` are its rows from the top, `pieces` are as in `grid`, and `events` are those the picture may show."""
     board = grid(
         rows,
         pieces,
@@ -88,18 +88,18 @@ def any_of(rows: int) -> str:
 
 
 def letters(columns: int) -> str:
-    """Return the first letters of the alphabet, one for each column: `abcde` for five."""
+    """Return the first letters of the alphabet, one per column: `abcde` for five."""
     return "abcdefghijklmnopqrstuvwxyz"[:columns]
 
 
 def action_names(engine: pyspiel.Game) -> list[str]:
-    """Return the engine's name of every action, for games in which it does not depend on the position."""
+    """Return the engine's name for every action, in games where names do not depend on the position."""
     state = engine.new_initial_state()
     return [state.action_to_string(0, action) for action in range(engine.num_distinct_actions())]
 
 
 def position_of(state: pyspiel.State, seat: int, style: Style, *, mark: str, rows: int, names: Sequence[str]) -> str:
-    """Return the prompt of a seat that plays `mark`, for games whose engine board only needs spaces added."""
+    """Return the prompt for a seat that plays `mark`, in games where the engine's board only needs spaces added."""
     board: str = state.observation_string(seat)
     if style == "compact":
         return board + legal_line(state, seat, names)
@@ -110,7 +110,7 @@ class Frame:
     """Row numbers to the left of a board, and a line of column letters below or above it."""
 
     def __init__(self, columns: str, rows: Sequence[int]) -> None:
-        """`rows` holds the row numbers from the top of the drawing to its bottom."""
+        """`rows` holds the row numbers from top to bottom."""
         width = len(str(max(rows)))
         self.labels = [f"{row:{width}}" for row in rows]
         self.columns = f"{' ' * width} {' '.join(columns)}"
@@ -118,35 +118,35 @@ class Frame:
         self._indents = [f"{' ' * line}{label} " for line, label in enumerate(self.labels)]
 
     def full(self, rows: Sequence[str]) -> str:
-        """Draw the board with spaces between the cells and the columns below."""
+        """Draw the board with spaces between cells and column letters below."""
         drawn = "\n".join([f"{label} {' '.join(row)}" for label, row in zip(self.labels, rows)])
         return f"{drawn}\n{self.columns}\n"
 
     def slanted(self, rows: Sequence[str]) -> str:
-        """Draw a board of hexagons: columns above, each row half a cell to the right of the row above it.
+        """Draw a hexagon board: columns above, each row half a cell to the right of the row above it.
 
-        Unlike in the other drawings, `rows` already have spaces between their cells, as in the engine's text of hex;
-        spaces around a row are dropped."""
+        Unlike in the other drawings, `rows` already have spaces between their cells, as in the engine's text for hex.
+        Leading and trailing spaces are dropped."""
         drawn = "\n".join([indent + row.strip(" ") for indent, row in zip(self._indents, rows)])
         return f"{self.columns}\n{drawn}\n"
 
     def compact(self, rows: Sequence[str]) -> str:
-        """Draw the board without spaces and with the columns below."""
+        """Draw the board without spaces and with column letters below."""
         drawn = "\n".join([label + row for label, row in zip(self.labels, rows)])
         return f"{drawn}\n{self.dense_columns}\n"
 
 
 def sides_to_join(columns: int, rows: int) -> tuple[tuple[str, str], tuple[str, str]]:
-    """Return, for each seat of hex, the sides that it joins and the sides that its opponent joins."""
+    """Return the sides that each hex seat connects, and those that its opponent connects."""
     down = f"top (row 1) to bottom (row {rows})"
     across = f"left (column a) to right (column {letters(columns)[-1]})"
     return (down, across), (across, down)
 
 
 class OpenBoardGame(OpenSpielGame):
-    """A board game without hidden information whose engine view and tensor omit facts that both seats know.
+    """A perfect-information board game. Its engine view and tensor omit facts that both seats know.
 
-    The view gets the seat to move. The tensor gets a constant plane for each number in `facts`."""
+    This class adds the seat to move to the view, and a constant plane per number in `facts` to the tensor."""
 
     num_facts = 1
 
@@ -157,8 +157,9 @@ class OpenBoardGame(OpenSpielGame):
         self._cells = math.prod(board)
 
     def facts(self, state: pyspiel.State, seat: int) -> Sequence[float]:
-        """Return `num_facts` numbers for the tensor; the first is the seat, 0 or 1, as the engine's planes are the same
-        for both."""
+        """Return `num_facts` numbers for the tensor.
+
+        The first is the seat, 0 or 1, because the engine's planes are the same for both."""
         return (seat,)
 
     def view_of(self, state: pyspiel.State, seat: int) -> str:

@@ -1,4 +1,4 @@
-"""The game for a game of OpenSpiel's engine: gymposium's own words for it, or the engine's plain text."""
+"""Lookup by OpenSpiel name: a game with gymposium's own text, or with the engine's plain text."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from gymposium.plugins.specs import DISGUISE
 
 
 def game_of_engine(name: str) -> OpenSpielGame:
-    """Return the game that OpenSpiel calls `name`, such as `goofspiel(num_cards=4)` (`str(engine_game)`).
+    """Return the game with an OpenSpiel name such as `goofspiel(num_cards=4)` (`str(engine_game)`).
 
-    It is gymposium's own game if that has the engine's rules, parameters and numbers of actions, and `openspiel:NAME`
-    otherwise. The name may come from a file: it is checked as one (`gymposium.plugins.allowed`). Raises `UnknownName`
-    if OpenSpiel has no such game, and `BadParameter` for one that cannot be played here."""
+    Return gymposium's own game if it has the engine's rules, parameters and action counts, else `openspiel:NAME`. The
+    name may come from a file, so it is checked as one (`gymposium.plugins.allowed`). Raises `UnknownName` if OpenSpiel
+    has no such game, and `BadParameter` if the game is not supported."""
     short, written = parse_name(_EMPTY.sub("", name))
     defaults = _defaults(short)
     given = {key: value for key, value in written.items() if value.lower() != str(defaults.get(key)).lower()}
@@ -30,12 +30,12 @@ def game_of_engine(name: str) -> OpenSpielGame:
     if game is None:
         game = cast(OpenSpielGame, load_named_game(format_name(f"openspiel:{short}", given)))
     if game.engine.get_type().chance_mode == pyspiel.GameType.ChanceMode.SAMPLED_STOCHASTIC:
-        raise BadParameter(f"OpenSpiel's {short} draws chance out of sight, so a match cannot be played again.")
+        raise BadParameter(f"OpenSpiel's {short} draws chance internally, so its matches cannot be replayed.")
     return game
 
 
 _EMPTY = re.compile(r"(?<=[(,])[A-Za-z_]+=(?:,|(?=\)))")
-"""A parameter whose value is empty text, which the engine writes out if it is the default."""
+"""A parameter with an empty value. The engine writes it out if it is the default."""
 
 
 def _own_game(short: str, given: Mapping[str, str]) -> OpenSpielGame | None:
@@ -56,14 +56,15 @@ def _defaults(short: str) -> Mapping[str, Any]:
 
 
 def _follows_engine(game: OpenSpielGame) -> bool:
-    """Return whether a game has the engine's own states, legal actions and outcomes of chance."""
+    """Return whether a game has the engine's own states, legal actions and chance outcomes."""
     kind = type(game)
     return all(getattr(kind, name) is getattr(OpenSpielGame, name) for name in ("start", "legal", "chances"))
 
 
 def _is_engine(game: OpenSpielGame, given: Mapping[str, str]) -> bool:
-    """Return whether the engine of a game is OpenSpiel's game of the same name with the parameters `given`. OpenSpiel
-    derives some parameters from others: the columns of hex from the size of its board."""
+    """Return whether a game's engine is the OpenSpiel game of the same name with the parameters `given`.
+
+    OpenSpiel derives some parameters from others, such as hex's columns from its board size."""
     if game.engine.get_type().short_name != game.spec.name:
         return False
     return bool(pyspiel.load_game(format_name(game.spec.name, given)).get_parameters() == game.engine.get_parameters())

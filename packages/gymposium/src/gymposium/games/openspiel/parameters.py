@@ -1,7 +1,6 @@
-"""Check of the parameters that a file may give to OpenSpiel's games: switches, bounded numbers, and some short texts.
+"""Check of OpenSpiel game parameters from files. Allows flags, bounded numbers and some short texts.
 
-OpenSpiel checks few of its parameters. Some of them name files that it reads, and a size that is too large ends the
-process.
+OpenSpiel checks few of its parameters. Some name files that it reads, and an excessive size kills the process.
 """
 
 from __future__ import annotations
@@ -45,19 +44,19 @@ _GREATEST: Mapping[str, int] = {
     ),
     **dict.fromkeys(["rng_seed", "seed"], 2**31 - 1),
 }
-"""Largest absolute value that a file may give, for each parameter that is a whole number."""
+"""Maximum absolute value that a file may set, for each integer parameter."""
 
 _WORDS = frozenset(
     "betting bettingAbstraction bidding_rule gameversion observation_type obstype points_order returns_type "
     "scoring_type string_rep".split()
 )
-"""Parameters that are one word."""
+"""Parameters that are single words."""
 
 _LISTS = frozenset(
     "blind boardCards firstPlayer maxRaises numBoardCards payoff payoffs pile_sizes raiseSize ship_sizes ship_values "
     "stack".split()
 )
-"""Parameters that are lists of numbers, written as text."""
+"""Parameters that are lists of numbers in text form."""
 
 _POSITIONS = frozenset(["fen"])
 
@@ -69,13 +68,13 @@ _SHAPES |= {name: re.compile(r"[A-Za-z0-9/ -]{0,120}") for name in _POSITIONS}
 def harmful(name: str, params: Mapping[str, str], depth: int = 0) -> str:
     """Return why a file must not name this game with these parameters, as a clause.
 
-    Returns "" if it may, or if OpenSpiel has no such game. `depth` counts the games around this one."""
+    Returns "" if it may, or if OpenSpiel has no such game. `depth` counts the enclosing games."""
     kinds = _kinds().get(name)
     if kinds is None:
         return ""
     for key, text in params.items():
         kind = kinds.get(key)
-        if kind is bool or kind is float or kind is None:  # None: OpenSpiel refuses parameters that it does not know
+        if kind is bool or kind is float or kind is None:  # None: OpenSpiel rejects unknown parameters
             continue
         if kind is dict:
             if why := _harmful_game(text, depth):
@@ -91,7 +90,7 @@ def harmful(name: str, params: Mapping[str, str], depth: int = 0) -> str:
 
 
 def _harmful_game(text: str, depth: int) -> str:
-    """Return `harmful` for a game that is a parameter of another game."""
+    """Apply `harmful` to a game that is a parameter of another game."""
     if depth == 2:
         return "it has games within games within games"
     try:
@@ -103,7 +102,7 @@ def _harmful_game(text: str, depth: int) -> str:
 
 @cache
 def _kinds() -> Mapping[str, Mapping[str, Any]]:
-    """Return the type of each parameter of each game."""
+    """Return the type of each parameter of every game."""
     return {
         game.short_name: {key: type(default) for key, default in game.parameter_specification.items()}
         for game in pyspiel.registered_games()

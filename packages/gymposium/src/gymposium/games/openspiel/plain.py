@@ -15,7 +15,7 @@ from gymposium.plugins.specs import GameSpec
 
 
 class PlainWording:
-    """Words that are the engine's own text. The compact style adds the legal moves."""
+    """The engine's own text. The compact style adds the legal moves."""
 
     move_pattern = re.compile(r"[^\n]{1,120}")
     names = None
@@ -24,17 +24,17 @@ class PlainWording:
         self._title, self._seats, self._use_board = title, seats, use_board
 
     def moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
-        # readers strip white space around a move, and names in morpion_solitaire begin with some
+        # parsers strip whitespace around a move, and names in morpion_solitaire begin with it
         return [str(state.action_to_string(seat, action)).strip() for action in actions]
 
     def rules(self, seat: int, style: Style) -> str:
-        # the first player is not named: in chess, for example, it is the engine's player 1
+        # the first player is not named; in chess, for example, it is the engine's player 1
         return f"{self._title}. You are player {seat} of {self._seats} (players are numbered from 0).\n"
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         text = state.observation_string(seat) if self._use_board else state.information_state_string(seat)
         shown = str(text).rstrip("\n") + "\n"
-        if style == "compact":  # the engine's text seldom names the legal moves
+        if style == "compact":  # the engine's text seldom lists the legal moves
             return f"{shown}legal {', '.join(self.moves(state, seat, state.legal_actions(seat)))}\n"
         return shown
 
@@ -48,14 +48,16 @@ def plain_game(name: str) -> OpenSpielGame:
     try:
         engine = pyspiel.load_game(name)
     except (pyspiel.SpielError, RuntimeError, IndexError) as error:
-        raise BadParameter(f"OpenSpiel refuses {name!r}: {error}") from error
+        raise BadParameter(f"OpenSpiel rejected {name!r}: {error}") from error
     kind = engine.get_type()  # the registered type ignores parameters and a wrapped game
     if kind.dynamics == pyspiel.GameType.Dynamics.MEAN_FIELD:
-        raise BadParameter(f"OpenSpiel's {short} is a mean-field game: it has populations, not players.")
+        raise BadParameter(
+            f"OpenSpiel's {short} is a mean-field game, which is not supported: it has populations, not players."
+        )
     hides = kind.information != pyspiel.GameType.Information.PERFECT_INFORMATION
     use_board = kind.provides_observation_string and not (hides and kind.provides_information_state_string)
     if not use_board and not kind.provides_information_state_string:
-        raise BadParameter(f"OpenSpiel's {short} has no text observation, so it cannot be played in words.")
+        raise BadParameter(f"OpenSpiel's {short} has no text observation, so it is not supported.")
     spec = GameSpec(
         name=re.sub(r"[^a-z0-9_]", "_", short.lower()),
         title=kind.long_name,
@@ -69,7 +71,7 @@ def plain_game(name: str) -> OpenSpielGame:
     )
     try:
         game = OpenSpielGame(spec, {}, engine, PlainWording(kind.long_name, engine.num_players(), use_board))
-    except pyspiel.SpielError as error:  # crossword: declares a tensor, but has no shape for it
-        raise BadParameter(f"OpenSpiel's {short} cannot be played here: {error}") from error
+    except pyspiel.SpielError as error:  # crossword declares a tensor without a shape
+        raise BadParameter(f"OpenSpiel's {short} is not supported: {error}") from error
     game.name = f"openspiel:{name}"
     return game

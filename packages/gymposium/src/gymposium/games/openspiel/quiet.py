@@ -1,4 +1,4 @@
-"""Loading a game without the warning of known issues that OpenSpiel writes to the standard error stream."""
+"""Suppression of the known-issues warning that OpenSpiel writes to stderr when it loads a game."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _MOST = 2**16
 
 @contextmanager
 def without_warning() -> Iterator[None]:
-    """Drop the engine's warning of known issues. Other text, up to 64 KiB, reaches the standard error stream.
+    """Drop the engine's known-issues warning. Other text, up to 64 KiB, reaches stderr.
 
-    The engine writes from C++, so the file descriptor is replaced meanwhile, for the whole process."""
+    The engine writes from C++, so the file descriptor is replaced for the whole process in the meantime."""
     try:
         stderr = os.dup(_STDERR)
-    except OSError:  # closed, so nobody reads the warning
+    except OSError:  # closed, so the warning cannot appear
         yield
         return
     written, end = os.pipe()
     try:
-        os.set_blocking(written, False)  # a process that was forked meanwhile holds the other end, too
+        os.set_blocking(written, False)  # a process forked meanwhile also holds the other end
         os.dup2(end, _STDERR)
         try:
             yield

@@ -1,4 +1,4 @@
-"""Protocols of the words of OpenSpiel games. Every number in the words comes from the engine."""
+"""Protocols for the wording of OpenSpiel games. Every number in the text comes from the engine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gymposium.games.protocol import Event, Style
 
 
 class Wording(Protocol):
-    """Protocol of the words of one game. Texts depend only on what the seat's engine view holds."""
+    """Protocol of a game's wording. Texts depend only on what the seat's engine view contains."""
 
     move_pattern: re.Pattern[str]
 
@@ -23,7 +23,7 @@ class Wording(Protocol):
         ...
 
     def rules(self, seat: int, style: Style) -> str:
-        """Return what does not change during a match."""
+        """Return the text that is constant during a match."""
         ...
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
@@ -32,16 +32,16 @@ class Wording(Protocol):
 
 
 class WordingByPosition(Wording, Protocol):
-    """Protocol of words in which the name of an action depends on the position. `names` is None."""
+    """Protocol of a wording with position-dependent action names. `names` is None."""
 
     def moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
-        """Return the name of each of these actions, which are legal in this position."""
+        """Return the names of these actions, which are legal in this position."""
         ...
 
 
 @runtime_checkable
 class WordingWithPictures(Protocol):
-    """Optional protocol: words with pictures for people in a browser."""
+    """Optional protocol: a wording with pictures for people in a browser."""
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         """Return a picture of the position as this seat may see it (`gymposium.games.protocol.Draws`).
@@ -51,9 +51,10 @@ class WordingWithPictures(Protocol):
 
 
 def compact_facts(words: Wording, state: pyspiel.State, seat: int) -> dict[str, str]:
-    """Return the lines of the compact text by their first words: `{"hand": "3c 7c", "top": "8s clubs"}`; `none` is an
-    empty text.
+    """Return the lines of the compact text, keyed by their first word: `{"hand": "3c 7c", "top": "8s clubs"}`.
 
-    Pictures of games with hidden information are made from them: so they show what the words tell, and no more."""
+    `none` becomes an empty string.
+
+    Pictures of games with hidden information are made from these lines, so they show exactly what the text tells."""
     lines = [line.partition(" ") for line in words.position(state, seat, "compact").splitlines()]
     return {first: "" if rest == "none" else rest for first, _, rest in lines}

@@ -1,8 +1,8 @@
-"""Pictures of positions as SVG, for people who look at matches in a browser (`gymposium.games.protocol.Draws`).
+"""SVG pictures of positions, for people who view matches in a browser (`gymposium.games.protocol.Draws`).
 
-A picture is made of parts, such as a board, a hand of cards or a line of text. Squares, cards and other places of it
-have names, so that people can click on them. Pictures need no script and load nothing. Their colours follow the light
-or dark scheme of the browser.
+A picture is made of parts, such as a board, a hand of cards or a line of text. Its squares, cards and other places have
+names, so that people can click on them. Pictures need no script and load nothing. Their colors follow the browser's
+light or dark scheme.
 """
 
 from gymposium.games.pictures.boards import edges, grid, line_of, points, walled

@@ -1,4 +1,4 @@
-"""Boards of squares, and of points that lines join."""
+"""Boards of squares, and of points joined by lines."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import product
 from gymposium.games.pictures.picture import WIDTH, PicturePart, PicturePlace, box, number, places_of, text, use
 
 _EDGE = 18.0
-"""Width of the margin for names of rows and columns."""
+"""Width of the margin for row and column names."""
 
 
 def grid(
@@ -28,11 +28,11 @@ def grid(
 ) -> PicturePart:
     """Return a board of squares, top row first.
 
-    `pieces` maps the content of a square to its drawing in a square of size 1; other squares are empty. The places are
-    called by column and row (`b2`) if both have names, or as `places` says, row by row; an empty name is no place.
-    `crossings` puts the pieces where lines cross, as in go. `last` marks squares: those that a move names, or squares
-    as (column, row) from the top left. `won` joins the squares of each line that won. `blocks` is the number of
-    squares after which lines are thick. The board is at most `most` wide and high."""
+    `pieces` maps the content of a square to its drawing in a square of size 1; other squares are empty. Places are
+    named by column and row (`b2`) if both have names, or as in `places`, row by row; an empty name is no place.
+    `crossings` puts the pieces on line crossings, as in go. `last` marks squares: those that a move names, or (column,
+    row) pairs from the top left. `won` joins the squares of each winning line. `blocks` is the number of squares
+    between thick lines. The board is at most `most` wide and high."""
     height, width = len(rows), max(map(len, rows))
     names = None if places is None else tuple(map(tuple, places))
     scale, x0, y0, frame, found = _frame(
@@ -72,7 +72,7 @@ def _frame(
     crossings: bool,
     most: float,
 ) -> tuple[float, float, float, str, tuple[PicturePlace, ...]]:
-    """Return the size of a square, the top left corner of the board, the empty board, and its places."""
+    """Return the square size, the board's top left corner, the empty board, and its places."""
     left, below = _EDGE * bool(row_names), _EDGE * bool(column_names)
     scale = round(min((most - left - 2) / width, (most - below - 2) / height), 2)
     x0, y0 = (WIDTH - width * scale - left) / 2 + left, 1.0
@@ -104,7 +104,7 @@ def _frame(
 
 
 def line_of(rows: Sequence[Sequence[str]], length: int, *, empty: str = ".") -> list[tuple[int, int]]:
-    """Return the squares of a line of `length` or more equal pieces on a board, as (column, row); [] if there is none.
+    """Return the squares of a line of `length` or more equal pieces, as (column, row), or [].
 
     Lines run across, down and diagonally."""
     height, width = len(rows), len(rows[0])
@@ -133,11 +133,11 @@ def points(
     size: float = 34.0,
     told: bool = True,
 ) -> PicturePart:
-    """Return a board of points that lines join.
+    """Return a board of points joined by lines.
 
-    `at` has each point's column and row from the top left, `lines` the pairs of points that are joined, and `pieces`
-    the drawing on a point. The points are the places. `last` marks the points of a move, `won` joins the points of a
-    line. `size` is the size of a piece. `told` writes the name of each empty point beside it."""
+    `at` has each point's column and row from the top left, `lines` the pairs of joined points, and `pieces` the drawing
+    on a point. The points are the places. `last` marks the points of a move, `won` joins the points of a line. `size`
+    is the size of a piece. With `told`, each empty point's name is written beside it."""
     widest, highest = max(x for x, _ in at.values()), max(y for _, y in at.values())
     step = (WIDTH - size - 4) / max(widest, highest, 1)
     x0 = (WIDTH - widest * step) / 2
@@ -170,7 +170,7 @@ def _pair(point: tuple[float, float]) -> str:
 
 
 def _won(line: Sequence[tuple[float, float]], thick: float) -> str:
-    """Return the line through these points, from the first to the last; nothing if there are none."""
+    """Return the line through these points, from the first to the last, or "" without points."""
     if not line:
         return ""
     path = "L".join(map(_pair, line))
@@ -178,10 +178,10 @@ def _won(line: Sequence[tuple[float, float]], thick: float) -> str:
 
 
 def walled(board: PicturePart, walls: Collection[str], size: int, *, last: str = "") -> PicturePart:
-    """Return a board from `grid`, whose places are called by letters and numbers from the bottom, with walls.
+    """Return a board with walls. `board` comes from `grid`, with places named by letters and numbers from the bottom.
 
-    A wall is as long as two squares: `a1h` lies above a1 and b1, `a1v` to the right of a1 and a2. All walls are places.
-    The wall `last` is marked."""
+    A wall is two squares long: `a1h` lies above a1 and b1, `a1v` to the right of a1 and a2. All walls are places. The
+    wall `last` is marked."""
     squares = {place.name: place for place in board.places}
     svg: list[str] = []
     found: list[PicturePlace] = []
@@ -198,7 +198,7 @@ def walled(board: PicturePart, walls: Collection[str], size: int, *, last: str =
                 fill = "mark-line" if name == last else "ink"
                 shape = (x + 2, y - thin / 2, long - 4, thin) if across else (x - thin / 2, y + 2, thin, long - 4)
                 svg.append(box(*shape, fill, fill))
-            # the first half of a wall is its place, so that neighbouring walls do not cover each other
+            # a wall's place is its first half, so that neighboring walls do not overlap
             half = (x + 3, y - thin, side - 6, 2 * thin) if across else (x - thin, y + side + 3, 2 * thin, side - 6)
             found.append(PicturePlace(name, *half))
     return PicturePart(board.svg + "".join(svg), board.height, (*board.places, *found), board.drawings)
@@ -214,9 +214,9 @@ def edges(
 ) -> PicturePart:
     """Return a board of dots with lines between them, as in dots and boxes.
 
-    A line is called by the dots that it joins: `a1b1`, from a1 at the top left. `names` has all lines, which are the
-    places, `drawn` those that are drawn, and `last` those drawn in the last turn. `boxes` has the owner of each box and
-    `owners` the drawing for each owner."""
+    A line is named by the dots that it joins: `a1b1`, from a1 at the top left. `names` has all lines, which are the
+    places. `drawn` has the drawn lines, and `last` those from the last turn. `boxes` has each box's owner and `owners`
+    the drawing for each owner."""
     height, width = len(boxes), max(map(len, boxes))
     step = min((WIDTH - 44) / width, (WIDTH - 44) / height, 90)
     x0, y0 = (WIDTH - width * step) / 2 + 8, 24.0

@@ -17,7 +17,7 @@ _CLUB = (
     "M.5 .06A.22 .22 0 0 1 .64 .44 .22 .22 0 1 1 .56 .7L.63 .95H.37L.44 .7A.22 .22 0 1 1 .36 .44 .22 .22 0 0 1 .5 .06z"
 )
 _SUITS = {"s": ("ink", _SPADE), "h": ("red", _HEART), "d": ("red", _DIAMOND), "c": ("ink", _CLUB)}
-"""Colour and outline of each suit, in a square of size 1."""
+"""Color and outline of each suit, in a square of size 1."""
 _WIDE, _HIGH, _GAP = 38.0, 54.0, 5.0
 _HEAD = 20.0
 
@@ -31,11 +31,11 @@ def hand(
     notes: Sequence[str] = (),
     wide: float = _WIDE,
 ) -> PicturePart:
-    """Return a row of cards under a title, in several lines if there are many.
+    """Return a row of cards under a title, wrapped over several lines if needed.
 
-    A card is a rank and a suit (`Ah`, `Tc`), `?` for one that is face down, or any short text. Its place is called as
-    the card, or as `names` says; an empty name is no place. Cards in `last` are marked. `notes` has text below
-    each card, in one or more lines."""
+    A card is a rank and a suit (`Ah`, `Tc`), `?` for a face-down card, or any short text. Its place is named after the
+    card, or as in `names`; an empty name is no place. Cards in `last` are marked. `notes` has one or more lines of text
+    below each card."""
     a_row = int((WIDTH + _GAP) // (wide + _GAP))
     head, foot = _HEAD * bool(title), 4 + 13.0 * max([note.count("\n") + 1 for note in notes]) if notes else 0.0
     svg = [text(0, 8, title, 13, anchor="start")] if title else []
@@ -57,10 +57,9 @@ def hand(
 
 
 def piles(columns: Sequence[Sequence[str]], *, most: int = 7, empty: str = "") -> PicturePart:
-    """Return columns of cards, each card on the one before, `?` for those that are face down.
+    """Return columns of overlapping cards, with `?` for face-down cards.
 
-    The cards that lie face up are places, and so is a free column if `empty` names it. There is room for `most`
-    columns."""
+    Face-up cards are places, and so is a free column if `empty` names it. The picture fits `most` columns."""
     step = (WIDTH - 2) / most
     svg: list[str] = []
     found: list[PicturePlace] = []
@@ -84,7 +83,7 @@ def piles(columns: Sequence[Sequence[str]], *, most: int = 7, empty: str = "") -
 
 @lru_cache(maxsize=1024)
 def _card(card: str, marked: bool, wide: float, covered: bool = False) -> str:
-    """Return the markup of a card at the origin. With `covered`, rank and suit stand in its upper part."""
+    """Return the markup of a card at the origin. With `covered`, rank and suit are in its upper part."""
     if card == "?":
         return box(0, 0, wide, _HIGH, "back") + ("" if covered else text(wide / 2, _HIGH / 2, "?", 20, "back-ink"))
     fill, line, thick = ("mark", "mark-line", 2.0) if marked else ("card", "line", 1.2)
@@ -103,7 +102,7 @@ _SIDE = 44.0
 
 
 def dice(faces: Sequence[str], title: str = "") -> PicturePart:
-    """Return dice that show these faces; `?` is a die that is hidden."""
+    """Return dice with these faces; `?` is a hidden die."""
     head = _HEAD * bool(title)
     svg = [text(0, 8, title, 13, anchor="start")] if title else []
     for place, face in enumerate(faces):

@@ -20,10 +20,10 @@ def hexes(
 ) -> PicturePart:
     """Return a board of hexagonal cells, row by row from the top.
 
-    `stones` maps the content of a cell to the colour of its stone (`one`, `two`, `black`, `white`). A row begins
-    `starts` cells from the left. `names` has the name of each cell, which is its place. `last` is the last move; with
-    `won` its stone and those joined to it are marked. `sides` has the cells along the sides that each content has to
-    join, in its colour."""
+    `stones` maps the content of a cell to its stone's color (`one`, `two`, `black`, `white`). A row begins `starts`
+    cells from the left. `names` has each cell's name, which is its place. `last` is the last move; with `won`, its
+    stone and the stones connected to it are marked. `sides` has the cells along the sides that each player must
+    connect, in the player's color."""
     wide = max(start + len(row) for start, row in zip(starts, rows))
     across = min(most / wide, 64.0)
     r, down = across / 3**0.5, across / 3**0.5 * 1.5
@@ -63,13 +63,13 @@ def hexes(
 
 
 def _cells(cell: str, at: Iterable[tuple[float, float]], look: str) -> str:
-    """Return the markup of cells with their middles at these points. Few characters for each, as a board has many."""
+    """Return compact markup for cells centered at these points. A board has many cells."""
     uses = [f'<use href="#{cell}" x="{x:.1f}" y="{y:.1f}"/>' for x, y in at]
     return f"<g {look}>{''.join(uses)}</g>"
 
 
 def _dots(at: Sequence[tuple[float, float]], size: float, colour: str) -> str:
-    """Return the markup of round dots of one colour: lines of no length with round ends."""
+    """Return markup for round dots of one color: zero-length lines with round ends."""
     path = "".join([f"M{x:.1f} {y:.1f}h0" for x, y in at])
     look = f'fill="none" stroke="var(--{colour})" stroke-width="{number(size)}" stroke-linecap="round"'
     return f'<path d="{path}" {look}/>' if path else ""
@@ -78,7 +78,7 @@ def _dots(at: Sequence[tuple[float, float]], size: float, colour: str) -> str:
 def _chain(
     middles: Mapping[str, tuple[float, float]], content: Mapping[str, str], begin: Sequence[str], across: float
 ) -> list[str]:
-    """Return the cells that equal stones join to the first of some cells."""
+    """Return the cells connected by equal stones to the first of some cells."""
     chain, ends = [*begin], [*begin]
     while ends:
         x, y = middles[one := ends.pop()]

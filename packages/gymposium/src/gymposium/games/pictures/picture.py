@@ -1,4 +1,4 @@
-"""Pictures made of parts, and the places on them that moves name."""
+"""Pictures made of parts, with places that moves refer to."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import NamedTuple
 from zlib import crc32
 
 WIDTH = 360.0
-"""Width of every picture, in its own units. A unit is about a pixel on a phone."""
+"""Width of every picture, in picture units. A unit is about a pixel on a phone."""
 _GAP = 12.0
 _TURN = 24
-"""Number of the last events in which a turn is looked for."""
+"""Number of recent events to search for the last turn."""
 
 _STYLE = """<style>
 svg { --square: #f6f3ec; --dark: #ded5c4; --line: #766d5e; --name: #57514a; --ink: #1c1d20; --one: #2f5fd0;
@@ -30,15 +30,15 @@ svg { --square: #f6f3ec; --dark: #ded5c4; --line: #766d5e; --name: #57514a; --in
 </style>"""
 
 COLOURS = frozenset(re.findall(r"--([\w-]+):", _STYLE))
-"""The colours of pictures: `var(--one)` in a picture is the first."""
+"""Picture colors: `var(--one)` in a picture is the first."""
 _WORD = re.compile(r"\w+")
 
 
 class PicturePlace(NamedTuple):
-    """A rectangle of a picture that stands for a part of moves, such as a square or a card."""
+    """A rectangle of a picture for part of a move, such as a square or a card."""
 
     name: str
-    """The text of the place in moves: `e2` in `e2e4`, `Ah` in `discard Ah`, or a whole move."""
+    """The place's text in moves: `e2` in `e2e4`, `Ah` in `discard Ah`, or a whole move."""
     x: float
     y: float
     width: float
@@ -52,24 +52,24 @@ class PicturePart(NamedTuple):
     height: float
     places: tuple[PicturePlace, ...] = ()
     drawings: frozenset[str] = frozenset()
-    """The drawings that `svg` uses by their ids (`use`)."""
+    """Drawings that `svg` refers to by id (`use`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """The picture of a position."""
+    """A picture of a position."""
 
     html: str
-    """An `<svg>` with a `viewBox`, or other HTML. It is shown in a frame in which no script runs and nothing loads."""
+    """An `<svg>` with a `viewBox`, or other HTML. Its frame runs no scripts and loads nothing."""
     width: float
     height: float
-    """Size of the frame, in any unit; the frame keeps this ratio."""
+    """Size of the frame, in any unit. The frame keeps this aspect ratio."""
     places: tuple[PicturePlace, ...] = ()
-    """The places on it, in the unit of its size. Two places may have the same name."""
+    """Places on the picture, in the same unit. Two places may have the same name."""
 
     @classmethod
     def of(cls, *parts: PicturePart, told: str) -> Picture:
-        """Return the picture with these parts below each other. `told` describes it for people who cannot see it."""
+        """Return a picture with these parts stacked vertically. `told` describes it for people who cannot see it."""
         inside: list[str] = []
         places: list[PicturePlace] = []
         drawings: set[str] = set()
@@ -88,19 +88,19 @@ class Picture:
 
 
 def last_turn(events: Sequence[tuple[int, str]]) -> str:
-    """Return the moves of the seat that moved last, since another seat moved, with spaces between: `a4 f4 e3`.
+    """Return the latest moves by the seat that moved last, separated by spaces: `a4 f4 e3`.
 
-    `events` are pairs of a seat and a move; those of chance (seat -1) are left out."""
+    `events` are (seat, move) pairs. Chance events (seat -1) are skipped."""
     moves = [(seat, move) for seat, move in events[-_TURN:] if seat >= 0]
     mine = takewhile(lambda event: event[0] == moves[-1][0], reversed(moves))
     return " ".join([move for _, move in mine][::-1])
 
 
 def places_of(move: str, names: Collection[str]) -> list[str]:
-    """Return the places that a move names, in order: those of `e2e4` are `e2` and `e4`.
+    """Return the places that a move names, in order: `e2` and `e4` for `e2e4`.
 
-    A move names the place with its own name. Otherwise each of its words counts that consists of names of places, and
-    at most one more letter after two of them: `e7e8q`, `13/7 8/7`, `7h to 8c`."""
+    A move that is a place's name names that place. Otherwise each word counts that consists of place names, with at
+    most one extra letter after two of them: `e7e8q`, `13/7 8/7`, `7h to 8c`."""
     if move in names:
         return [move]
     return [name for word in _WORD.findall(move) for name in _places_of_word(word, names)]
@@ -119,7 +119,7 @@ def _places_of_word(word: str, names: Collection[str]) -> list[str]:
 
 
 def use(drawing: str, x: float, y: float, size: float = 1) -> str:
-    """Return the markup that shows a drawing of size 1 at a place. The part must list it among its drawings."""
+    """Return markup that shows a drawing of size 1 at a position. The part must list the drawing."""
     return (
         f'<use href="#{_id(drawing)}" x="{number(x)}" y="{number(y)}" width="{number(size)}" height="{number(size)}"/>'
     )
@@ -131,7 +131,7 @@ def _id(drawing: str) -> str:
 
 
 def text(x: float, y: float, words: str, size: float, colour: str = "name", *, anchor: str = "middle") -> str:
-    """Return the markup of one line of text, centred on `y`, in one of the colours of pictures."""
+    """Return markup for one line of text, centered on `y`, in a picture color."""
     return (
         f'<text x="{number(x)}" y="{number(y)}" font-size="{number(size)}" fill="var(--{colour})" '
         f'text-anchor="{anchor}" dominant-baseline="central">{escape(words)}</text>'
@@ -139,7 +139,7 @@ def text(x: float, y: float, words: str, size: float, colour: str = "name", *, a
 
 
 def box(x: float, y: float, width: float, height: float, fill: str, line: str = "line", *, thick: float = 1.2) -> str:
-    """Return the markup of a rectangle with round corners, in colours of pictures."""
+    """Return markup for a rectangle with round corners, in picture colors."""
     return (
         f'<rect x="{number(x)}" y="{number(y)}" width="{number(width)}" height="{number(height)}" rx="4" '
         f'fill="var(--{fill})" stroke="var(--{line})" stroke-width="{thick}"/>'
@@ -147,7 +147,7 @@ def box(x: float, y: float, width: float, height: float, fill: str, line: str = 
 
 
 def wrapped(words: str, most: int) -> list[str]:
-    """Return the lines of a text, none longer than `most` characters. Longer words are cut."""
+    """Wrap a text into lines of at most `most` characters. Longer words are split."""
     lines: list[str] = []
     for paragraph in words.split("\n"):
         line = ""
@@ -165,5 +165,5 @@ def wrapped(words: str, most: int) -> list[str]:
 
 
 def number(value: float) -> str:
-    """Return a coordinate as short text."""
+    """Format a coordinate compactly."""
     return f"{value:.2f}".rstrip("0").rstrip(".")

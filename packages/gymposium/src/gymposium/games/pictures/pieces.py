@@ -18,8 +18,9 @@ def ring() -> str:
 
 
 def disc(colour: str, label: str = "", radius: float = 0.38) -> str:
-    """Return the drawing of a disc in one of the picture's colours (one, two, three, white or black), with a short
-    label."""
+    """Return the drawing of a disc with a short label.
+
+    `colour` is a picture color: one, two, three, white or black."""
     shape = f'cx=".5" cy=".5" r="{number(radius)}"'
     drawn = f'<circle {shape} fill="var(--{colour})" stroke="var(--edge)" stroke-width=".035"/>'
     ink = "var(--black)" if colour == "white" else "var(--square)" if colour != "black" else "var(--white)"
@@ -32,8 +33,8 @@ def disc(colour: str, label: str = "", radius: float = 0.38) -> str:
 
 
 def glyph(sign: str, colour: str) -> str:
-    """Return the drawing of a character in one of the picture's colours, with an outline."""
-    # U+FE0E asks for text instead of a coloured emoji
+    """Return the drawing of an outlined character in a picture color."""
+    # U+FE0E requests text instead of a color emoji
     return (
         f'<text x=".5" y=".79" font-size=".82" text-anchor="middle" fill="var(--{colour})" stroke="var(--edge)" '
         f'stroke-width=".03" paint-order="stroke">{escape(sign)}&#xfe0e;</text>'
@@ -41,7 +42,7 @@ def glyph(sign: str, colour: str) -> str:
 
 
 def tile(label: str, fill: str = "square", ink: str = "ink") -> str:
-    """Return the drawing of a tile with a label, in colours of pictures."""
+    """Return the drawing of a tile with a label, in picture colors."""
     size = min(0.5, 1.3 / max(len(label), 1))
     return (
         f'<rect x=".05" y=".05" width=".9" height=".9" rx=".09" fill="var(--{fill})" stroke="var(--line)" '

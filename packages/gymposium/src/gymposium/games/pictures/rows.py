@@ -1,4 +1,4 @@
-"""Boards of two rows: pits with seeds, and points with stacks of checkers."""
+"""Two-row boards: pits with seeds, and points with stacks of checkers."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from gymposium.games.pictures.picture import WIDTH, PicturePart, PicturePlace, b
 def pits(
     upper: Sequence[tuple[str, int]], lower: Sequence[tuple[str, int]], stores: tuple[int, int], *, last: str = ""
 ) -> PicturePart:
-    """Return two rows of pits with their names and numbers of seeds, between the stores of the upper player on the
-    left and the lower player on the right."""
+    """Return two rows of pits with names and seed counts, between the two stores.
+
+    The upper player's store is on the left, the lower player's on the right."""
     side = 42.0
     step = (WIDTH - 2 * side - 16) / len(lower)
     wide = min(step - 4, side)
@@ -42,9 +43,9 @@ def stacks(
     *,
     last: str = "",
 ) -> PicturePart:
-    """Return a board of two rows of points, as in backgammon, with a bar in the middle and the checkers borne off.
+    """Return a backgammon-style board: two rows of points, a bar in the middle, and borne-off checkers.
 
-    A point is its name, the colour of its checkers and their number. `bar` and `off` have colours and numbers. Points,
+    A point is its name, the color of its checkers, and their number. `bar` and `off` have colors and numbers. Points,
     bar and off are places; `last` marks the points of a move."""
     step, high = (WIDTH - 2) / (len(lower) + 2), 150.0
     half, r = len(lower) // 2, (WIDTH - 2) / (len(lower) + 2) * 0.44
@@ -75,7 +76,7 @@ def stacks(
 
 
 def _stack(x: float, base: float, way: int, r: float, colour: str, count: int) -> list[str]:
-    """Return checkers on each other from a base, up or down; five at most, with their number if there are more."""
+    """Return a stack of checkers up or down from a base: at most five, with a count if there are more."""
     shown = min(count, 5)
     drawn = [
         f'<circle cx="{number(x)}" cy="{number(base + way * (r + 1 + place * 2 * r))}" r="{number(r)}" '

@@ -1,4 +1,4 @@
-"""Parts of text: tables, notes, scores and programs."""
+"""Text parts: tables, notes, scores and programs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gymposium.games.pictures.picture import WIDTH, PicturePart, PicturePlace, b
 
 _LINE = 18.0
 _LETTER = 7.4
-"""Width of a letter of size 13 that is never exceeded on average."""
+"""Upper bound on the average width of a letter of size 13."""
 
 
 def note(words: str) -> PicturePart:
@@ -29,9 +29,9 @@ def table(
 ) -> PicturePart:
     """Return a table of short texts.
 
-    Columns are as wide as `widths` says in relation to each other, or equally wide. Texts that do not fit are wrapped.
-    With `places` each cell is a place of that name, as bids are. Cells with the text `last` are marked, and those in
-    `faded` are drawn as no longer possible."""
+    `widths` sets relative column widths; the default is equal widths. Long texts are wrapped. With `places`, each cell
+    is a place with that name, as for bids. Cells with the text `last` are marked, and those in `faded` are drawn as no
+    longer possible."""
     columns = max([len(row) for row in rows] + [len(head)])
     shares = list(widths) or [1.0] * columns
     sizes = [share / sum(shares) * (WIDTH - 2) for share in shares]
@@ -60,7 +60,7 @@ def table(
 
 
 def track(scores: Sequence[tuple[str, float, str]], most: float) -> PicturePart:
-    """Return bars of scores from 0 to `most`. Each has a label, a value, and one of the picture's colours."""
+    """Return score bars from 0 to `most`. Each has a label, a value, and a picture color."""
     svg = []
     for row, (label, value, colour) in enumerate(scores):
         y = row * 42.0
@@ -73,9 +73,9 @@ def track(scores: Sequence[tuple[str, float, str]], most: float) -> PicturePart:
 
 
 def code(lines: Sequence[str], *, current: Collection[int] = (), most: int = 54) -> PicturePart:
-    """Return a program with the numbers of its lines; the lines whose numbers are in `current` are marked.
+    """Return a program with line numbers. The lines in `current` are marked.
 
-    Lines of more than `most` characters are wrapped."""
+    Lines longer than `most` characters are wrapped."""
     size = min(12.0, (WIDTH - 34) / most / 0.61)
     high = size * 1.45
     svg: list[str] = []

@@ -43,8 +43,8 @@ GAMES = (
             "those used here."
         ),
         parameters=(
-            # On boards that are wider than high the engine fails (in its search for a jumping piece). On boards with
-            # fewer than seven rows no player has a legal move.
+            # On boards wider than high, the engine's search for a jumping piece fails. On boards with fewer than seven
+            # rows, no player has a legal move.
             Parameter(name="rows", default=8, low=8, high=12, help="Height of the board."),
             Parameter(name="columns", default=8, low=4, high=8, help="Width of the board."),
         ),

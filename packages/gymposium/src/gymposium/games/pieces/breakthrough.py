@@ -1,4 +1,4 @@
-"""Breakthrough in words (Dan Troyka, 2000). Squares are named as on a chess board; b is at the top and moves first."""
+"""Breakthrough as text (Dan Troyka, 2000). Squares are named as on a chess board. b is at the top and moves first."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ from gymposium.games.protocol import Event, Style
 _MARKS = "bw"
 _DIRECTIONS = ("down", "up")
 _FULL_ROWS = 6
-"""Least number of rows at which each player starts with two rows of pieces instead of one (breakthrough.cc)."""
+"""Minimum number of rows for starting with two rows of pieces instead of one (breakthrough.cc)."""
 
 
 _DRAWN = {"b": disc("black"), "w": disc("white")}
 
 
 class Breakthrough:
-    """Words for `breakthrough` on a board of any size."""
+    """Text of `breakthrough` on a board of any size."""
 
     names = None
 
     def __init__(self, engine: pyspiel.Game, rows: int, columns: int) -> None:
         self.rows, self.columns = rows, columns
         # The engine has two actions for each step, and marks the capture with `*`. The piece on the target square
-        # decides which of them is legal, and players often omit the mark, so both have the same name.
+        # decides which one is legal, and players often omit the mark, so both have the same name.
         self.steps = [name.removesuffix("*") for name in action_names(engine)]
         self.move_pattern = re.compile(f"[{letters(columns)}]{any_of(rows)}" * 2)
 

@@ -1,7 +1,7 @@
-"""Checkers in words: English draughts on a board of any size. Squares are named as on a chess board.
+"""Checkers as text: English draughts on a board of any size. Squares are named as on a chess board.
 
-The usual notation numbers the squares 1 to 32, which needs a numbered diagram and depends on the board's size. Names
-of squares can be read off the drawn board. A capture with several jumps is several moves of the engine, one for each
+The usual notation numbers the squares 1 to 32. That needs a numbered diagram and depends on the board's size, while
+square names can be read off the drawn board. The engine treats a capture with several jumps as several moves, one per
 jump.
 """
 
@@ -34,9 +34,9 @@ from gymposium.plugins.specs import GameSpec
 
 _COLOURS = ("White", "Black")
 _PIECES = str.maketrans("o8+*", "wWbB")
-"""Translation of the engine's men and kings into ours."""
+"""Mapping from the engine's men and kings to ours."""
 _FILLED, QUIET = 3, 40
-"""Rows filled by each player's men at the start, and moves without a capture that make a draw (checkers.cc)."""
+"""Rows of men per player at the start, and number of moves without a capture for a draw (checkers.cc)."""
 
 
 _DRAWN = {
@@ -48,7 +48,7 @@ _DRAWN = {
 
 
 class Checkers:
-    """Words for `checkers` on a board of any size."""
+    """Text of `checkers` on a board of any size."""
 
     def __init__(self, engine: pyspiel.Game, rows: int, columns: int) -> None:
         self.rows, self.columns = rows, columns
@@ -68,7 +68,7 @@ class Checkers:
                 f"you are {colour}, men move {way}\n"
             )
         white, black = self.men
-        row = 2 + self.rows % 2  # a row in which column b has a playable square
+        row = 2 + self.rows % 2  # a row where column b has a playable square
         return (
             f"Checkers (English draughts) on a board of {self.rows} rows and {self.columns} columns. At the start "
             f"White's {white} men (w) stand on every second square of the {_FILLED} rows at the bottom, Black's "
@@ -114,8 +114,10 @@ class Checkers:
         return checkered(rows, _DRAWN, events)
 
     def facts(self, state: pyspiel.State) -> tuple[int, str]:
-        """Return facts that the engine's board omits: the moves since the last capture, and the square of the piece
-        that must continue a capture, or an empty string."""
+        """Return facts that the engine's board omits.
+
+        They are the number of moves since the last capture, and the square of the piece that must continue a capture,
+        or an empty string."""
         history = state.history()
         quiet = 0
         for action in reversed(history):
@@ -124,24 +126,23 @@ class Checkers:
             quiet += 1
         if quiet or not history or not (legal := state.legal_actions()):
             return quiet, ""
-        # If a legal move starts on the square of the last jump, the same player continues.
+        # If a legal move starts on the last jump's target square, the same player continues.
         square = self.squares[history[-1]][-1]
         return quiet, square if self.squares[legal[0]][0] == square else ""
 
 
 @lru_cache(maxsize=4096)
 def _drawn(row: str, label: int, style: Style) -> str:
-    """Return a row of the engine's board, or its line of column names, in our format. `label` is the label's width."""
+    """Reformat a row of the engine's board, or its line of column names. `label` is the label's width."""
     squares = row[label:].translate(_PIECES)
     return row[:label] + squares if style == "compact" else f"{row[:label]} {' '.join(squares)}"
 
 
 class CheckersGame(OpenBoardGame):
-    """Checkers with the facts that the engine's view omits: who must continue a capture, and how near the draw is.
+    """Checkers with facts that the engine's view omits: who must continue a capture, and how close a draw is.
 
-    The tensor has the engine's planes for White's men and kings, Black's men and kings and empty squares, a plane of 0
-    for White and 1 for Black, and a plane with the moves since the last capture as a fraction of those that make a
-    draw."""
+    The tensor has the engine's planes for White's men and kings, Black's men and kings, and empty squares; a plane of 0
+    for White and 1 for Black; and a plane with the moves since the last capture, as a fraction of the draw limit."""
 
     num_facts = 2
 
@@ -149,7 +150,7 @@ class CheckersGame(OpenBoardGame):
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any], engine: pyspiel.Game, words: Checkers) -> None:
         super().__init__(spec, params, engine, words)
-        # Fewer quiet moves than make a draw come before each capture, and at least one piece is left at the end.
+        # Before each capture, the quiet moves stay below the draw limit. At least one piece is left at the end.
         self.max_decisions = sum(words.men) * QUIET
 
     def view_of(self, state: pyspiel.State, seat: int) -> str:

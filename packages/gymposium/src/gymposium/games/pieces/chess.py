@@ -1,12 +1,11 @@
-"""Chess in words. The engine's player 0 is Black, so seat 1 is White and moves first.
+"""Chess as text. The engine's player 0 is Black, so seat 1 is White and moves first.
 
-Moves use UCI notation: the squares that a piece leaves and goes to, and a letter for a promotion. Each move has
-exactly one name. The alternative, SAN, has several names in use for one move (Nf3, Ngf3, Nf3+), of which a strict
-reader accepts one. It also marks checkmate, and the engine takes ten times as long for it as for the rest of a
-turn.
+Moves use UCI notation: the source and target squares, and a letter for a promotion. Each move has exactly one name. The
+alternative, SAN, has several common names for one move (Nf3, Ngf3, Nf3+), and a strict parser accepts only one of them.
+SAN also marks checkmate, and the engine takes ten times as long to produce it as for the rest of a turn.
 
-The engine counts a right to capture en passant wherever a pawn stands beside the one that has gone two squares, even
-if that pawn is pinned. By the laws (FIDE 9.2.3) only a legal capture counts, so positions are told apart here.
+The engine counts an en passant right whenever a pawn stands beside one that advanced two squares, even if that pawn is
+pinned. Under the laws (FIDE 9.2.3) only a legal capture counts, and positions are compared accordingly here.
 """
 
 from __future__ import annotations
@@ -25,10 +24,10 @@ from gymposium.plugins.specs import GameSpec
 
 _COLOURS = ("Black", "White")
 _QUIET, _TIMES = 100, 3
-"""Moves without a capture or pawn move, and occurrences of a position, that make a draw (chess.cc)."""
+"""Number of moves without a capture or pawn move, and of occurrences of a position, for a draw (chess.cc)."""
 _CASTLING = {"K": "e1g1", "Q": "e1c1", "k": "e8g8", "q": "e8c8"}
 _ENDS = {"e1": "KQ", "h1": "K", "a1": "Q", "e8": "kq", "h8": "k", "a8": "q"}
-"""Castling rights, in FEN letters, that end with a move from or to a square."""
+"""Castling rights, in FEN letters, lost by a move from or to each square."""
 _PIECES = {
     name: glyph(sign, colour)
     for names, colour in (("kqrbnp", "black"), ("KQRBNP", "white"))
@@ -39,8 +38,10 @@ _EMPTY = str.maketrans({str(n): "." * n for n in range(1, 9)})
 _REPETITIONS = 13
 """Plane of the engine's tensor that shows how many times the position has occurred."""
 _LONGEST = 11_800
-"""No match is longer: there are at most 118 captures and pawn moves (96 moves of pawns and 30 captures, but at least 8
-are both), with at most 99 other moves before each; after the last of fewer, 100 more (the engine says 17,695)."""
+"""Upper bound on a match's length (the engine says 17,695).
+
+There are at most 118 captures and pawn moves (96 pawn moves and 30 captures, at least 8 of them both). At most 99 other
+moves precede each, and 100 more follow the last."""
 
 _RULES = f"""\
 Chess. White (capital letters) and Black (small letters) have each a king (K, k), a queen (Q, q), two rooks (R, r), \
@@ -76,7 +77,7 @@ piece behind it (q, r, b or n): a7a8q.
 
 
 class Chess:
-    """Words for `chess`."""
+    """Text of `chess`."""
 
     move_pattern = re.compile(r"[a-h][1-8][a-h][1-8][qrbn]?")
     names = None
@@ -84,7 +85,7 @@ class Chess:
     def __init__(self, engine: pyspiel.Game) -> None:
         white = engine.new_initial_state()
         black = white.child(white.string_to_action("Nf3"))
-        # On these boards a move of any piece from a pawn's seventh row to its eighth is named as the pawn's: a7a8q.
+        # On these boards, any piece's move from a pawn's seventh row to its eighth gets the pawn's name: a7a8q.
         self._names = [
             [pyspiel.chess.action_to_move(action, board).to_lan() for action in range(engine.num_distinct_actions())]
             for board in (black.board(), white.board())
@@ -100,7 +101,7 @@ class Chess:
 
     def moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
         names = [self._names[seat][action] for action in actions]
-        # The promotion to a queen has the same action as a plain move of another piece between these squares.
+        # Queen promotion has the same action as another piece's plain move between these squares.
         if "q" not in [name[4:] for name in names]:
             return names
         board, move = state.board(), pyspiel.chess.action_to_move
@@ -152,7 +153,7 @@ class Chess:
         return Picture.of(board, told=f"The position as FEN: {fen}")
 
     def fen(self, state: pyspiel.State) -> str:
-        """Return the position as FEN, with an en passant square only if a capture there is legal."""
+        """Return the position as FEN, with an en passant square only if that capture is legal."""
         board, player, rights, passed, *counts = state.observation_string(0).split()
         if passed != "-" and not self._is_taken(state, passed):
             passed = "-"
@@ -175,8 +176,8 @@ class Chess:
     def times(self, state: pyspiel.State) -> int:
         """Return how many times the position has occurred.
 
-        The engine does not count the position after the last pawn move if the pawn went two squares past another that
-        could not capture it. No position before a pawn move can recur."""
+        The engine misses the position after the last pawn move in one case: the pawn advanced two squares past another
+        pawn that could not capture it. No position before a pawn move can recur."""
         times: int = state.num_repetitions(state)
         now = state.observation_string(0).split()
         quiet, past = int(now[4]), state.history()
@@ -192,8 +193,9 @@ class Chess:
         return times + (before[:3] == now[:3] and before[3] != now[3] and not self._is_taken(then, before[3]))
 
     def since(self, state: pyspiel.State) -> list[str]:
-        """Return the moves since the last irreversible one, which comes first and shows whether there was an en
-        passant square.
+        """Return the moves since the last irreversible one, inclusive.
+
+        The first move shows whether there was an en passant square.
 
         No position before it can recur."""
         history = state.history()
@@ -220,7 +222,7 @@ def _result(state: pyspiel.State) -> str:
 
 
 class ChessGame(OpenSpielGame):
-    """Chess with the positions that have occurred before, which the engine's view omits and miscounts."""
+    """Chess with earlier positions, which the engine's view omits and miscounts."""
 
     wording: Chess
 

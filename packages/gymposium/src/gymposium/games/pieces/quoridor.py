@@ -1,8 +1,8 @@
-"""Quoridor in words (Mirko Marchesi, 1997), for two players. The engine counts its rows from the top.
+"""Quoridor as text (Mirko Marchesi, 1997), for two players. The engine counts its rows from the top.
 
-Squares and walls have their usual names: a1 is bottom left, and a wall has the name of the square nearest to a1 that
-it touches. The engine's known issues concern three and four players (a forced pass that lands elsewhere). With two
-players there is always a pawn move, so no player has to pass, and the warning that the engine prints is left out.
+Squares and walls have their usual names: a1 is bottom left, and a wall is named after the square nearest to a1 that it
+touches. The engine's known issues concern three and four players (a forced pass that lands elsewhere). With two players
+there is always a pawn move, so no player has to pass. So the engine's warning is suppressed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _DRAWN = {"x": disc("one"), "o": disc("two")}
 
 
 class Quoridor:
-    """Words for `quoridor` on a board of any size."""
+    """Text of `quoridor` on a board of any size."""
 
     names = None
 
@@ -33,7 +33,7 @@ class Quoridor:
         self.size, self.wall_count = board_size, wall_count
         self.longest: int = engine.max_game_length()
         # The engine's actions are places in a grid of squares, gaps and crossings, by rows from the top. Places on gaps
-        # are walls, which are named here. Places on squares are the targets of pawn moves.
+        # are walls, named here. Places on squares are targets of pawn moves.
         grid = 2 * board_size - 1
         columns = letters(board_size)
         self._walls = [
@@ -132,10 +132,10 @@ def _content(row: str) -> str:
 
 
 class QuoridorGame(OpenBoardGame):
-    """Quoridor with the number of moves so far, which the engine's view omits.
+    """Quoridor with a move count, which the engine's view omits.
 
-    The tensor has the engine's planes, a plane of 0 for x and 1 for o, and a plane with the moves so far as a fraction
-    of those that make a draw."""
+    The tensor has the engine's planes, a plane of 0 for x and 1 for o, and a plane with the number of moves as a
+    fraction of the draw limit."""
 
     num_facts = 2
 

@@ -1,6 +1,6 @@
-"""Public part of Texas hold'em: seats, blinds, sizes of bets, and the public facts of a hand.
+"""Public part of Texas hold'em: seats, blinds, bet sizes, and a hand's public facts.
 
-With two players seat 0 is the big blind and seat 1 the dealer. With more, seat 0 is the small blind and the last seat
+With two players, seat 0 is the big blind and seat 1 the dealer. With more, seat 0 is the small blind and the last seat
 the dealer.
 """
 
@@ -23,15 +23,15 @@ _TURNED_UP = (0, 3, 1, 1)
 TURNED_UP = sum(_TURNED_UP)
 """Number of cards on the board at the end."""
 RAISES = (3, 4, 4, 4)
-"""Most raises in each round at limit. Before the flop the big blind counts as the first of four bets."""
+"""Maximum raises per round at limit. Before the flop, the big blind counts as the first of four bets."""
 _NO_STACK = 2**31 - 1
-"""Stack of each player that the engine gets at limit."""
+"""Each player's stack in the engine at limit."""
 _VIEW = re.compile(r"\[Money: ([\d ]+)\].*\[Sequences: ([^\]]*)\]")
 _STEP = re.compile(r"[fcr]\d*")
 
 
 class BettingStep(NamedTuple):
-    """One move, and the chips that its seat has then put in during the round (0 for a fold or check)."""
+    """One move, and its seat's total chips in the round after it (0 for a fold or check)."""
 
     seat: int
     move: str
@@ -39,7 +39,7 @@ class BettingStep(NamedTuple):
 
 
 class Hand(NamedTuple):
-    """Public facts of a hand."""
+    """A hand's public facts."""
 
     rounds: list[list[BettingStep]]
     board: list[list[int]]
@@ -54,7 +54,7 @@ class Hand(NamedTuple):
 
 
 class BettingRules:
-    """Parameters of a hold'em table: names of seats, blinds and sizes of bets."""
+    """Parameters of a hold'em table: seat names, blinds and bet sizes."""
 
     def __init__(self, players: int, betting: str, stack: int, small_blind: int) -> None:
         self.players, self.small, self.big = players, small_blind, 2 * small_blind
@@ -62,10 +62,10 @@ class BettingRules:
         self.stack = _NO_STACK if self.limit else stack
         self.seats = _SEATS[players]
         self.first = 1 if players == 2 else 2
-        """Seat that acts first before the flop; later the first seat still in the hand does."""
+        """Seat that acts first before the flop. In later rounds the first seat still in the hand does."""
         self.blinds = [{"SB": self.small, "BB": self.big}.get(seat, 0) for seat in self.seats]
         self.sizes = (self.big, self.big, 2 * self.big, 2 * self.big)
-        """Size of a raise in each round at limit."""
+        """Raise size per round at limit."""
         self.most_lost = self.big + sum([s * n for s, n in zip(self.sizes, RAISES)]) if self.limit else stack
 
     def engine_params(self) -> dict[str, Any]:
@@ -89,22 +89,22 @@ class BettingRules:
         return params
 
     def max_decisions(self) -> int:
-        """Return an upper bound on the decisions of a hand.
+        """Return an upper bound on the number of decisions in a hand.
 
         In each round every player acts once, and all others act again after each raise. The pot is at least twice the
-        highest bet, so a pot-sized raise triples the bet. All-in may be one more raise."""
+        highest bet, so a pot-sized raise triples the bet. An all-in may add one more raise."""
         raises, bet = (sum(RAISES), 0) if self.limit else (0, self.big)
         while not self.limit and bet < self.stack:
             raises, bet = raises + 1, 3 * bet
         return self.players * len(ROUNDS) + (self.players - 1) * raises
 
     def pot(self, spent: Sequence[int], seat: int) -> int:
-        """Return the chips that `pot` costs: what the seat lacks, plus the size of the pot after that."""
+        """Return the chip cost of `pot`: the amount to call, plus the pot size after the call."""
         lacks = max(spent) - spent[seat]
         return lacks + sum(spent) + lacks
 
     def read(self, view: str, history: Sequence[int]) -> Hand:
-        """Read a hand from the engine's information state and history.
+        """Parse a hand from the engine's information state and history.
 
         The state, `[Round 1]…[Sequences: cr6c|c]`, gives raises as chips put in during the whole hand. The history is
         needed because the state sorts the board."""
@@ -117,7 +117,7 @@ class BettingRules:
         for number, steps in enumerate(parsed[2].split("|")):
             cards = sorted(history[index : index + _TURNED_UP[number]], reverse=True)
             if len(cards) < _TURNED_UP[number]:
-                break  # the hand has ended by folding, or these cards are dealt next
+                break  # the hand ended by a fold, or these cards are dealt next
             board.append(cards)
             index += _TURNED_UP[number]
             before = spent.copy() if number else [0] * self.players
@@ -135,7 +135,7 @@ class BettingRules:
         return Hand(rounds, board, [self.stack - int(money) for money in parsed[1].split()], folded)
 
     def _played(self, step: str, seat: int, spent: list[int], number: int) -> str:
-        """Return the name of a move, and add its chips to `spent`."""
+        """Return a move's name, and add its chips to `spent`."""
         top = max(spent)
         if step == "f":
             return "fold"

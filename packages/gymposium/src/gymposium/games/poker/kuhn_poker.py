@@ -1,4 +1,4 @@
-"""Kuhn poker in words (H. W. Kuhn, 1950). Cards J, Q, K are the engine's 0, 1, 2."""
+"""Kuhn poker as text (H. W. Kuhn, 1950). Cards J, Q, K are the engine's 0, 1, 2."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOVES = {"p": "pass", "b": "bet"}
 
 
 class KuhnPoker:
-    """Words for `kuhn_poker` with two players."""
+    """Text of `kuhn_poker` with two players."""
 
     move_pattern = re.compile(r"pass|bet")
     names = ("pass", "bet")
@@ -54,9 +54,9 @@ class KuhnPoker:
         )
 
 
-@cache  # twelve information states for each style
+@cache  # twelve information states per style
 def _in_words(view: str, seat: int, style: Style, live: bool) -> str:
-    """Return words for an engine view such as `1pb`: the card, then every move so far."""
+    """Return the text for an engine view such as `1pb`: the card, then every move so far."""
     card, moves = _CARDS[int(view[0])], [_MOVES[m] for m in view[1:]]
     if style == "compact":
         legal = "pass bet" if live and len(moves) % 2 == seat else "none"

@@ -1,4 +1,4 @@
-"""Leduc poker in words (Southey et al., 2005). The engine's cards 0 … 5 are Js Jh Qs Qh Ks Kh."""
+"""Leduc poker as text (Southey et al., 2005). The engine's cards 0 … 5 are Js Jh Qs Qh Ks Kh."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ START = 100  # the engine's stack before the ante
 
 
 class LeducPoker:
-    """Words for `leduc_poker` with two players."""
+    """Text of `leduc_poker` with two players."""
 
     move_pattern = re.compile(r"fold|call|raise")
     names = _MOVES
@@ -70,18 +70,18 @@ class LeducPoker:
         )
 
 
-@lru_cache(maxsize=4096)  # 936 information states for each style
+@lru_cache(maxsize=4096)  # 936 information states per style
 def _in_words(view: str, seat: int, style: Style, legal: str) -> str:
-    """Return words for an engine view such as `[Observer: 0][Private: 2]…[Money: 99 99][Round1: 1 2][Round2: ]`.
+    """Return the text for an engine view such as `[Observer: 0][Private: 2]…[Money: 99 99][Round1: 1 2][Round2: ]`.
 
-    The compact style names the legal moves too."""
+    The compact style also lists the legal moves."""
     fields = dict(FIELD.findall(view))
     private = _CARDS[int(fields["Private"])]
     public = _CARDS[int(fields["Public"])] if "Public" in fields else None
     rounds = [[_MOVES[int(m)] for m in fields[key].split()] for key in ("Round1", "Round2")]
     money = [int(m) for m in fields["Money"].split()]
     mine, theirs = START - money[seat], START - money[1 - seat]
-    over = fields["Pot"] == "0"  # the engine has paid out the pot, so stacks show the result instead of the stakes
+    over = fields["Pot"] == "0"  # the engine has paid out the pot, so stacks show the result, not the stakes
     if style == "compact":
         return (
             f"card {private}\npublic {public or 'none'}\n"

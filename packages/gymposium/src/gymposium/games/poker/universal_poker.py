@@ -1,4 +1,4 @@
-"""Texas hold'em in words: one hand of the engine's universal poker."""
+"""Texas hold'em as text: one hand of the engine's universal poker."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gymposium.plugins.specs import GameSpec
 
 _FOLD, _CALL = 0, 1
 _MOST_AT_LIMIT = 4
-"""Most players at limit. With more the engine crashes, as it makes one stack for each round (ACPC's game.c)."""
+"""Maximum players at limit. With more, the engine crashes: it makes one stack per round (ACPC's game.c)."""
 _DONE = {
     "fold": ("folds", "fold"),
     "check": ("checks", "check"),
@@ -31,9 +31,9 @@ _DONE = {
 
 
 class UniversalPoker:
-    """Words for `universal_poker` as Texas hold'em."""
+    """Text of `universal_poker` as Texas hold'em."""
 
-    names = None  # the engine's call is a check if there is nothing to match
+    names = None  # the engine's call is a check if there is nothing to call
 
     def __init__(self, table: BettingRules) -> None:
         self.table = table
@@ -146,7 +146,7 @@ class UniversalPoker:
         )
 
     def _costs(self, hand: Hand, player: int, legal: Sequence[int]) -> list[str]:
-        """Return the chips that each legal move other than fold and check costs: `call 2`."""
+        """Return the chip cost of each legal move other than fold and check: `call 2`."""
         table, spent = self.table, hand.spent
         lacks = max(spent) - spent[player]
         chips = {
@@ -206,7 +206,7 @@ def _chips(number: int) -> str:
 
 
 class UniversalPokerGame(OpenSpielGame):
-    """Hold'em with all public facts in its view and a sampler, for any number of players."""
+    """Hold'em for any number of players, with a sampler and all public facts in its view."""
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any], table: BettingRules) -> None:
         super().__init__(spec, params, engine_game("universal_poker", table.engine_params()), UniversalPoker(table))
@@ -214,21 +214,22 @@ class UniversalPokerGame(OpenSpielGame):
         self.max_decisions = table.max_decisions()
         dealt = 2 * table.players + TURNED_UP
         if dealt + self.max_decisions >= self.engine.max_game_length():
-            # The engine's MaxGameLength assumes that all others call before the next raise. In a hand that is longer,
-            # its tensor of all moves fails.
+            # The engine's MaxGameLength assumes that all others call before the next raise. In a longer hand, its
+            # tensor of all moves fails.
             self._tensor_is_board = True
             self.tensor_shape = tuple(self.engine.observation_tensor_shape())
 
     def view_of(self, state: pyspiel.State, seat: int) -> str:
-        """Return the engine's view with facts that it omits: which cards were turn and river, and the cards shown at
-        the end."""
+        """Return the engine's view with facts that it omits.
+
+        They are the order of turn and river, and the cards shown at the end."""
         history = state.history()
         hand = self.table.read(state.information_state_string(seat), history)
         shown = [listed(holding(history, s)) for s in hand.shown()] if state.is_terminal() else []
         return f"{super().view_of(state, seat)}\n{' '.join(map(listed, hand.board[2:]))}\n{' '.join(shown)}"
 
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
-        """Deal the cards that the seat cannot see anew, with all deals equally likely."""
+        """Redeal the cards that the seat cannot see. All deals are equally likely."""
         state, history = match.state, match.state.history()
         hand = self.table.read(state.information_state_string(seat), history)
         known = {seat, *(hand.shown() if state.is_terminal() else ())}
@@ -244,8 +245,9 @@ def game(spec: GameSpec, params: Mapping[str, Any]) -> UniversalPokerGame:
     if params["betting"] == "limit":
         if params["players"] > _MOST_AT_LIMIT:
             raise BadParameter(
-                f"players={params['players']}: limit is for at most {_MOST_AT_LIMIT} players. Choose betting=nolimit."
+                f"players={params['players']}: betting=limit supports at most {_MOST_AT_LIMIT} players. Use fewer, or "
+                "betting=nolimit."
             )
         if params["stack"] != next(p.default for p in spec.parameters if p.name == "stack"):
-            raise BadParameter(f"stack={params['stack']}: at limit nobody has a stack. Leave it out.")
+            raise BadParameter(f"stack={params['stack']}: betting=limit has no stacks. Omit this parameter.")
     return UniversalPokerGame(spec, params, BettingRules(**params))

@@ -1,7 +1,7 @@
-"""A game from one small class of rules.
+"""Games made from one small class of rules.
 
 An author writes `Rules`: pure functions of an immutable position. `game_of` makes the `Game` and its matches from
-them, and does the bookkeeping: events, the stream of chance, records, forks, and the refusal of illegal moves:
+them. It handles events, the chance stream, records, forks and illegal moves:
 
     from typing import NamedTuple
 
@@ -17,9 +17,9 @@ them, and does the bookkeeping: events, the stream of chance, records, forks, an
 
     game = game_of(Nim)  # the spec's entry_point: "nim:game"
 
-A method that returns a wrong value raises a `RulesError` that names the method: when the game is made, or else in the
-match that calls it. A game that does not fit, such as one with too many chance outcomes to list, implements the
-protocol in `gymposium.games.protocol` directly.
+A method that returns a wrong value raises a `RulesError` that names the method, either when the game is made or in the
+match that calls it. A game that does not fit, such as one with too many chance outcomes to list, can implement
+`gymposium.games.protocol` directly.
 """
 
 from gymposium.games.protocol import CHANCE, Event, Style

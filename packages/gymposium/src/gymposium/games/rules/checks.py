@@ -1,4 +1,4 @@
-"""Checks of an author's class of rules when the game is made, with errors that say what to write."""
+"""Checks of an author's rules class when the game is made, with errors that say what to write."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def make_rules(author: Callable[..., Rules[S]], spec: GameSpec, params: Mapping[
         inspect.signature(author).bind(**params)
     except TypeError as error:
         raise PluginError(
-            f"{called} must take the parameters of the game {spec.name} as keywords "
+            f"{called} must accept the parameters of the game {spec.name} as keyword arguments "
             f"({', '.join(params) or 'there are none'}): {error}."
         ) from error
     rules = author(**params)
@@ -63,7 +63,7 @@ def _check_parts(called: str, rules: object) -> None:
     """Raise `RulesError` unless every method exists and takes the right arguments."""
     missing = [form for name, form in (_FACTS | _METHODS).items() if not hasattr(rules, name)]
     if missing:
-        raise RulesError(f"{called} is not a set of rules yet. It lacks: {'; '.join(missing)}.")
+        raise RulesError(f"{called} is incomplete. It lacks: {'; '.join(missing)}.")
     for name, form in (_METHODS | _OPTIONAL).items():
         method = getattr(rules, name, None)
         if method is None:
@@ -72,7 +72,7 @@ def _check_parts(called: str, rules: object) -> None:
         try:
             inspect.signature(method).bind(*arguments)
         except TypeError as error:
-            raise RulesError(f"{called}.{name} must be written  def {form}: {error}.") from error
+            raise RulesError(f"{called}.{name} must have the signature  def {form}: {error}.") from error
 
 
 def _check_facts(called: str, rules: Rules[Any], spec: GameSpec, params: Mapping[str, Any]) -> None:
@@ -81,21 +81,23 @@ def _check_facts(called: str, rules: Rules[Any], spec: GameSpec, params: Mapping
     if (moves is None) != spec.free_text:
         raise RulesError(
             f"{called}.moves is {'None' if moves is None else 'a list of moves'}, but the spec says "
-            f"free_text={spec.free_text}. `moves = None` and `free_text=True` go together."
+            f"free_text={spec.free_text}. Use `moves = None` with `free_text=True`, and a list otherwise."
         )
     if moves is not None:
         if not isinstance(moves, Sequence) or isinstance(moves, str) or not moves:
             raise RulesError(f"{called}.moves must be a list of names, not {moves!r}.")
         for move in moves:
             if not isinstance(move, str) or not move or move != move.strip() or "\n" in move:
-                raise RulesError(f"{called}.moves holds {move!r}. A move is text on one line, without space around it.")
+                raise RulesError(
+                    f"{called}.moves contains {move!r}. A move must be one line of text without surrounding spaces."
+                )
         twice = sorted({move for move in moves if list(moves).count(move) > 1})
         if twice:
-            raise RulesError(f"{called}.moves names {', '.join(map(repr, twice))} more than once.")
+            raise RulesError(f"{called}.moves has duplicates: {', '.join(map(repr, twice))}.")
     seats = spec.count_seats(params)
     if (own := getattr(rules, "seats", seats)) != seats:
         raise RulesError(
-            f"{called}.seats is {own!r}, but the spec gives this game {seats} seats. Say seats={own!r} "
+            f"{called}.seats is {own!r}, but the spec gives this game {seats} seats. Set seats={own!r} "
             f"in the spec, or declare a parameter named `players`."
         )
     span: object = rules.utility_range
@@ -107,15 +109,15 @@ def _check_facts(called: str, rules: Rules[Any], spec: GameSpec, params: Mapping
     if isinstance(rules, HasChance) != spec.chance:
         raise RulesError(
             f"{called} has {'a' if not spec.chance else 'no'} method `chance`, but the spec says chance={spec.chance}. "
-            f"Write  def {_OPTIONAL['chance']}  and chance=True, or neither."
+            f"Add both  def {_OPTIONAL['chance']}  and chance=True, or neither."
         )
     if spec.information == "imperfect" and not isinstance(rules, HasView):
         raise RulesError(
-            f"The spec says that {spec.name} hides something (information='imperfect'), but {called} does not say what "
-            f"a seat knows. Write  def {_OPTIONAL['view']}."
+            f"The spec says that {spec.name} has hidden information (information='imperfect'), but {called} does not "
+            f"say what a seat knows. Add  def {_OPTIONAL['view']}."
         )
     if hasattr(rules, "tensor") != hasattr(rules, "tensor_shape"):
-        raise RulesError(f"{called} has one of `tensor` and `tensor_shape`; write both, or neither.")
+        raise RulesError(f"{called} has only one of `tensor` and `tensor_shape`. Define both or neither.")
     if isinstance(rules, HasTensor):
         shape: object = rules.tensor_shape
         if not isinstance(shape, tuple) or not all(type(size) is int and size > 0 for size in shape):
@@ -123,5 +125,5 @@ def _check_facts(called: str, rules: Rules[Any], spec: GameSpec, params: Mapping
 
 
 def is_number(value: object) -> bool:
-    """Whether a value is a number that is neither a bool nor NaN."""
+    """Return whether a value is a number, but not a bool or NaN."""
     return isinstance(value, int | float) and not isinstance(value, bool) and value == value

@@ -1,4 +1,4 @@
-"""The factory of a game from an author's class of rules, with a first decision played to find mistakes early."""
+"""Factory of games from an author's rules class. It plays a first decision to find mistakes early."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 
 def game_of(author: Callable[..., Rules[S]]) -> Callable[[GameSpec, Mapping[str, Any]], RulesGame[S]]:
-    """Return the factory that a spec's `entry_point` must name, made from a class of `Rules`:
+    """Return the factory for a spec's `entry_point`, made from a `Rules` class:
 
         class Nim:
             ...
 
         game = game_of(Nim)  # entry_point="nim:game"
 
-    The class is called with the game's parameters as keywords, once for each set of them. Making the game raises
-    `PluginError` if a method is missing or returns a wrong value.
+    The class is called with the game's parameters as keyword arguments, once per set of parameters. Making the game
+    raises `PluginError` if a method is missing or returns a wrong value.
     """
 
     def game(spec: GameSpec, params: Mapping[str, Any]) -> RulesGame[S]:
@@ -36,7 +36,7 @@ def game_of(author: Callable[..., Rules[S]]) -> Callable[[GameSpec, Mapping[str,
 
 
 def _try_out(game: RulesGame[Any]) -> None:
-    """Play one decision and call every method at the positions before and after it. Raises `PluginError`."""
+    """Play one decision and call every method before and after it. Raises `PluginError`."""
     rules, called = game.author, game.called
     try:
         _check_position(called, rules.start(), rules.start())
@@ -49,14 +49,14 @@ def _try_out(game: RulesGame[Any]) -> None:
             if legal is not None:
                 moves[seat] = legal[0]
             elif (answer := rules.legal_moves(match.state, seat)) is not None:
-                raise RulesError(f"{called}.legal_moves must return None in a game of free text, not {answer!r}.")
+                raise RulesError(f"{called}.legal_moves must return None in a free-text game, not {answer!r}.")
         if not match.to_move():
             raise RulesError(f"{called}: the match is over before any seat has moved.")
         if not moves:
-            return  # only the author knows what a valid answer in free text is
+            return  # only the author knows which free-text answers are valid
         match.apply(moves)
         if repr(before[0]) != before[1]:
-            raise RulesError(f"{called}.play changed the position that it was given; it must return another one.")
+            raise RulesError(f"{called}.play modified its position argument. It must return a new position.")
         _ask_everything(game, match.state)
     except RulesError as error:
         raise PluginError(str(error)) from None
@@ -67,9 +67,9 @@ def _check_position(called: str, state: object, again: object) -> None:
     try:
         hash(state)
     except TypeError as error:
-        raise RulesError(f"{called}.start must return a position that cannot change: {error}. {what}") from error
+        raise RulesError(f"{called}.start must return an immutable position: {error}. {what}") from error
     if state != again:
-        raise RulesError(f"{called}.start returned two positions that are not equal. {what}")
+        raise RulesError(f"{called}.start returned two unequal positions. {what}")
 
 
 def _ask_everything(game: RulesGame[Any], state: object) -> None:
@@ -92,4 +92,4 @@ def _ask_everything(game: RulesGame[Any], state: object) -> None:
 
 def _check_text(method: str, text: object) -> None:
     if not isinstance(text, str) or not text.endswith("\n"):
-        raise RulesError(f"{method} must return text that ends in a line break, not {text!r}.")
+        raise RulesError(f"{method} must return text that ends with a newline, not {text!r}.")

@@ -50,7 +50,7 @@ class RulesGame(Generic[S]):
         self.tensor_shape: tuple[int, ...] | None = author.tensor_shape if isinstance(author, HasTensor) else None
 
     def __deepcopy__(self, memo: dict[int, Any]) -> RulesGame[S]:
-        return self  # it never changes; Gymnasium copies the keywords that an environment was made with
+        return self  # immutable; Gymnasium copies the keyword arguments of an environment
 
     def __reduce__(self) -> tuple[Any, ...]:
         from gymposium.games.registry import load_game
@@ -99,25 +99,25 @@ class RulesGame(Generic[S]):
         if len(seats) > 1:
             if self.one_by_one:
                 raise RulesError(
-                    f"{self.called}.to_move returned several seats, {seats!r}. Say dynamics='simultaneous' in the spec."
+                    f"{self.called}.to_move returned several seats, {seats!r}. Set dynamics='simultaneous' in the spec."
                 )
             if any(a >= b for a, b in pairwise(seats)):
                 raise RulesError(f"{self.called}.to_move must return seats in ascending order, not {seats!r}.")
         return seats
 
     def legal(self, state: S, seat: int) -> tuple[list[int], list[str]]:
-        """Return the legal actions of a seat to move, ascending, and their names."""
+        """Return a seat's legal actions, ascending, and their names."""
         moves, listed = cast(list[str], self.moves), self.author.legal_moves(state, seat)
         if listed is None or not listed:
             raise RulesError(
-                f"{self.called}.legal_moves gives seat {seat}, which must move, no legal move: {listed!r}."
+                f"{self.called}.legal_moves returned no legal move for seat {seat}, which must move: {listed!r}."
             )
         try:
             actions = sorted([self.actions[move] for move in listed])
         except KeyError as error:
-            raise RulesError(f"{self.called}.legal_moves names {error}, which is not one of `moves`.") from None
+            raise RulesError(f"{self.called}.legal_moves returned {error}, which is not in `moves`.") from None
         if len(set(actions)) != len(actions):
-            raise RulesError(f"{self.called}.legal_moves names a move twice: {listed!r}.")
+            raise RulesError(f"{self.called}.legal_moves returned a duplicate move: {listed!r}.")
         return actions, [moves[action] for action in actions]
 
     def outcomes(self, state: S) -> list[tuple[str, float]]:
@@ -127,19 +127,19 @@ class RulesGame(Generic[S]):
         weights: object = self._chance(state)
         if not isinstance(weights, Mapping) or {*map(type, weights)} - {str}:
             raise RulesError(
-                f"{self.called}.chance must return outcomes, as text, with their weights, like "
+                f"{self.called}.chance must map outcomes (strings) to weights, like "
                 f"{{'heads': 1, 'tails': 1}}, not {weights!r}."
             )
         total = sum(weights.values())
         if not total > 0 or min(weights.values()) < 0:
             raise RulesError(
-                f"{self.called}.chance must return weights that are not negative and not all 0: {weights!r}."
+                f"{self.called}.chance must return weights that are not negative and not all 0, not {weights!r}."
             )
         return [(outcome, weight / total) for outcome, weight in sorted(weights.items()) if weight]
 
 
 class RulesMatch(Generic[S]):
-    """A `Match` of an author's rules. Positions never change, so forks share them."""
+    """A match played by an author's rules. Positions are immutable, so forks share them."""
 
     __slots__ = ("_legal", "_rng", "_to_move", "events", "game", "seed", "state")
 
@@ -164,7 +164,7 @@ class RulesMatch(Generic[S]):
     def observe(self, seat: int, style: Style = "full") -> Observation:
         text, legal = self.game.author.position(self.state, seat, style), self.legal_moves(seat)
         if style == "compact" and legal is not None:
-            text += f"legal {', '.join(legal) or 'none'}\n"  # full prompts list them on a line of their own
+            text += f"legal {', '.join(legal) or 'none'}\n"  # full prompts list them on a separate line
         return Observation(seat, text, legal)
 
     def view(self, seat: int) -> str:
@@ -198,13 +198,14 @@ class RulesMatch(Generic[S]):
             return self.fork(rng)
         if not isinstance(game.author, HasResample):
             raise NoSampler(
-                f"{game.name} hides something, and {game.called} has no method resample(self, events, seat, rng) that "
-                f"returns another world which the seat cannot tell from this one."
+                f"{game.name} has hidden information, but {game.called} has no method resample(self, events, seat, "
+                "rng) "
+                f"that returns another world indistinguishable to this seat."
             )
         world = RulesMatch(game, game.author.start(), [], None, rng)
         world._replay(game.author.resample(tuple(self.events), seat, rng))
         if world._to_move != self._to_move or world.view(seat) != self.view(seat):
-            raise RulesError(f"{game.called}.resample returned a world in which seat {seat} sees something else.")
+            raise RulesError(f"{game.called}.resample returned a world that looks different to seat {seat}.")
         return world
 
     def _enter(self, state: S) -> None:
@@ -226,8 +227,8 @@ class RulesMatch(Generic[S]):
         game = self.game
         if len(self.events) >= game.max_decisions:  # some of them may be chance's
             decisions = sum(event.seat != CHANCE for event in self.events) + len(seats)
-            if decisions > game.max_decisions:  # the driver says so first; this ends playouts
-                raise RulesError(f"{game.called}.max_decisions is {game.max_decisions}, but the match goes on.")
+            if decisions > game.max_decisions:  # the driver reports this first; here it ends playouts
+                raise RulesError(f"{game.called}.max_decisions is {game.max_decisions}, but the match continues.")
         for seat in seats:
             legal = None if self.game.moves is None else self._legal_of(seat)[1]
             if not isinstance(moves[seat], str) if legal is None else moves[seat] not in legal:
@@ -238,11 +239,11 @@ class RulesMatch(Generic[S]):
     def _settle(self) -> None:
         """Draw chance, then compute the legal moves.
 
-        If that were left to the first player that asks, the driver could not report an error with the match so far."""
+        Done eagerly, so that the driver can report an error together with the match so far."""
         while self._to_move == CHANCE_NODE:
             if self._rng is None:
                 if self.seed is None:
-                    raise BadRecord("The record ends before a chance outcome; give the match's seed to go on.")
+                    raise BadRecord("The record ends before a chance outcome. Pass the match's seed to continue.")
                 self._rng = stream(self.seed, "chance")
             outcomes = self.game.outcomes(self.state)
             chosen = draw([(number, chance) for number, (_, chance) in enumerate(outcomes)], self._rng)

@@ -1,4 +1,4 @@
-"""Protocols that a game author implements: `Rules`, and optional ones."""
+"""Protocols for game authors: `Rules` and optional extensions."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     from gymposium.games.pictures import Picture
 
 S = TypeVar("S", bound=Hashable)
-"""Type of the author's positions. Positions are immutable and compare by value: a NamedTuple, a frozen dataclass, a
-tuple or a string."""
+"""Type of the author's positions. They are immutable and compare by value: a NamedTuple, a frozen dataclass, a tuple
+or a string."""
 
 
 class Rules(Protocol[S]):
-    """Protocol of the rules of a game: pure functions of a position. The author's class needs no base class.
+    """Protocol of a game's rules: pure functions of a position. The author's class needs no base class.
 
     Methods keep no state, and equal positions give equal results. The class is called with the game's parameters as
-    keywords, and may raise `BadParameter` if they contradict one another."""
+    keyword arguments. It may raise `BadParameter` if they contradict one another."""
 
     @property
     def moves(self) -> Sequence[str] | None:
-        """Names of all moves that may ever be legal, in the order of the action space; None in games of free text."""
+        """Names of all moves that may ever be legal, in action-space order; None in free-text games."""
         ...
 
     @property
@@ -44,32 +44,35 @@ class Rules(Protocol[S]):
         ...
 
     def to_move(self, state: S, /) -> tuple[int, ...]:
-        """Return the seats to move in ascending order: several for simultaneous moves, `(CHANCE,)` if chance decides,
-        `()` at the end."""
+        """Return the seats to move in ascending order.
+
+        Several for simultaneous moves, `(CHANCE,)` if chance decides, `()` at the end."""
         ...
 
     def legal_moves(self, state: S, seat: int, /) -> Sequence[str] | None:
-        """Return the legal moves of a seat to move, at least one, or None in games of free text."""
+        """Return a seat's legal moves, at least one, or None in free-text games."""
         ...
 
     def play(self, state: S, moves: Mapping[int, str], /) -> S:
         """Return the position after one legal move for each seat of `to_move(state)`, or after `{CHANCE: outcome}`.
 
-        The given position must not change."""
+        `state` must not change."""
         ...
 
     def returns(self, state: S, /) -> tuple[float, ...]:
-        """Return the sum of rewards so far for each seat."""
+        """Return each seat's total reward so far."""
         ...
 
     def rules(self, seat: int, style: Style, /) -> str:
-        """Return the rules in words and which seat this is, ending in a line break. They must not change in a
-        match."""
+        """Return the rules and this seat's identity as text, ending with a newline.
+
+        They must not change during a match."""
         ...
 
     def position(self, state: S, seat: int, style: Style, /) -> str:
-        """Return all that this seat may know of the position in words, ending in a line break, without its legal
-        moves."""
+        """Return all that this seat may know of the position as text, ending with a newline.
+
+        Omit its legal moves."""
         ...
 
 
@@ -86,16 +89,16 @@ class HasChance(Protocol):
 
 @runtime_checkable
 class HasView(Protocol):
-    """Optional protocol: rules with a view, required for hidden information (`information="imperfect"` in the spec).
+    """Optional protocol: rules with a view. Required for hidden information (`information="imperfect"` in the spec).
 
     Without it, the `repr` of the position is the view."""
 
     def view(self, state: object, seat: int, /) -> str:
-        """Return a short key of all that this seat knows and nothing else: it cannot tell positions with equal keys
-        apart.
+        """Return a short key of exactly what this seat knows: it cannot tell positions with equal keys apart.
 
-        Search and the leak check rely on it, so do not make it from the text of `position`. The returns are added at
-        the end, when all seats learn them."""
+
+        Search and the leak check rely on it, so do not derive it from the text of `position`. The returns are appended
+        at the end, when all seats learn them."""
         ...
 
 
@@ -109,18 +112,17 @@ class HasTensor(Protocol):
         ...
 
     def tensor(self, state: object, seat: int, /) -> np.ndarray | Sequence[float]:
-        """Return what this seat may know as numbers, of that shape or flat."""
+        """Return what this seat may know as numbers, in that shape or flat."""
         ...
 
 
 @runtime_checkable
 class HasResample(Protocol):
-    """Optional protocol: rules that sample worlds, for games in which random play hardly ever matches what a seat has
-    seen."""
+    """Optional protocol: rules that sample worlds. For games where random play hardly ever matches what a seat saw."""
 
     def resample(self, events: Sequence[Event], seat: int, rng: random.Random, /) -> Sequence[Event]:
-        """Return other events that this seat cannot tell from these: its views and its own moves are the same at every
-        step."""
+        """Return other events that this seat cannot tell from these: at every step, its views and moves are the
+        same."""
         ...
 
 
@@ -129,7 +131,7 @@ class HasPictures(Protocol):
     """Optional protocol: rules that draw pictures for people in a browser."""
 
     def picture(self, state: object, seat: int, events: Sequence[Event], /) -> Picture:
-        """Return the position as this seat may see it as a picture (`gymposium.games.protocol.Draws`).
+        """Return a picture of the position as this seat may see it (`gymposium.games.protocol.Draws`).
 
         `events` are the events so far if the game hides nothing, else ()."""
         ...

@@ -19,14 +19,14 @@ def house_names(houses: int) -> tuple[str, str]:
 
 
 def full_drawing(houses: int) -> str:
-    """Return the board with a `%s` for the seeds of each house: North's from the last on, then South's."""
+    """Return the board with a `%s` per house for its seeds: North's houses from the last on, then South's."""
     upper, lower = ("".join([f"{name:>3}" for name in row]) for row in _rows(houses))
     row = "     " + "%3s" * houses
     return f"North{upper}\n{row}\n{row}\nSouth{lower}"
 
 
 def compact_drawing(houses: int) -> str:
-    """Return the same board as `f%s e%s …`, one line for each row."""
+    """Return the same board as `f%s e%s …`, one line per row."""
     return "\n".join([" ".join([f"{name}%s" for name in row]) for row in _rows(houses)])
 
 

@@ -1,4 +1,4 @@
-"""Mancala in words: the engine plays kalah with six houses and four seeds. Houses are named as in oware."""
+"""Mancala as text: the engine plays kalah with six houses and four seeds. Houses are named as in oware."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _SIDES = ("the lower row", "the upper row")
 
 
 class Mancala:
-    """Words for `mancala`."""
+    """Text of `mancala`."""
 
     move_pattern = re.compile(f"[{_SOUTH}{_NORTH}]")
 
     def __init__(self, engine: pyspiel.Game) -> None:
         self._full, self._compact = full_drawing(_HOUSES), compact_drawing(_HOUSES)
         self.limit: int = engine.max_game_length() + 1
-        """Moves after which the engine ends a match. The longest match found by search has 516."""
-        # the engine counts round the board, starting at North's store
+        """Move limit of the engine. The longest match found by search has 516 moves."""
+        # the engine numbers places around the board, starting at North's store
         self.names = ["North's store", *_SOUTH, "South's store", *_NORTH]
         [each] = {seeds for row in read_kalah(engine.new_initial_state().observation_string(0))[:2] for seeds in row}
         facing = ", ".join([f"{one} and {other}" for one, other in zip(_SOUTH, reversed(_NORTH))])
@@ -87,7 +87,7 @@ class Mancala:
 
 
 def read_kalah(board: str) -> tuple[list[str], list[str], tuple[str, str]]:
-    """Return the seeds in North's houses from the last on, in South's houses, and in the stores of South and North.
+    """Return the seeds in North's houses (last first), in South's houses, and in South's and North's stores.
 
     The engine writes `-4-4-4-4-4-4-` for North's row, `0-----------0` for the stores of North and South, and a row for
     South's."""
@@ -97,7 +97,7 @@ def read_kalah(board: str) -> tuple[list[str], list[str], tuple[str, str]]:
 
 
 class MancalaGame(OpenSpielGame):
-    """Mancala with the true limit of moves: the engine ends matches one move after the limit that it states
+    """Mancala with the true move limit. The engine ends matches one move after the limit that it states
     (mancala.cc)."""
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any], engine: pyspiel.Game, words: Mancala) -> None:

@@ -1,4 +1,4 @@
-"""Oware in words, by the Abapa rules. Houses A, B, … are South's; a, b, … are North's."""
+"""Oware as text, by the Abapa rules. Houses A, B, … are South's; a, b, … are North's."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from gymposium.games.sowing.houses import SEATS, compact_drawing, full_drawing, 
 from gymposium.plugins.specs import GameSpec
 
 LIMIT = 400
-"""Moves after which a match ends. The engine plays on, and fails at its 1001st move (oware.cc)."""
+"""Move limit of a match. The engine continues, and fails at its 1001st move (oware.cc)."""
 
 
 class Houses(NamedTuple):
-    """A position of the engine: the store of each seat, and the houses starting with South's first."""
+    """An engine position: each seat's store, and the houses starting with South's first."""
 
     stores: list[int]
     seeds: list[int]
@@ -30,14 +30,14 @@ class Houses(NamedTuple):
         return f"{' '.join(map(str, self.stores))} | {' '.join(map(str, self.seeds))}"
 
     def collected(self) -> Houses:
-        """Return the position after each player has collected the seeds of their own houses."""
+        """Return the position after each player has collected the seeds in their own houses."""
         half = len(self.seeds) // 2
         rows = (self.seeds[:half], self.seeds[half:])
         return Houses([store + sum(row) for store, row in zip(self.stores, rows)], [0] * len(self.seeds))
 
 
 def read(board: str) -> Houses:
-    """Read the engine's board, such as `3 0 | 4 0 5 …`."""
+    """Parse the engine's board, such as `3 0 | 4 0 5 …`."""
     stores, seeds = board.split("|")
     return Houses([int(store) for store in stores.split()], [int(seed) for seed in seeds.split()])
 
@@ -46,7 +46,7 @@ _SIDES = ("the lower row", "the upper row")
 
 
 class Oware:
-    """Words for `oware` with any number of houses and seeds."""
+    """Text of `oware` with any number of houses and seeds."""
 
     names = None
 
@@ -91,7 +91,7 @@ class Oware:
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         board, moves = state.observation_string(seat)[4:], state.move_number()
         over = state.is_terminal() or moves >= LIMIT
-        if moves >= LIMIT:  # when the engine ends a game, its board is collected already
+        if moves >= LIMIT:  # when the engine ends a game, it has already collected the seeds
             board = str(read(board).collected())
         stores, seeds = (numbers.split() for numbers in board.split(" | "))
         south, north = seeds[: self.houses], seeds[: self.houses - 1 : -1]
@@ -110,7 +110,7 @@ class Oware:
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         board = state.observation_string(seat)[4:]
-        if state.move_number() >= LIMIT:  # when the engine ends a game, its board is collected already
+        if state.move_number() >= LIMIT:  # when the engine ends a game, it has already collected the seeds
             board = str(read(board).collected())
         stores, seeds = ([int(number) for number in numbers.split()] for numbers in board.split(" | "))
         south, north = seeds[: self.houses], seeds[: self.houses - 1 : -1]
@@ -120,8 +120,7 @@ class Oware:
 
 
 class OwareMatch(OpenSpielMatch):
-    """A match that ends at `LIMIT` and shows which moves would bring back a position, which the engine does not
-    show."""
+    """A match that ends at `LIMIT` and shows which moves would repeat a position, unlike the engine."""
 
     __slots__ = ("_boards",)
 
@@ -135,7 +134,7 @@ class OwareMatch(OpenSpielMatch):
     ) -> None:
         super().__init__(game, state, events, seed, rng)
         self._boards: list[str] = [state.observation_string(0)]
-        """Boards of the engine since the last capture, such as `1 | 3 0 | 4 0 5 …` with the player to move.
+        """Engine boards since the last capture, such as `1 | 3 0 | 4 0 5 …` with the player to move.
 
         No earlier board can recur. The last one is the current board."""
 
@@ -183,9 +182,9 @@ class OwareMatch(OpenSpielMatch):
         self._boards.append(board)
 
     def _repeating(self, seat: int) -> list[str]:
-        """Return the seat's moves that would bring back a position."""
+        """Return the seat's moves that would repeat a position."""
         houses = 2 * self.game.num_actions
-        # Seeds only move forward. For a position to recur they must have gone all the way round, so that every house
+        # Seeds only move forward. For a position to recur, they must have gone all the way round, so every house
         # was sown.
         if len(self._boards) < houses:
             return []
@@ -206,7 +205,7 @@ class OwareMatch(OpenSpielMatch):
 
 
 def sow(seeds: Sequence[int], house: int) -> list[int]:
-    """Return the houses after one is sown and before any capture."""
+    """Return the houses after sowing one, before any capture."""
     after, at = list(seeds), house
     after[house] = 0
     for _ in range(seeds[house]):
@@ -218,7 +217,7 @@ def sow(seeds: Sequence[int], house: int) -> list[int]:
 
 
 class OwareGame(OpenSpielGame):
-    """Oware with the number of moves, which the engine's board omits."""
+    """Oware with a move count, which the engine's board omits."""
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any], engine: pyspiel.Game, words: Oware) -> None:
         super().__init__(spec, params, engine, words)

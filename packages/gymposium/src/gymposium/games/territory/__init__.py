@@ -66,8 +66,8 @@ GAMES = (
             "On 5 by 5 the first player owns the whole board (van der Werf, 2003, Solving Go on Small Boards). Larger "
             "boards are not solved. Repetition is a draw here, which changes the result on some small boards."
         ),
-        # The engine's parameter `handicap` is omitted because it supports 19 by 19 only. The engine's default size, 19,
-        # makes very long prompts, so the default here is 9, the usual small board.
+        # The engine's parameter `handicap` is omitted because it supports only 19 by 19. The engine's default size, 19,
+        # makes very long prompts, so the default here is the usual small board, 9.
         parameters=(
             Parameter(name="board_size", default=9, low=2, high=19, help="Rows and columns of the board."),
             Parameter(

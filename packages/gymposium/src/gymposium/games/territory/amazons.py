@@ -1,6 +1,6 @@
-"""The Game of the Amazons in words (Walter Zamkauskas, 1988). Squares are named as on a chess board; X starts below.
+"""The Game of the Amazons as text (Walter Zamkauskas, 1988). Squares are named as in chess. X starts at the bottom.
 
-A turn is three moves of the engine and so three decisions: which amazon moves, where it goes and where it shoots.
+A turn is three engine moves and so three decisions: which amazon moves, where it goes and where it shoots.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _DRAWN = {"X": disc("one", "X"), "O": disc("two", "O"), "#": tile("", "line")}
 
 
 class Amazons:
-    """Words for `amazons` on a board of any size."""
+    """Text of `amazons` on a board of any size."""
 
     def __init__(self, engine: pyspiel.Game, board_size: int) -> None:
         self.board_size = board_size
@@ -96,7 +96,7 @@ class Amazons:
 
 
 def under_way(state: pyspiel.State) -> list[int]:
-    """Return the squares chosen so far in this turn: none, the amazon's, or the amazon's and its target."""
+    """Return the squares chosen so far this turn: none, the amazon's, or the amazon's and its target."""
     steps = state.move_number() % 3
     chosen: list[int] = state.history()[-steps:] if steps else []
     return chosen
@@ -111,10 +111,10 @@ def _step(mark: str, squares: Sequence[str]) -> str:
 
 
 class AmazonsGame(OpenBoardGame):
-    """Amazons with the squares chosen so far in this turn, which the engine's view and tensor omit.
+    """Amazons with the squares chosen so far this turn, which the engine's view and tensor omit.
 
-    The tensor has the engine's planes for empty squares, O, X and arrows, a plane that marks the square of the chosen
-    amazon (no square before one is chosen), and a plane of 0 for X and 1 for O."""
+    The tensor has the engine's planes for empty squares, O, X and arrows; a plane that marks the chosen amazon's
+    square, if any; and a plane of 0 for X and 1 for O."""
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any], engine: pyspiel.Game, words: Amazons) -> None:
         super().__init__(spec, params, engine, words)

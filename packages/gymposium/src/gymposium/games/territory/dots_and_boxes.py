@@ -1,5 +1,4 @@
-"""Dots and boxes in words. Dots are named by column and row, row 1 at the top; lines by the two dots that they
-join."""
+"""Dots and boxes as text. Dots are named by column and row, with row 1 at the top, and lines by the dots they join."""
 
 from __future__ import annotations
 
@@ -18,14 +17,14 @@ from gymposium.plugins.specs import GameSpec
 
 _MARKS = "xo"
 _DRAWN = str.maketrans({"─": "-", "│": "|", "╴": " ", "╶": " ", "1": "x", "2": "o"} | dict.fromkeys("┌┬┐├┼┤└┴┘", "+"))
-"""Translation of the engine's lines, dots and owned boxes into ASCII."""
+"""Mapping from the engine's lines, dots and owned boxes to ASCII."""
 
 
 _OWNERS = {"x": cross(), "o": ring()}
 
 
 class DotsAndBoxes:
-    """Words for `dots_and_boxes` on a board of any size."""
+    """Text of `dots_and_boxes` on a board of any size."""
 
     def __init__(self, engine: pyspiel.Game, num_rows: int, num_cols: int, utility_margin: bool) -> None:
         self.rows, self.columns, self.margin = num_rows, num_cols, utility_margin
@@ -38,7 +37,7 @@ class DotsAndBoxes:
         width = len(str(num_rows + 1))
         labels = [label for row in range(1, num_rows + 2) for label in (f"{row:{width}} ", " " * (width + 1))]
         self._labels = labels[:-1]
-        """Label of each line of the board; every other line has dots."""
+        """Labels of the board's lines. Every other line has dots."""
         self._header = " " * (width + 1) + "   ".join(self.dots)
         self._footer = " " * (width + 1) + " ".join(self.dots)
 
@@ -100,24 +99,26 @@ class DotsAndBoxes:
 
 
 class DotsAndBoxesGame(OpenSpielGame):
-    """Dots and boxes with the seat to move in its view, and a tensor that shows which side is the seat's own.
+    """Dots and boxes with the seat to move in its view, and the seat's own side in its tensor.
 
-    The engine's tensor shows who drew each line, which does not matter, and omits the seat."""
+    The engine's tensor shows who drew each line, which is irrelevant, and omits the seat."""
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any], engine: pyspiel.Game, words: DotsAndBoxes) -> None:
         super().__init__(spec, params, engine, words)
         self.tensor_shape = (5, words.rows + 1, words.columns + 1)
-        # the engine's count of lines is wrong on boards that are not square (dots_and_boxes.h)
+        # the engine's line count is wrong on non-square boards (dots_and_boxes.h)
         self.max_decisions = len(words.names)
 
     def view_of(self, state: pyspiel.State, seat: int) -> str:
         return f"{state.observation_string(seat)}{state.current_player()}"
 
     def tensor_of(self, state: pyspiel.State, seat: int) -> list[float]:
-        """Return planes with a place for each dot: lines to the right, lines down, boxes to the lower right of x,
-        those of o, and a plane of 0 for x and 1 for o."""
+        """Return planes with an entry per dot.
+
+        They are: lines to the right, lines down, x's boxes to the lower right, o's boxes to the lower right, and a
+        plane of 0 for x and 1 for o."""
         parts = np.asarray(state.observation_tensor(seat), np.float32).reshape(3, -1, 3)
-        free, xs, os = parts  # without owner, of x, of o
+        free, xs, os = parts  # unowned, x's, o's
         planes = (1 - free[:, 0], 1 - free[:, 1], xs[:, 2], os[:, 2], np.full(len(free), seat))
         values: list[float] = np.concatenate(planes).tolist()
         return values

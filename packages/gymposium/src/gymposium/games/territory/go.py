@@ -1,4 +1,4 @@
-"""Go in words on boards of any size. Points are named as in GTP: columns A … T without I, row 1 at the bottom."""
+"""Go as text on boards of any size. Points are named as in GTP: columns A … T without I, row 1 at the bottom."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _STONES = {"X": disc("black"), "O": disc("white")}
 
 
 class Go:
-    """Words for `go`: area scoring, no suicide, simple ko, and a draw if a position recurs (go.cc)."""
+    """Text of `go`: area scoring, no suicide, simple ko, and a draw if a position recurs (go.cc)."""
 
     def __init__(self, engine: pyspiel.Game, longer: pyspiel.Game, board_size: int, komi: float) -> None:
         self.board_size, self.komi = board_size, komi
         self.limit: int = engine.max_game_length()
         self._longer = longer
-        """The same game with one more move allowed."""
+        """The same game with one more move."""
         self._columns = _COLUMNS[:board_size]
         rows = range(1, board_size + 1)
         self.names = [*(f"{column}{row}" for row in rows for column in self._columns), "pass"]
@@ -106,15 +106,15 @@ class Go:
         )
 
     def repeating(self, state: pyspiel.State, board: str) -> list[int]:
-        """Return the moves that would bring back an earlier position. `board` is the engine's."""
+        """Return the moves that would repeat an earlier position. `board` is the engine's."""
         past: list[int] = state.history()
         mine = past[-2::-2]
-        # An earlier position that recurs held all stones that the mover has now. So the mover's latest stone stood
-        # before, unless it was a pass or has been captured, and the mover has played on the point of the move before.
+        # A recurring earlier position held all the mover's current stones. So the mover's latest stone was already on
+        # the board then, unless it was a pass or was captured and the mover has played on the previous move's point.
         if not mine or (mine[0] != self._pass and mine[0] not in mine[1:] and self._stands(board, mine[0])):
             return []
         again = set(mine).intersection(state.legal_actions()) - {self._pass}
-        if again and len(past) + 1 == self.limit:  # every move ends the game now; a longer game shows repetition
+        if again and len(past) + 1 == self.limit:  # every move ends the game now; a longer game detects repetition
             state = self._longer.new_initial_state()
             for action in past:
                 state.apply_action(action)
@@ -126,14 +126,15 @@ class Go:
 
 
 class GoGame(OpenSpielGame):
-    """Go with facts that the engine's board omits: the last move, moves barred by ko, and moves that repeat a
-    position."""
+    """Go with facts that the engine's board omits.
+
+    They are the last move, the moves barred by ko, and the moves that repeat a position."""
 
     wording: Go
 
     def view_of(self, state: pyspiel.State, seat: int) -> str:
         board: str = state.observation_string(seat)
-        # ko bars one point at most, and the last move shows which
+        # ko bars at most one point, and the last move shows which
         legal = len(state.legal_actions())
         return f"{board}{state.history()[-1:]} {legal} {self.wording.repeating(state, board)}"
 
@@ -141,8 +142,8 @@ class GoGame(OpenSpielGame):
 def game(spec: GameSpec, params: Mapping[str, Any]) -> GoGame:
     others = {name: value for name, value in params.items() if name != "max_game_length"}
     limit: int = params["max_game_length"] or 2 * params["board_size"] ** 2
-    if limit == 1:  # the engine checks for the end from the second move on
-        raise BadParameter("max_game_length=1: must be 0 (for twice the number of points), or 2 or more.")
+    if limit == 1:  # the engine checks for the end only from the second move on
+        raise BadParameter("max_game_length=1: must be 2 or more, or 0 for twice the number of points.")
     engine = engine_game("go", {**others, "max_game_length": limit})
     longer = engine_game("go", {**others, "max_game_length": limit + 1})
     return GoGame(spec, params, engine, Go(engine, longer, **others))

@@ -1,4 +1,4 @@
-"""Othello in words. Squares have their usual names: columns a … h, and row 1 at the top."""
+"""Othello as text. Squares have their usual names: columns a … h, and row 1 at the top."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _DRAWN = {"x": disc("one"), "o": disc("two")}
 
 
 class Othello:
-    """Words for `othello`."""
+    """Text of `othello`."""
 
     move_pattern = re.compile(r"[a-h][1-8]|pass")
 

@@ -1,4 +1,4 @@
-"""Contract bridge in words: one deal. Seats 0 to 3 are the engine's North, East, South and West."""
+"""Contract bridge as text: one deal. Seats 0 to 3 are the engine's North, East, South and West."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _DOUBLED = {"": "", "double": " doubled", "redouble": " redoubled"}
 
 
 class Bridge:
-    """Words for `bridge`, with the play or with a computed result."""
+    """Text of `bridge`, with card play or with a computed result."""
 
     move_pattern = re.compile(r"[CDHS][2-9TJQKA]|[1-7](?:[CDHS]|NT)|pass|double|redouble")
     names = MOVES
@@ -93,7 +93,7 @@ class Bridge:
         contract, tricks = past.contract, past.tricks
         gone = {card for trick in tricks for card in trick.cards}
         hand = _dealt_to(history, seat) - gone
-        # the dummy's hand is shown once the first card is led
+        # the dummy's hand is shown after the opening lead
         dummy = _dealt_to(history, contract.dummy) - gone if contract is not None and tricks and not over else None
         taken = _computed(state, contract) if over and self.computed and contract is not None else sides(tricks)
         result = f"{int(state.player_return(seat)):+d}" if over else ""
@@ -161,7 +161,7 @@ _COMPUTED = (
 
 
 def _computed(state: pyspiel.State, contract: Contract) -> tuple[int, int]:
-    """Return the tricks of both sides, which only the engine's text shows."""
+    """Return both sides' tricks, which only the engine's text shows."""
     won = int(str(state).rpartition("Declarer tricks: ")[2].split()[0])
     return (won, 13 - won) if contract.declarer % 2 == 0 else (13 - won, won)
 
@@ -185,7 +185,7 @@ def _contract_line(contract: Contract, names: Sequence[str]) -> str:
 
 
 def _next(past: BridgeHistory, contract: Contract, seat: int) -> str:
-    """Return whose card is next, in words."""
+    """Describe whose card is next."""
     names = NAMES[seat]
     if past.turn == contract.dummy:
         player, whose = contract.declarer, "the dummy's hand"
@@ -195,13 +195,13 @@ def _next(past: BridgeHistory, contract: Contract, seat: int) -> str:
 
 
 def _cards(cards: str, title: str) -> PicturePart:
-    """Return a hand in the engine's names: `SA HK`."""
+    """Return a picture of a hand given in engine names: `SA HK`."""
     names = cards.split()
     return hand([card[1] + card[0].lower() for card in names], title, names=names)
 
 
 class BridgeGame(OpenSpielGame):
-    """Bridge with a sampler. The engine's own gives the dummy's seat hands that could not have been played."""
+    """Bridge with a sampler. The engine's sampler gives the dummy's seat hands that could not have been played."""
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any]) -> None:
         super().__init__(spec, params, engine_game("bridge", params), Bridge(**params))
@@ -210,8 +210,9 @@ class BridgeGame(OpenSpielGame):
             self.utility_range = (-7000.0, 7000.0)
 
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
-        """Deal the unseen cards anew, evenly among all deals in which no player holds a suit that they failed to
-        follow."""
+        """Redeal the unseen cards, evenly among all deals that fit.
+
+        No player gets a card of a suit that they failed to follow."""
         history = match.state.history()
         past = history_of(history, self.params["dealer"])
         contract, tricks = past.contract, past.tricks

@@ -1,4 +1,4 @@
-"""History of a deal of bridge, worked out from the engine's: the calls, the contract and the tricks."""
+"""History of a bridge deal, derived from the engine's: the calls, the contract and the tricks."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import NamedTuple
 from gymposium.games.tricks.trick import RANKS, Trick, plain_order
 
 CARDS = [f"{suit}{rank}" for rank in RANKS for suit in "CDHS"]
-"""Names of cards with the suit first, because a card 7c and a bid 7C would differ only in case."""
+"""Card names with the suit first: a card 7c and a bid 7C would differ only in case."""
 DENOMINATIONS = ("C", "D", "H", "S", "NT")
 _BIDS = [f"{level}{denomination}" for level in range(1, 8) for denomination in DENOMINATIONS]
 MOVES = [*CARDS, "pass", "double", "redouble", *_BIDS]
-"""Names of the engine's actions, by number."""
+"""Action names by engine number."""
 _CALL = MOVES.index("pass")
 DEALT = 52
-"""Index of the first call in the history, after the cards dealt in turn from North on."""
+"""Index of the first call in the history, after the deal."""
 ORDERS = {
     denomination: plain_order(CARDS, [card[0] for card in CARDS], trump=denomination if len(denomination) == 1 else "")
     for denomination in DENOMINATIONS
@@ -41,7 +41,7 @@ class Contract(NamedTuple):
 
     @property
     def needed(self) -> int:
-        """Number of tricks that fulfil the contract."""
+        """Number of tricks needed for the contract."""
         return int(self.bid[0]) + 6
 
 
@@ -50,14 +50,14 @@ class BridgeHistory(NamedTuple):
 
     calls: tuple[str, ...]
     contract: Contract | None = None
-    """None before the end of the auction, and if all pass."""
+    """None before the end of the auction, or if all pass."""
     tricks: Sequence[Trick] = ()
     turn: int = -1
-    """Seat whose card is next; the declarer chooses for the dummy."""
+    """Seat whose card is next. The declarer chooses for the dummy."""
 
 
 def history_of(history: Sequence[int], dealer: int) -> BridgeHistory:
-    """Return the history of a deal, given the engine's."""
+    """Return a deal's history, given the engine's."""
     later = history[DEALT:]
     called = sum(map(_CALL.__le__, later))
     calls = tuple([MOVES[action] for action in later[:called]])
@@ -74,8 +74,9 @@ def history_of(history: Sequence[int], dealer: int) -> BridgeHistory:
 
 @lru_cache(1024)  # called again at every card
 def _contract(calls: tuple[str, ...], dealer: int) -> Contract:
-    """Return the contract of calls that contain a bid. The declarer is the first of its side to name the
-    denomination."""
+    """Return the contract for calls that contain a bid.
+
+    The declarer is the first of its side to name the denomination."""
     last = max(n for n, call in enumerate(calls) if call[0].isdigit())
     after = [call for call in calls[last:] if call.endswith("double")]
     first = next(n for n in range(last % 2, last + 1, 2) if calls[n][1:] == calls[last][1:])

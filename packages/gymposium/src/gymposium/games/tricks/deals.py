@@ -1,4 +1,4 @@
-"""Deals of the cards that a seat cannot see, evenly drawn among all that fit."""
+"""Deals of unseen cards, drawn evenly among all that fit."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from typing import TypeVar
 
 Card = TypeVar("Card")
 Places = tuple[int, ...]
-"""Indices of the places to which a card may go."""
+"""Indices of a card's possible places."""
 
 
 def deal(cards: Mapping[Card, Places], rooms: Sequence[int], rng: random.Random) -> list[list[Card]]:
-    """Deal the cards to places, with all ways equally likely. `rooms` holds the size of each place, `cards` where each
-    card may go."""
+    """Deal the cards to places, with all ways equally likely.
+
+    `rooms` holds each place's size, and `cards` the possible places of each card."""
     groups: dict[Places, list[Card]] = {}
     for card, places in cards.items():
         groups.setdefault(places, []).append(card)
@@ -23,13 +24,13 @@ def deal(cards: Mapping[Card, Places], rooms: Sequence[int], rng: random.Random)
 
     @cache
     def ways(index: int, rooms: Places) -> int:
-        """Return the number of ways in which the groups from `index` on fill the rooms."""
+        """Count the ways to fill the remaining capacities with the groups from `index` on."""
         if index == len(order):
             return int(not any(rooms))
         return sum(weight for _, weight in splits(index, rooms))
 
     def splits(index: int, rooms: Places) -> Iterator[tuple[Places, int]]:
-        """Return the possible splits of a group over the places, each with the number of ways for the rest."""
+        """Yield the possible splits of a group over the places, each with the number of ways for the rest."""
         places, group = order[index]
         for shares in _shares(len(group), places, rooms):
             weight = ways(index + 1, tuple([room - share for room, share in zip(rooms, shares, strict=True)]))
@@ -55,7 +56,7 @@ def deal(cards: Mapping[Card, Places], rooms: Sequence[int], rng: random.Random)
 
 
 def _shares(count: int, places: Places, rooms: Places, place: int = 0) -> Iterator[Places]:
-    """Yield all ways to split a count over the rooms from `place` on, using only rooms among `places`."""
+    """Yield all ways to split a count over the places from `place` on, using only those in `places`."""
     if place == len(rooms):
         if not count:
             yield ()
@@ -76,10 +77,10 @@ def fill(
     out: Sequence[Collection[str]],
     rng: random.Random,
 ) -> list[str]:
-    """Fill the hands of these seats up to a size with cards of the pack that are in no hand.
+    """Fill these seats' hands up to a size with the pack's remaining cards.
 
-    A seat gets no card of a suit that it is out of. `suit` maps cards to the suits that they count as. Returns the
-    cards left over."""
+    A seat gets no card of a suit in which it is void. `suit` maps cards to the suits that they count as. Returns the
+    leftover cards."""
     held = set[str]().union(*hands)
     free = [card for card in pack if card not in held]
     rooms = [size - len(hands[seat]) for seat in seats]

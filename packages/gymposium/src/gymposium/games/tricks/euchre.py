@@ -1,4 +1,4 @@
-"""Euchre in words: one hand of four players. Seats 0 to 3 are the engine's North, East, South and West."""
+"""Euchre as text: one hand of four players. Seats 0 to 3 are the engine's North, East, South and West."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ _SHOWN = [[f"{rank}{suit}" for rank in reversed(RANKS)] for suit in SUIT_NAMES]
 
 
 class Euchre:
-    """Words for `euchre`, made from the engine's history.
+    """Text of `euchre`, made from the engine's history.
 
-    The engine's text omits a suit named by the first seat of the second round (euchre.cc, FormatBidding, takes that
-    seat for the dealer), and the dealer's own discard."""
+    The engine's text omits a suit named by the first seat in the second round, because it takes that seat for the
+    dealer (euchre.cc, FormatBidding). It also omits the dealer's own discard."""
 
     move_pattern = re.compile(f"[{RANKS}][cdhs]|pass|alone|partner|{'|'.join(SUITS.values())}")
     names = MOVES
@@ -122,7 +122,7 @@ class Euchre:
         )
 
     def _task(self, past: EuchreHistory, phase: pyspiel.euchre.Phase) -> str:
-        """Return the task of the seat to move before the first card is played."""
+        """Describe what the seat to move must do before the first card is played."""
         if phase == pyspiel.euchre.Phase.BIDDING:
             suit = SUITS[past.upcard[1]]
             if len(past.bids) < 4:
@@ -150,7 +150,7 @@ def _dealt_to(history: Sequence[int], seat: int) -> list[str]:
 
 
 def _compact(past: EuchreHistory, seat: int) -> str:
-    """Return the compact lines from the dealer to the players who play alone."""
+    """Return the compact lines from the dealer to the lone players."""
     lines = [f"dealer {SEATS[past.dealer][0]} upcard {past.upcard}", f"bids {' '.join(past.bids) or 'none'}"]
     if past.maker is not None:
         how = "" if past.alone is None else " alone" if past.alone else " partner"
@@ -164,7 +164,7 @@ def _compact(past: EuchreHistory, seat: int) -> str:
 
 
 def _bidding_lines(past: EuchreHistory, seat: int) -> list[str]:
-    """Return the bidding and what follows it up to the first card, in sentences."""
+    """Describe the bidding and everything up to the first card, in sentences."""
     names = NAMES[seat]
     dealer, upcard = past.dealer, past.upcard
     bids = [f"{names[(dealer + turn) % 4]} {bid}" for turn, bid in enumerate(past.bids, start=1)]
@@ -189,7 +189,7 @@ def _with(names: Sequence[str], who: int, alone: bool) -> str:
 
 
 class EuchreGame(OpenSpielGame):
-    """Euchre with a view of all that a seat knows, and a sampler. The engine's view shows too little."""
+    """Euchre with a sampler and a view of all that a seat knows. The engine's view shows too little."""
 
     wording: Euchre
 
@@ -205,9 +205,9 @@ class EuchreGame(OpenSpielGame):
         return self.world(match, self._redeal(match.state.history(), seat, rng), rng)
 
     def _redeal(self, history: Sequence[int], seat: int, rng: random.Random) -> list[int]:
-        """Return another history in which the unseen cards are dealt anew, evenly among all deals that fit.
+        """Return another history with the unseen cards redealt, evenly among all deals that fit.
 
-        The other seats hold no suit that they failed to follow. The three cards left over and the discard are dealt
+        The other seats get no suit that they failed to follow. The three leftover cards and the discard are redealt
         too."""
         past = history_of(history, self.wording.lone_defender)
         hides_discard = past.discard is not None and seat != past.dealer

@@ -1,4 +1,4 @@
-"""History of a hand of euchre, worked out from the engine's: the deal, the bids, who plays alone, and the tricks."""
+"""History of a euchre hand, derived from the engine's: the deal, the bids, who plays alone, and the tricks."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ RANKS = "9TJQKA"
 SUITS = {"c": "clubs", "d": "diamonds", "h": "hearts", "s": "spades"}
 CARDS = [f"{rank}{suit}" for rank in RANKS for suit in SUITS]
 MOVES = [*CARDS, "pass", *SUITS.values(), "alone", "partner"]
-"""Names of the engine's actions, by number."""
+"""Action names by engine number."""
 PASS, ALONE = MOVES.index("pass"), MOVES.index("alone")
 _COLOUR = {"c": "s", "s": "c", "d": "h", "h": "d"}
 DEALT = 21
-"""Index of the upcard in the history, after the dealer and twenty cards dealt in turn from the dealer on."""
+"""Index of the upcard in the history, after the choice of dealer and twenty dealt cards."""
 
 
 def _order(trump: str) -> Order:
-    """Return the order of the cards under a trump.
+    """Return the card order under a trump.
 
-    The jack of trump is highest. The other jack of its colour comes next and counts as a trump."""
+    The jack of trump is highest. The other jack of its color comes next and counts as a trump."""
     suit = {card: card[1] for card in CARDS}
     height = {card: RANKS.index(card[0]) for card in CARDS}
     suit["J" + _COLOUR[trump]] = trump
@@ -33,14 +33,14 @@ ORDERS = {trump: _order(trump) for trump in SUITS}
 
 
 class EuchreHistory(NamedTuple):
-    """A hand so far, as the dealer sees it: only the dealer knows the discard."""
+    """A hand so far, including the discard, which only the dealer knows."""
 
     dealer: int
     upcard: str
     bids: list[str]
-    """Bids in turn from the seat after the dealer."""
+    """Bids in order, starting with the seat after the dealer."""
     maker: int | None = None
-    """Seat that named trump."""
+    """The seat that named trump."""
     trump: str = ""
     """Letter of the trump suit."""
     taken_up: bool = False
@@ -49,16 +49,16 @@ class EuchreHistory(NamedTuple):
     discarded_at: int | None = None
     """Index of the discard in the history."""
     alone: bool | None = None
-    """Whether the maker plays alone; None before the maker has said."""
+    """Whether the maker plays alone; None before the maker decides."""
     defence: tuple[tuple[int, bool], ...] = ()
-    """Defenders that have said whether they play alone."""
+    """Defenders who have decided whether to play alone."""
     seats: tuple[int, ...] = (0, 1, 2, 3)
-    """Seats that play."""
+    """Seats that play the hand."""
     tricks: Sequence[Trick] = ()
 
 
 def history_of(history: Sequence[int], lone_defender: bool) -> EuchreHistory:
-    """Return the history of a hand, given the engine's. `lone_defender` is True if defenders may play alone."""
+    """Return a hand's history, given the engine's. `lone_defender` is True if defenders may play alone."""
     dealer, upcard = history[0], CARDS[history[DEALT]]
     rest = iter(enumerate(history[DEALT + 1 :], start=DEALT + 1))
     bids: list[str] = []

@@ -1,4 +1,4 @@
-"""Hearts in words: one hand of four players. Seats 0 to 3 are the engine's North, East, South and West."""
+"""Hearts as text: one hand of four players. Seats 0 to 3 are the engine's North, East, South and West."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ _CARDS = [f"{rank}{suit}" for rank in RANKS for suit in "cdhs"]
 _SHOWN = [[f"{rank}{suit}" for rank in reversed(RANKS)] for suit in SUIT_NAMES]
 _ORDER = plain_order(_CARDS, [card[1] for card in _CARDS])
 _WAYS = {"No Pass": 0, "Left": 1, "Across": 2, "Right": 3}
-"""Number of seats by which cards are passed on, for each of the engine's directions."""
+"""Number of seats that cards are passed by, for each engine direction."""
 
 
 class Hearts:
-    """Words for `hearts`."""
+    """Text of `hearts`."""
 
     move_pattern = re.compile(r"[2-9TJQKA][cdhs]")
     names = _CARDS
@@ -168,7 +168,7 @@ class Hearts:
         return [line]
 
     def _known(self, tricks: Sequence[Trick], names: Sequence[str]) -> list[str]:
-        """Return what the tricks show."""
+        """Describe what the tricks show."""
         void = [
             f"{names[seat]} in {', '.join([name for suit, name in SUIT_NAMES.items() if suit in suits])}"
             for seat, suits in enumerate(voids(tricks, _ORDER))
@@ -183,7 +183,7 @@ class Hearts:
 
 
 class _View(NamedTuple):
-    """Parts of the engine's information state. After the end the hand is the one first dealt."""
+    """Parts of the engine's information state. After the end, the hand is the original deal."""
 
     way: str
     hand: list[str]
@@ -212,7 +212,7 @@ def _read(view: str) -> _View:
         elif line.startswith("Received Cards: "):
             received = _cards(line)
         elif line == "Tricks:":
-            next(lines)  # `N  E  S  W  N  E  S`: three columns for each seat
+            next(lines)  # `N  E  S  W  N  E  S`: three columns per seat
             while trick := next(lines):
                 leader = leader if played else (len(trick) - len(trick.lstrip(" "))) // 3
                 played += [_card(card) for card in trick.split()]
@@ -222,7 +222,7 @@ def _read(view: str) -> _View:
 
 
 def _cards(line: str) -> list[str]:
-    """Return the cards of an engine line: `Passed Cards: 6S JC` → `6s`, `Jc`."""
+    """Return the cards in an engine line: `Passed Cards: 6S JC` → `6s`, `Jc`."""
     return [_card(card) for card in line.partition(": ")[2].split()]
 
 
@@ -231,11 +231,11 @@ def _card(card: str) -> str:
 
 
 class HeartsGame(OpenSpielGame):
-    """Hearts with corrections of cases in which the engine breaks its own rules."""
+    """Hearts with fixes for cases where the engine breaks its own rules."""
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any]) -> None:
         super().__init__(spec, params, engine_game("hearts", params), Hearts(**params))
-        # The engine's bound is 36 for every rule set (hearts.h, kMaxScore), which only the bonus for Jd reaches.
+        # The engine's bound is 36 for every rule set (hearts.h, kMaxScore). Only the bonus for Jd reaches it.
         most = 36.0 if params["jd_bonus"] else 31.0 if params["avoid_all_tricks_bonus"] else 26.0
         self.utility_range = (0.0, most)
 

@@ -1,8 +1,8 @@
-"""Deals of hearts that one seat cannot tell from the true one, all equally likely.
+"""Deals of hearts that a seat cannot tell from the true deal, all equally likely.
 
-The engine's own sampler keeps hidden passes as they truly were and ignores suits that a player has shown to be out of.
-Here the hands after passing are dealt anew, evenly among all that fit what the seat saw. Then each hidden pass is any
-three of the receiver's cards. Cards are the engine's numbers.
+The engine's sampler keeps the true hidden passes and ignores suits that a player has shown to be void in. Here the
+hands after passing are redealt evenly among all that fit what the seat saw. Then each hidden pass is any three of the
+receiver's cards. Cards are engine numbers.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NO_POINTS = _PLAIN - {_QUEEN}
 
 
 def redeal(history: Sequence[int], seat: int, leader: int, params: Mapping[str, Any], rng: random.Random) -> list[int]:
-    """Return another history of the same form: direction, 52 cards dealt in turn, passes, cards played.
+    """Return another history of the same form: direction, 52 dealt cards, passes, cards played.
 
     `leader` plays first, and `params` are the engine's."""
     way, dealt = history[0], history[1:53]
@@ -39,7 +39,7 @@ def redeal(history: Sequence[int], seat: int, leader: int, params: Mapping[str, 
     if way:
         for p in others:
             to = (p + way) % 4
-            # sorted: the order in which the seat was passed cards is hidden from it
+            # sorted: the seat cannot see the order of the cards it was passed
             passes[p] = rng.sample(sorted(passes[p]) if to == seat else holds[to], 3)
     hands = []
     for p in range(4):
@@ -51,7 +51,7 @@ def redeal(history: Sequence[int], seat: int, leader: int, params: Mapping[str, 
 
 
 def _tricks(plays: Sequence[int], leader: int) -> Iterator[list[tuple[int, int]]]:
-    """Return the players and cards, trick by trick."""
+    """Yield the players and cards, trick by trick."""
     for start in range(0, len(plays), 4):
         trick = [((leader + i) % 4, card) for i, card in enumerate(plays[start : start + 4])]
         yield trick
@@ -92,12 +92,12 @@ def _hands(
 
 
 def _lacks(tricks: Sequence[Sequence[tuple[int, int]]], params: Mapping[str, Any]) -> list[set[int]]:
-    """Return for each player the cards that they cannot have held, given what they played."""
+    """Return the cards that each player cannot have held, given what they played."""
     lacks: list[set[int]] = [set(), set(), set(), set()]
     broken = not params["must_break_hearts"]
     for number, trick in enumerate(tricks):
         leader, led = trick[0][0], trick[0][1] % 4
-        if led == _HEARTS and not broken:  # the leader held only hearts, or by one rule only hearts and Qs
+        if led == _HEARTS and not broken:  # the leader held only hearts, or in one rule set only hearts and Qs
             lacks[leader] |= _NO_POINTS if params["can_lead_hearts_instead_of_qs"] else _PLAIN
         for p, card in trick:
             points = card % 4 == _HEARTS or card == _QUEEN

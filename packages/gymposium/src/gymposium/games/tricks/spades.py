@@ -1,4 +1,4 @@
-"""Spades in words: one hand of four players. Seats 0 to 3 are the engine's North, East, South and West."""
+"""Spades as text: one hand of four players. Seats 0 to 3 are the engine's North, East, South and West."""
 
 from __future__ import annotations
 
@@ -36,12 +36,11 @@ _NIL = _MOVES.index("nil")
 _SHOWN = [[f"{rank}{suit}" for rank in reversed(RANKS)] for suit in SUIT_NAMES]
 _ORDER = plain_order(_CARDS, [card[1] for card in _CARDS], trump="s")
 _BIDS, _PLAYS = 52, 56
-"""Index of the first bid and of the first play in the engine's history, after the cards dealt in turn from North
-on."""
+"""Index of the first bid and of the first play in the engine's history, after the deal."""
 
 
 class Spades:
-    """Words for `spades`."""
+    """Text of `spades`."""
 
     move_pattern = re.compile(r"[2-9TJQKA][cdhs]|nil|1[0-3]|[1-9]")
     names = _MOVES
@@ -126,13 +125,13 @@ class SpadesGame(OpenSpielGame):
     def __init__(self, spec: GameSpec, params: Mapping[str, Any]) -> None:
         super().__init__(spec, params, engine_game("spades", params), Spades())
         # The engine's bounds are -430 and 430 (spades.h). They include 200 for reaching 500 or falling to -350, which
-        # is impossible in one hand from 0, and omit the loss of two failed bids of nil.
+        # is impossible in one hand from 0. They omit the loss from two failed nil bids.
         self.utility_range = (-290.0, 230.0)
 
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
-        """Deal the unseen cards anew, evenly among all deals that fit.
+        """Redeal the unseen cards, evenly among all deals that fit.
 
-        No player holds a suit that they failed to follow, and a player who led a spade had nothing else."""
+        No player gets a suit that they failed to follow. A player who led a spade had no other suit."""
         history = match.state.history()
         tricks = _ORDER.tricks([_CARDS[action] for action in history[_PLAYS:]], 0)
         out = voids(tricks, _ORDER)

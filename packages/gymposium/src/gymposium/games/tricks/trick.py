@@ -1,4 +1,4 @@
-"""Shared parts of trick-taking games: suits, tricks, who takes them, and their words."""
+"""Shared parts of trick-taking games: suits, tricks, their winners, and their text."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ RANKS = "23456789TJQKA"
 SEATS = ("North", "East", "South", "West")
 """Names of the engine's seats 0 to 3, in turn order."""
 NAMES = tuple([(*SEATS[:seat], "you", *SEATS[seat + 1 :]) for seat in range(4)])
-"""Names of the seats as each seat reads them."""
+"""Names of the seats from each seat's perspective."""
 SUIT_NAMES = {"s": "spades", "h": "hearts", "d": "diamonds", "c": "clubs"}
-"""Suits in the order in which hands are shown."""
+"""Suits in display order."""
 _TOLD = 2**14
-"""Size of the caches for tricks and their words. Every later prompt shows the same tricks again."""
+"""Size of the caches for tricks and their text. Every later prompt shows the same tricks again."""
 
 
 class Trick(NamedTuple):
@@ -26,19 +26,19 @@ class Trick(NamedTuple):
     seats: tuple[int, ...]
     cards: tuple[str, ...]
     winner: int | None
-    """Seat that took the trick; None while it is under way."""
+    """The seat that took the trick; None while it is in progress."""
 
 
 @dataclass(frozen=True, eq=False)
 class Order:
-    """Suit and rank of each card under one trump or none."""
+    """Suit and rank of each card, under one trump or none."""
 
     suit: Mapping[str, str]
     height: Mapping[str, int]
     trump: str = ""
 
     def tricks(self, cards: Sequence[str], leader: int, seats: tuple[int, ...] = (0, 1, 2, 3)) -> list[Trick]:
-        """Return the tricks that these cards make. `seats` play in turn, and the winner of a trick leads the next."""
+        """Return the tricks made by these cards. `seats` play in turn, and a trick's winner leads the next."""
         tricks = []
         for start in range(0, len(cards), len(seats)):
             trick = _trick(self, tuple(cards[start : start + len(seats)]), leader, seats)
@@ -54,7 +54,7 @@ class Order:
 
 
 def plain_order(pack: Sequence[str], suits: Sequence[str], ranks: str = RANKS, trump: str = "") -> Order:
-    """Return the order in which every card counts as its own suit. `suits` holds the suit of each card in `pack`."""
+    """Return an order that counts every card as its own suit. `suits` holds the suit of each card in `pack`."""
     suit = dict(zip(pack, suits, strict=True))
     return Order(suit, {card: ranks.index(card.replace(suit[card], "")) for card in pack}, trump)
 
@@ -67,7 +67,7 @@ def _trick(order: Order, cards: tuple[str, ...], leader: int, seats: tuple[int, 
 
 
 def voids(tricks: Sequence[Trick], order: Order) -> list[set[str]]:
-    """Return for each seat the suits that it has failed to follow."""
+    """Return the suits that each seat has failed to follow."""
     out: list[set[str]] = [set(), set(), set(), set()]
     for trick in tricks:
         led = order.suit[trick.cards[0]]
@@ -87,23 +87,23 @@ def played(tricks: Sequence[Trick]) -> list[list[str]]:
 
 
 def sides(tricks: Sequence[Trick]) -> tuple[int, int]:
-    """Return the number of tricks that North and South have taken, and East and West."""
+    """Return the number of tricks taken by North and South, and by East and West."""
     winners = [trick.winner % 2 for trick in tricks if trick.winner is not None]
     return winners.count(0), winners.count(1)
 
 
 def by_suit(hand: AbstractSet[str], suits: Sequence[Sequence[str]]) -> str:
-    """Return a hand in words, with a comma between suits. `suits` holds the cards of each suit in the order shown."""
+    """Return a hand as text, with a comma between suits. `suits` holds each suit's cards in display order."""
     return ", ".join([" ".join([card for card in suit if card in hand]) for suit in suits if not hand.isdisjoint(suit)])
 
 
 def all_of(hand: AbstractSet[str], suits: Sequence[Sequence[str]]) -> str:
-    """Return a hand in words as `by_suit` does, but without commas."""
+    """Return a hand as text like `by_suit`, but without commas."""
     return " ".join([card for suit in suits for card in suit if card in hand])
 
 
 def trick_lines(tricks: Sequence[Trick], seat: int) -> list[str]:
-    """Return one line in words for each trick, addressed to this seat."""
+    """Return one line of text per trick, addressed to this seat."""
     return [_line(number, trick, seat) for number, trick in enumerate(tricks, start=1)]
 
 
@@ -122,7 +122,7 @@ def short(tricks: Sequence[Trick]) -> str:
 
 
 def trick_parts(tricks: Sequence[Trick], seat: int, taken: str) -> list[PicturePart]:
-    """Return the parts of a picture that show the last trick, as this seat calls the others, and the tricks taken."""
+    """Return picture parts for the last trick and the tricks taken, with seat names from this seat's perspective."""
     if not tricks:
         return [note("No card is played yet.")]
     last = tricks[-1]
