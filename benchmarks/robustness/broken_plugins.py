@@ -17,11 +17,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.robustness.row import Row
+from benchmarks.robustness.row import Row, Wanted
 
 SCRIPT = Path(sys.executable).with_name("gymposium")
 SECONDS = 120
 """So long a command may take."""
+ROUNDS = 10
+"""Installations of each plugin, with two commands each."""
+_LIST = ["list", "--json"]
 
 SPEC = """
 from gymposium import GameSpec, hookimpl
@@ -105,26 +108,27 @@ PLUGINS = [
 ]
 
 
-def rows(seed: int) -> Iterator[Row]:
-    """A row for each plugin. `seed` is that of the matches."""
-    commands = {
-        "list": ["list", "--json"],
-        "run": ["run", "tic_tac_toe", "--players", "fine,random", "-n", "2", "--seed", str(seed), "--json"],
-    }
+def rows(seed: int, wanted: Wanted) -> Iterator[Row]:
+    """A row for each plugin, with a new installation for each round. `seed` is that of the first round's matches."""
     with tempfile.TemporaryDirectory() as folder:
-        wanted = _games(_run(Path(folder), commands["list"]))
+        games = _games(_run(Path(folder), _LIST))
     for broken in PLUGINS:
-        with tempfile.TemporaryDirectory() as folder:
-            _install(Path(folder), "fine", FINE.encode(), ENTRY_POINTS.replace(b"broken", b"fine"), METADATA)
-            _install(Path(folder), "broken", broken.code.encode(), broken.entry_points, broken.metadata)
-            failures = []
-            if broken.ends and _run(Path(folder), commands["list"]).stdout:
-                failures.append(f"{broken.what}: the process did not end")
-            for name, command in commands.items():
-                failures += [
-                    f"{broken.what}: {name}: {fault}" for fault in _faults(Path(folder), command, broken, wanted)
-                ]
-        yield Row("plugins", broken.what, len(commands), tuple(failures))
+        if wanted(broken.what):
+            failures = [fault for number in range(ROUNDS) for fault in _round(broken, seed + number, games)]
+            yield Row("plugins", broken.what, 2 * ROUNDS, tuple(failures))
+
+
+def _round(broken: Broken, seed: int, games: set[str]) -> Iterator[str]:
+    """What was wrong with two commands beside a plugin that was just installed."""
+    run = ["run", "tic_tac_toe", "--players", "fine,random", "-n", "2", "--seed", str(seed), "--json"]
+    with tempfile.TemporaryDirectory() as folder:
+        _install(Path(folder), "fine", FINE.encode(), ENTRY_POINTS.replace(b"broken", b"fine"), METADATA)
+        _install(Path(folder), "broken", broken.code.encode(), broken.entry_points, broken.metadata)
+        if broken.ends and _run(Path(folder), _LIST).stdout:
+            yield f"{broken.what}: the process did not end"
+        for command in (_LIST, run):
+            for fault in _faults(Path(folder), command, broken, games):
+                yield f"{broken.what}: {command[0]}: {fault}"
 
 
 def _install(folder: Path, name: str, code: bytes, entry_points: bytes, metadata: bytes) -> None:

@@ -27,7 +27,7 @@ from tempfile import TemporaryDirectory
 import torch
 
 from benchmarks.robustness.damage import ANY, IN_PLACE, Way, json_line, json_value, toml_value, zip_member
-from benchmarks.robustness.row import Row
+from benchmarks.robustness.row import Row, Wanted
 from benchmarks.robustness.tampering import make_board
 from gymposium.cli.main import main
 from gymposium.plugins.host import host
@@ -319,7 +319,7 @@ def one_try(kind: Kind, home: Path, number: int, seed: int) -> str:
         return f"{kind.what}, try {number} ({how}): {said}" if said else ""
 
 
-def rows(seed: int) -> Iterator[Row]:
+def rows(seed: int, wanted: Wanted) -> Iterator[Row]:
     """All kinds of files."""
     os.environ |= {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "COLUMNS": "200"}
     torch.set_num_threads(1)
@@ -332,6 +332,8 @@ def rows(seed: int) -> Iterator[Row]:
         if maker.exitcode:
             raise RuntimeError("The sound files could not be made.")
         for kind in KINDS:
+            if not wanted(kind.what):
+                continue
             tries = max(TRIES, len(kind.ways) + len(ANY) + len(IN_PLACE))
             found = [one_try(kind, home, number, seed) for number in range(tries)]
             yield Row("files", kind.what, tries, tuple(filter(None, found)))

@@ -25,7 +25,7 @@ from websockets.exceptions import WebSocketException
 from websockets.sync.client import connect
 
 from benchmarks.robustness.damage import ODD, odd_json
-from benchmarks.robustness.row import Row
+from benchmarks.robustness.row import Row, Wanted
 from benchmarks.robustness.served_kills import make_tiny_model
 from benchmarks.serving.running import ENVIRONMENT, free_port
 from gymposium.http.client import Server
@@ -326,7 +326,7 @@ def attacks(served: Running, lent: Running, asked: Running, viewed: Running) -> 
         yield f"{name}: half-sent requests", server, half_sent(path)
 
 
-def rows(seed: int) -> Iterator[Row]:
+def rows(seed: int, wanted: Wanted) -> Iterator[Row]:
     """All kinds of requests."""
     with TemporaryDirectory() as place, ExitStack() as opened:
         home = Path(place)
@@ -338,6 +338,8 @@ def rows(seed: int) -> Iterator[Row]:
         asked = begin(running("affinetes", home, "/health", "serve-affinetes", "--out", "asked"))
         viewed = begin(running("view", home, "/index.html", "view", "runs", "--no-open"))
         for what, server, attack in attacks(served, lent, asked, viewed):
+            if not wanted(what):
+                continue
             failures = []
             for number in range(TRIES):
                 said = attack(server, random.Random(f"{seed}/{what}/{number}")) or server.fault()

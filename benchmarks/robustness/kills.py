@@ -25,7 +25,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from benchmarks.robustness.row import Row
+from benchmarks.robustness.row import Row, Wanted
 from gymposium_train.cli.running import NOTHING_LEARNED
 
 _LIMIT = 600.0
@@ -264,30 +264,14 @@ def a_training(home: Path) -> Command:
     return Command(("train", *_TRAIN, "--out", "run"), ("train", "--resume", "run"), home / "run", "config.json", home)
 
 
-def runs(tries: int, seed: int) -> Iterator[Row]:
-    """`gymposium run`: half of the tries with reproducible players in rounds, half with others as they come."""
-    rng = random.Random(seed)
-    half = tries // 2
-    yield Row("kills", "`run` in rounds, reproducible players", half, (*attacks(a_run, half, rng),))
-    rest = tries - half
-    failures = (*attacks(a_stream, rest, rng, reproducible=False),)
-    yield Row("kills", "`run` streaming, other players", rest, failures)
-
-
-def boards(tries: int, seed: int) -> Iterator[Row]:
-    """`gymposium leaderboard run`."""
-    failures = (*attacks(a_board, tries, random.Random(seed)),)
-    yield Row("kills", "`leaderboard run`, two workers", tries, failures)
-
-
-def trainings(tries: int, seed: int) -> Iterator[Row]:
-    """`gymposium train`."""
-    failures = (*attacks(a_training, tries, random.Random(seed)),)
-    yield Row("kills", "`train`, cold start to report", tries, failures)
-
-
-def rows(seed: int) -> Iterator[Row]:
-    """All of them."""
-    yield from runs(100, seed)
-    yield from boards(100, seed)
-    yield from trainings(20, seed)
+def rows(seed: int, wanted: Wanted) -> Iterator[Row]:
+    """A row for each command, and two for `gymposium run`: reproducible players in rounds, and others as they come."""
+    for what, make, tries in (
+        ("`run` in rounds, reproducible players", a_run, 50),
+        ("`run` streaming, other players", a_stream, 50),
+        ("`leaderboard run`, two workers", a_board, 100),
+        ("`train`, cold start to report", a_training, 20),
+    ):
+        if wanted(what):
+            rng = random.Random(f"{seed}/{what}")
+            yield Row("kills", what, tries, (*attacks(make, tries, rng, reproducible=make is not a_stream),))

@@ -12,7 +12,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from benchmarks.robustness.row import Row
+from benchmarks.robustness.row import Row, Wanted
 from gymposium import load_game
 from gymposium.errors import IllegalMove
 from gymposium.games.protocol import Match
@@ -198,8 +198,8 @@ def attack_game(name: str, tries: int, seed: int) -> Row:
     return Row("replies", name, done, tuple(failures))
 
 
-def rows(seed: int) -> Iterator[Row]:
+def rows(seed: int, wanted: Wanted) -> Iterator[Row]:
     """A row for each game."""
     names = list(host().games)
-    for name in names:
+    for name in filter(wanted, names):
         yield attack_game(name, -(-TRIES // len(names)), seed)

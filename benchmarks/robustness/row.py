@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+
+Wanted = Callable[[str], bool]
+"""Whether the row of this attack or accident is still missing."""
 
 
 @dataclass(frozen=True)

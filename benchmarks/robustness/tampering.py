@@ -16,7 +16,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from benchmarks.robustness.row import Row
+from benchmarks.robustness.row import Row, Wanted
 from gymposium.errors import GymposiumError
 from gymposium.match.ending import Ending
 from gymposium.runs.executors.local import LocalExecutor
@@ -340,14 +340,17 @@ GROUPS = {
 }
 
 
-def rows(seed: int) -> Iterator[Row]:
+def rows(seed: int, wanted: Wanted) -> Iterator[Row]:
     """The table's rows, one for each kind of tampering."""
     with tempfile.TemporaryDirectory() as folder:
         board = Path(folder) / "board"
         make_board(board, seed)
         untouched = verify_board(Board(board), sample=99, rerun=99, seed=1).findings
-        yield Row("tampering", "a board that nobody changed", 1, tuple(f"found: {one}" for one in untouched))
+        if wanted(what := "a board that nobody changed"):
+            yield Row("tampering", what, 1, tuple(f"found: {one}" for one in untouched))
         for what, ways in GROUPS.items():
+            if not wanted(what):
+                continue
             failures = []
             for name, tamper in ways.items():
                 with tempfile.TemporaryDirectory() as own:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -11,8 +12,9 @@ import pytest
 from gymposium.errors import BadOption, BadRecord
 from gymposium.records import read_records, verify_file
 from gymposium.runs.folder import RunFolder
+from gymposium.runs.run import Run, marked_running
 from gymposium.util.json_file import FileModel, read_model
-from gymposium.util.plain_file import MOST_BYTES, open_plain, plain_lines, read_plain, read_plain_text
+from gymposium.util.plain_file import MOST_BYTES, check_plain, open_plain, plain_lines, read_plain, read_plain_text
 from gymposium.util.user_file import VARIABLE, user_file
 
 
@@ -80,5 +82,71 @@ def test_lines_are_read_up_to_their_bound(tmp_path: Path) -> None:
 
 
 def test_a_missing_file_is_the_usual_error(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
-        open_plain(tmp_path / "none")
+    for read in (open_plain, check_plain):
+        with pytest.raises(FileNotFoundError):
+            read(tmp_path / "none")
+
+
+@pytest.mark.parametrize("make", [make_pipe, make_folder])
+def test_a_library_gets_no_path_of_a_pipe_or_a_folder(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    make(tmp_path / "file")
+    with pytest.raises(OSError, match=r"regular file|directory"):
+        check_plain(tmp_path / "file")
+
+
+def test_a_run_whose_config_is_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    make_pipe(tmp_path / "config.json")
+    assert not Run("run", tmp_path).running
+    with pytest.raises(OSError, match="regular file"), marked_running(tmp_path):
+        pass
+
+
+OWN = {
+    "gymposium_viewer/pages.py": "its own static files",
+    "gymposium_train/config/presets/__init__.py": "its own presets",
+    "gymposium/cli/plugins/new.py": "its own templates",
+    "gymposium/runs/metric_docs.py": "its own page",
+    "gymposium/plugins/first_party.py": "its own table",
+    "gymposium/plugins/offers.py": "metadata of an installed distribution",
+    "gymposium_trace/running/backends.py": "its own program",
+    "gymposium_trace/running/groups.py": "control groups",
+    "gymposium_trace/running/inside.py": "runs within the sandbox",
+    "gymposium_trace/running/runs.py": "a file that it has just written",
+    "gymposium_agents/modeling/caches.py": "control groups",
+    "gymposium_agents/engines/vllm/running.py": "/proc",
+    "gymposium_agents/engines/vllm/server.py": "the log of its own server",
+    "gymposium_agents/engines/vllm/engine.py": "weights that read_adapter has checked",
+    "gymposium_agents/models/fetching.py": "a wheel whose digest pip has checked",
+    "gymposium_arena/audit/archives.py": "archives that parts_of has checked",
+    "gymposium/cli/descriptors.py": "a standard stream",
+    "gymposium/plugins/containment.py": "a temporary file of its own",
+    "gymposium_mcp/stderr.py": "a pipe of its own",
+    "gymposium_ray/surroundings.py": "plugins of one file, which the user runs",
+}
+"""The modules that read files without `plain_file`, and what they read."""
+
+
+def reads(tree: ast.AST) -> bool:
+    """Whether a module opens or reads a file by a path, for reading."""
+    for call in ast.walk(tree):
+        if not isinstance(call, ast.Call):
+            continue
+        name = call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
+        texts = [one.value for one in call.args if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+        mode = next((text for text in texts if text and set(text) <= set("rwaxb+")), "")
+        opens = name == "open" and ("r" in mode or (isinstance(call.func, ast.Name) and not mode))
+        if opens or name in ("read_text", "read_bytes"):
+            return True
+    return False
+
+
+def test_no_other_module_reads_files_without_these_functions() -> None:
+    root = Path(__file__).parents[3]
+    files = [*root.glob("packages/*/src/**/*.py"), *root.glob("plugins/*/src/**/*.py")]
+    assert len(files) > 300
+    found = {
+        file.as_posix().partition("/src/")[2]
+        for file in files
+        if file.name != "plain_file.py" and reads(ast.parse(file.read_text(encoding="utf-8")))
+    }
+    assert found == OWN.keys()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 from dataclasses import replace
 from pathlib import Path
@@ -176,6 +177,26 @@ def test_a_line_that_is_no_episode_is_named(line: str, episode: Episode, tmp_pat
     (tmp_path / "episodes.jsonl").write_text(f"{episode.line()}\n{line}\n", encoding="utf-8")
     with pytest.raises(BadRecord, match=r"episodes\.jsonl, line 2: it is no "):
         list(read_episodes(tmp_path / "episodes.jsonl"))
+
+
+def test_a_file_that_holds_no_text_is_named(episode: Episode, tmp_path: Path) -> None:
+    """A pipe is not waited for, gigabytes are not read, and bytes that are not UTF-8 are no traceback."""
+    path = tmp_path / "episodes.jsonl"
+    path.write_bytes(episode.line().encode() + b"\n\xff\n")
+    with pytest.raises(BadRecord, match=r"episodes\.jsonl, line 2: it is not UTF-8 text"):
+        list(read_episodes(path))
+    for make in (os.mkfifo, Path.mkdir, lambda path: path.symlink_to("/dev/zero"), make_sparse):
+        path.rmdir() if path.is_dir() else path.unlink()
+        make(path)
+        with pytest.raises(BadRecord, match=r"episodes\.jsonl cannot be read"):
+            list(read_episodes(path))
+    with pytest.raises(BadRecord, match=r"none\.jsonl cannot be read \(No such file"):
+        list(read_episodes(tmp_path / "none.jsonl"))
+
+
+def make_sparse(path: Path) -> None:
+    with path.open("wb") as file:
+        file.truncate(6 * 2**30)
 
 
 def test_fields_of_other_types_are_refused(episode: Episode) -> None:

@@ -6,13 +6,14 @@ import os
 import random
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gymposium import load_game
+from gymposium.errors import BadRecord
 from gymposium_verifiers import records_of
 
 from .endpoint import Said, endpoint, plays
@@ -135,6 +136,30 @@ def test_a_resumed_evaluation_plays_the_matches_that_broke_off(tmp_path: Path) -
     records = [facts(record) for record in verified(tmp_path / "run")]
     assert len(records) == 4
     assert all(match in records for match in kept)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *(b"\xff", b"", b"[]", b"[" * 100_000, b'{"traces": [1]}', b'{"traces": [{"info": []}]}'),
+        *(
+            b'{"traces": [{"info": {"gymposium": {"record": 1}}}]}',
+            b'{"traces": [{"info": {"gymposium": {"record": "{"}}}]}',
+        ),
+    ],
+)
+def test_a_line_that_is_no_episode_is_named(line: bytes, tmp_path: Path) -> None:
+    (tmp_path / "traces.jsonl").write_bytes(b'{"traces": []}\n' + line + b"\n")
+    with pytest.raises(BadRecord, match=r"traces\.jsonl:2 (is not an episode|holds a record that is not)"):
+        list(records_of(tmp_path))
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, Path.mkdir, lambda path: path.symlink_to("/dev/zero"), lambda path: None])
+def test_a_file_that_holds_no_text_is_named(make: Callable[[Path], object], tmp_path: Path) -> None:
+    """A pipe or a device is not waited for."""
+    make(tmp_path / "traces.jsonl")
+    with pytest.raises(BadRecord, match=r"traces\.jsonl cannot be read"):
+        list(records_of(tmp_path))
 
 
 def test_the_command_evaluates_and_its_records_verify(tmp_path: Path) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -200,3 +202,11 @@ def test_imitation_follows_what_is_trained() -> None:
         assert (found.tune, found.learning_rate) == ("full", ALL_WEIGHTS)
     assert SMALL.cold_start.tune == "full"
     assert changed(SMALL, "cold_start.tune=full").cold_start.learning_rate == SMALL.cold_start.learning_rate
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, Path.mkdir, Path.touch])
+def test_weights_that_are_no_file_are_not_waited_for(tmp_path: Path, make: Callable[[Path], object]) -> None:
+    PlayerSettings().save(tmp_path)
+    make(tmp_path / "model.safetensors")
+    config = TrainConfig(games=("tic_tac_toe",), model={"name": str(tmp_path)})  # type: ignore[arg-type]
+    assert at(config, "optimizer.learning_rate") == at(NAMED, "optimizer.learning_rate")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 
 from gymposium.errors import GymposiumError
 from gymposium.util.durable import MARK
@@ -56,6 +58,50 @@ def test_the_checkpoint_of_another_learner_is_refused(model_directory: Path, tmp
     _, other = fresh(model_directory, seed=1, loss=Loss())
     with pytest.raises(GymposiumError, match="another learner"):
         load_checkpoint(saved, other)
+
+
+DAMAGE: dict[str, Callable[[dict[str, torch.Tensor]], object]] = {
+    "an unknown kind": lambda tensors: tensors.update({"none|x": torch.zeros(1)}),
+    "an optimizer of nothing": lambda tensors: tensors.update({"optimizer|none|step": torch.tensor(1.0)}),
+    "no counts": lambda tensors: [tensors.pop(key) for key in [*tensors] if key.startswith("counts|")],
+    "a count that is no number": lambda tensors: tensors.update({"counts|policy_version": torch.tensor(float("nan"))}),
+    "counts of many": lambda tensors: tensors.update({"counts|policy_version": torch.zeros(3)}),
+    "weights of another shape": lambda tensors: tensors.update(
+        {key: torch.zeros(1, 1) for key in tensors if key.startswith("weights|")}
+    ),
+    "an optimizer of another shape": lambda tensors: tensors.update(
+        {key: torch.zeros(7) for key in tensors if key.startswith("optimizer|")}
+    ),
+}
+"""Checkpoints that another has made."""
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+def test_other_tensors_than_a_learners_are_refused(
+    model_directory: Path, tmp_path: Path, damage: Callable[[dict[str, torch.Tensor]], object]
+) -> None:
+    loaded, learner = fresh(model_directory, seed=1)
+    teach(loaded, learner, 1)
+    saved = save_checkpoint(tmp_path, learner, {"step": 1}, keep=2)
+    tensors = load_file(saved / "learner-00001.safetensors")
+    damage(tensors)
+    save_file(tensors, saved / "learner-00001.safetensors")
+    with pytest.raises(GymposiumError, match=r"cannot be read|another learner"):
+        load_checkpoint(saved, fresh(model_directory, seed=1)[1])
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, Path.mkdir, Path.touch, lambda path: path.write_bytes(b"x" * 99)])
+def test_a_pipe_or_garbage_for_tensors_is_refused_at_once(
+    model_directory: Path, tmp_path: Path, make: Callable[[Path], object]
+) -> None:
+    _, learner = fresh(model_directory, seed=1)
+    saved = save_checkpoint(tmp_path, learner, {"step": 1}, keep=2)
+    (saved / "learner-00001.safetensors").unlink()
+    with pytest.raises(GymposiumError, match=r"cannot be read .* Remove"):
+        load_checkpoint(saved, learner)
+    make(saved / "learner-00001.safetensors")
+    with pytest.raises(GymposiumError, match=r"cannot be read .* Remove"):
+        load_checkpoint(saved, learner)
 
 
 def test_the_adapter_in_it_loads_as_any_adapter(model_directory: Path, tmp_path: Path) -> None:
@@ -167,5 +213,5 @@ def test_what_it_needs_and_is_missing_is_an_error(model_directory: Path, tmp_pat
     _, learner = fresh(model_directory, seed=1)
     saved = save_checkpoint(tmp_path, learner, {"step": 1}, keep=2)
     (saved / "learner-00001.safetensors").unlink()
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(GymposiumError, match="No such file"):
         load_checkpoint(saved, learner)

@@ -18,6 +18,7 @@ from gymposium.plugins.command_line import command_line
 from gymposium.records import Problem, Record, board_files, read_records
 from gymposium.runs.links import check_contained
 from gymposium.util.durable import replace_text
+from gymposium.util.plain_file import open_plain
 from gymposium_arena.entries import Entry, new_entry, own_entry, read_entry, refusal
 from gymposium_arena.schedule import Lineup
 from gymposium_arena.slugs import joint_slug, slug as slug_of
@@ -150,7 +151,7 @@ class Board:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Lock the board for one tournament. Raises `BadOption` if another tournament has locked it."""
-        with open(self.suite_file, encoding="utf-8") as file:
+        with open_plain(self.suite_file) as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:

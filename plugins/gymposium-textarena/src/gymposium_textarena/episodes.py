@@ -10,7 +10,8 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from gymposium.errors import BadRecord, GymposiumError
+from gymposium.errors import BadRecord, GymposiumError, reason
+from gymposium.util.plain_file import plain_lines
 from gymposium.util.strict_json import strict_json
 
 FORMAT = "textarena-episode-1"
@@ -71,14 +72,23 @@ class Episode:
 
 
 def read_episodes(path: str | Path) -> Iterator[Episode]:
-    """The episodes of a file, which `Recorded` writes. Raises `BadRecord` with the number of the first line that is
-    none, and `OSError`."""
-    with Path(path).open(encoding="utf-8") as file:
-        for number, line in enumerate(file, start=1):
-            try:
-                yield Episode.parse(line)
-            except BadRecord as error:
-                raise BadRecord(f"{path}, line {number}: {error}.") from error
+    """Yield the episodes of a file, which `Recorded` writes.
+
+    Raises `BadRecord` with the number of the first invalid line, and for a file that cannot be read."""
+    try:
+        for number, line in enumerate(plain_lines(path), start=1):
+            yield _episode(line, f"{path}, line {number}")
+    except OSError as error:
+        raise BadRecord(f"{path} cannot be read ({reason(error)}). Name a file that Recorded wrote.") from error
+
+
+def _episode(line: bytes, where: str) -> Episode:
+    try:
+        return Episode.parse(line.decode())
+    except UnicodeDecodeError as error:
+        raise BadRecord(f"{where}: it is not UTF-8 text ({error}).") from error
+    except BadRecord as error:
+        raise BadRecord(f"{where}: {error}.") from error
 
 
 def digest_of(shown: Sequence[Any], rewards: Any, game_info: Any) -> str:

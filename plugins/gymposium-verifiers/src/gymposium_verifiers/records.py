@@ -6,9 +6,10 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from gymposium.errors import BadRecord
+from gymposium.errors import BadRecord, describe, reason
 from gymposium.records import Record
 from gymposium.util.lines import LineWriter
+from gymposium.util.plain_file import plain_lines
 from gymposium_verifiers.scores import INFO
 
 TRACES = "traces.jsonl"
@@ -19,17 +20,27 @@ def records_of(run: str | Path) -> Iterator[Record]:
     """The record of each match of a run, from the run's folder, in the order in which the matches ended. Episodes that
     failed before their match began have none.
 
-    Raises `BadRecord` for a line that is no episode or holds no valid record."""
+    Raises `BadRecord` for a line that is no episode or holds no valid record, and for a file that cannot be read."""
     path = Path(run) / TRACES
-    with open(path, encoding="utf-8") as file:
-        for number, line in enumerate(file, start=1):
-            try:
-                notes = [trace["info"].get(INFO, {}) for trace in json.loads(line)["traces"]]
-                lines = [found["record"] for found in notes if "record" in found]
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
-                raise BadRecord(f"{path}:{number} is no episode of verifiers ({error!r})") from error
-            for record in lines:
-                yield Record.parse(record)
+    try:
+        for number, line in enumerate(plain_lines(path), start=1):
+            yield from _records_in(line, f"{path}:{number}")
+    except OSError as error:
+        raise BadRecord(f"{path} cannot be read ({reason(error)}). Name the folder of a run of verifiers.") from error
+
+
+def _records_in(line: bytes, where: str) -> list[Record]:
+    try:
+        notes = [trace["info"].get(INFO, {}) for trace in json.loads(line.decode())["traces"]]
+        lines = [found["record"] for found in notes if "record" in found]
+        if not all(isinstance(record, str) for record in lines):
+            raise TypeError("a record is not text")
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise BadRecord(f"{where} is not an episode of verifiers ({describe(error)}).") from error
+    try:
+        return [Record.parse(record) for record in lines]
+    except BadRecord as error:
+        raise BadRecord(f"{where} holds a record that is {error}.") from error
 
 
 def save_records(run: str | Path, to: str | Path) -> int:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gymposium.errors import BadOption
+from gymposium.util.plain_file import open_plain, read_plain
 from gymposium.util.strict_json import each_key_once
 from gymposium_arena.audit.archives import members
 from gymposium_arena.audit.budget import Budget
@@ -58,14 +59,14 @@ def parts_of(path: Path, budget: Budget) -> Iterator[LogPart]:
             fail("it is not a regular file")
         if mode.st_size > MAX_BYTES:
             fail(f"it has {mode.st_size} bytes; at most {MAX_BYTES} are read")
-        with open(path, "rb") as file:
+        with open_plain(path) as file:
             is_archive = file.read(4) == b"PK\x03\x04"
         if is_archive or path.suffix == ".eval":
             for name, data in members(path, MAX_BYTES, budget):
                 yield _part(f"{path}:{name}", data, budget)
                 budget.check()
             return
-        text = path.read_bytes().removeprefix(BOM_UTF8)
+        text = read_plain(path, MAX_BYTES).removeprefix(BOM_UTF8)
         budget.take(len(text))
     except (BadLog, OSError) as error:
         yield LogPart(str(path), BadLog(str(error)))

@@ -17,6 +17,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from gymposium.util.plain_file import check_plain
 from gymposium_agents.chat.settings import PlayerSettings
 from gymposium_train.config.model import Model
 from gymposium_train.util.settings import Settings
@@ -99,9 +100,10 @@ def _is_small(directory: Path) -> bool:
     parameters = 0
     for path in directory.glob("*.safetensors"):
         try:
+            check_plain(path)
             with safe_open(path, framework="np") as file:
                 parameters += sum(prod(file.get_slice(name).get_shape()) for name in file.keys())  # noqa: SIM118
-        except SafetensorError:  # loading the model says what is wrong with the file
+        except (OSError, SafetensorError):  # loading the model says what is wrong with the file
             return False
     return 0 < parameters < SMALL
 

@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
+
+from gymposium.errors import GymposiumError, describe
+from gymposium.util.plain_file import check_plain
 
 PART = 2**28
 """Maximum number of bytes of tensors in a file and, beside the learner, in memory; a single tensor may be larger."""
@@ -33,11 +36,19 @@ def write_tensors(tensors: Iterable[tuple[str, Tensor]], directory: Path) -> Non
 
 @contextmanager
 def read_tensors(directory: Path) -> Iterator[Mapping[str, Tensor]]:
-    """The tensors in a directory by name, inside the block. A tensor is read when it is accessed. Raises
-    `FileNotFoundError` if there is no file of tensors."""
+    """The tensors in a directory by name, inside the block. A tensor is read when it is accessed.
+
+    Raises `GymposiumError` if they cannot be read, or if the block finds one missing or with another value."""
     files = sorted(directory.glob("learner-*.safetensors")) or [directory / _name(0)]
-    with ExitStack() as opened:
-        yield _Tensors([opened.enter_context(safe_open(file, framework="pt")) for file in files])
+    try:
+        for file in files:
+            check_plain(file)
+        with ExitStack() as opened:
+            yield _Tensors([opened.enter_context(safe_open(file, framework="pt")) for file in files])
+    except (LookupError, OSError, SafetensorError, ValueError) as error:
+        raise GymposiumError(
+            f"The weights in {directory} cannot be read ({describe(error)}). Remove {directory}."
+        ) from error
 
 
 @torch.no_grad()

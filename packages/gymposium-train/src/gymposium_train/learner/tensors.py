@@ -37,7 +37,8 @@ def put_back(
 ) -> dict[str, int]:
     """Restore the tensors that `gather` gave, one by one; returns the counts. Only the first process has the tensors.
 
-    Raises `GymposiumError` if they are of a learner with other settings."""
+    Raises `GymposiumError` if they are of a learner with other settings, and `LookupError` or `ValueError` for a name
+    or a count that no learner has."""
     kinds: dict[str, list[str]] = {"weights": [], "optimizer": [], "reference": [], "counts": []}
     for key in world.broadcast([] if tensors is None else [*tensors]):
         kind, _, name = key.partition("|")
@@ -52,7 +53,13 @@ def put_back(
         )
 
     def part(key: str, like: Tensor) -> Tensor:
-        return broadcast_tensor(None if tensors is None else tensors[key], like, world)
+        whole = None if tensors is None else tensors[key]
+        if whole is not None and (whole.shape, whole.is_floating_point()) != (like.shape, like.is_floating_point()):
+            raise GymposiumError(
+                f"The checkpoint is another learner's: {key} is {whole.dtype} of the shape {tuple(whole.shape)}, not "
+                f"{like.dtype} of {tuple(like.shape)}. Resume with the settings that the run began with."
+            )
+        return broadcast_tensor(whole, like, world)
 
     for name in kinds["weights"]:
         stepper.named[name].copy_(part(f"weights|{name}", stepper.named[name]))

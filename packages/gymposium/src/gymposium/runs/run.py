@@ -12,7 +12,7 @@ from typing import Any
 
 from gymposium.records import Problem
 from gymposium.runs.links import leads_out
-from gymposium.util.plain_file import read_plain_text
+from gymposium.util.plain_file import open_plain, read_plain_text
 from gymposium.util.strict_json import strict_json
 
 if sys.platform != "win32":
@@ -59,7 +59,7 @@ class Run:
     def running(self) -> bool:
         """True if a process works on the run (`marked_running`). False on Windows, and where files cannot be locked."""
         if sys.platform != "win32":
-            with suppress(OSError), open(self.path / _LOCKED, "rb") as file:
+            with suppress(OSError), open_plain(self.path / _LOCKED) as file:
                 try:
                     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except BlockingIOError:
@@ -99,7 +99,7 @@ class Run:
 @contextmanager
 def marked_running(path: Path) -> Iterator[None]:
     """Mark the run in the directory `path` as running during the block, by a lock that ends with the process."""
-    with open(path / _LOCKED, "rb") as file:
+    with open_plain(path / _LOCKED) as file:
         if sys.platform != "win32":
             with suppress(OSError):  # a file system without locks
                 fcntl.flock(file, fcntl.LOCK_SH)  # shared: it waits only for one who asks whether the run is running

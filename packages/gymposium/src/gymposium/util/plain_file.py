@@ -28,6 +28,11 @@ def open_plain(path: str | Path, *, follow: bool = True) -> BufferedReader:
         raise
 
 
+def check_plain(path: str | Path) -> None:
+    """Check a file that a library opens by its path. Raises `OSError` as `open_plain`."""
+    open_plain(path).close()
+
+
 def read_plain(path: str | Path, most: int = MOST_BYTES) -> bytes:
     """Read a regular file. Raises `OSError`, also for a file of more than `most` bytes."""
     with open_plain(path) as file:
