@@ -14,6 +14,7 @@ from tests.gymposium.http.environments.conftest import Lent
 from tests.gymposium.http.test_guard import ask
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
+from gymposium.envs.learner import LearnerTable
 from gymposium.games.protocol import Style
 from gymposium.http.bodies import MOST_BYTES
 from gymposium.http.environments import EnvOffer, environments_app
@@ -259,3 +260,21 @@ def test_a_field_of_another_type_is_read_or_refused(value: Any) -> None:
     for sent in (value, {"type": value}, {"type": "reset", "data": value}):
         with suppress(WireError):
             assert Incoming.parse(json.dumps(sent))
+
+
+def test_an_abandoned_match_releases_what_it_holds(lend, monkeypatch: pytest.MonkeyPatch) -> None:
+    closed: list[str] = []
+    all_closed = threading.Event()
+
+    def close(table: LearnerTable) -> None:
+        closed.append(table.job.game.name)
+        if len(closed) == 2:
+            all_closed.set()
+
+    monkeypatch.setattr(LearnerTable, "close", close)
+    with lend("tic_tac_toe", "kuhn_poker").client() as client:
+        client.reset(seed=1)
+        client.reset(seed=2, game="kuhn_poker")
+        assert closed == ["tic_tac_toe"]
+    assert all_closed.wait(60)
+    assert closed == ["tic_tac_toe", "kuhn_poker"]

@@ -7,7 +7,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from gymposium.envs.learner import LearnerOptions, LearnerSeat
+from gymposium.envs.learner import LearnerOptions, LearnerTable, require_table
 from gymposium.envs.options import METADATA, as_reply, check_open, draw_seed
 from gymposium.games.protocol import Game, Match
 from gymposium.match import MatchResult
@@ -40,7 +40,7 @@ class TextGameEnv(gymnasium.Env[Any, Any]):
 
     def __init__(self, game: str | Game, **keywords: Any) -> None:
         self._options = options = LearnerOptions(game, **keywords)
-        self._learner = LearnerSeat(options)
+        self._table: LearnerTable | None = None
         self._closed = False
         self.game = options.game
         self.render_mode = options.render_mode
@@ -59,55 +59,64 @@ class TextGameEnv(gymnasium.Env[Any, Any]):
         super().reset(seed=seed)
         match_seed = draw_seed(self.np_random) if seed is None else seed
         seat = self._options.seat_for(match_seed, options)
-        self._learner.begin(match_seed, seat).go_on()
-        shown = self._learner.look()
-        self._settle()
+        self._release()
+        self._table = None  # nothing can be stepped if the match cannot be made
+        self._table = table = LearnerTable.open(self._options, match_seed, seat)
+        table.go_on()
+        shown = table.look()
+        self._settle(table)
         return shown
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Plays one reply of the learner, and the opponents' moves up to its next decision or the end."""
         check_open(self._closed)
-        learner = self._learner
-        table = learner.give(as_reply(action, self.game))
+        reply = as_reply(action, self.game)
+        table = self._table or require_table(None)
+        table.step(reply)
         table.go_on()
-        outcome = learner.outcome()
+        outcome = table.outcome()
         if table.error is not None or self.render_mode == "human":
-            self._settle()
+            self._settle(table)
         return outcome
 
-    def _settle(self) -> None:
-        """Raises the engine's error if the match broke off, else renders the match if `render_mode` is `human`."""
-        if (error := self._learner.table.error) is not None:
-            self._learner.over = True
-            raise error
+    def _settle(self, table: LearnerTable) -> None:
+        """Raise the engine's error if the match broke off, else render the match if `render_mode` is `human`."""
+        if table.error is not None:
+            table.needs_reset = True
+            raise table.error
         if self.render_mode == "human":
-            self._learner.render()
+            table.render()
 
     def render(self) -> str | None:
         """Renders the seat's view of the position: returned for `ansi`, printed for `human`."""
         check_open(self._closed)
-        return self._learner.render()
+        return require_table(self._table).render()
 
     def action_masks(self) -> np.ndarray:
         """The action mask, an int8 array: 1 for each legal action. `action_space.sample` and MaskablePPO take it."""
-        return self._learner.mask()
+        return require_table(self._table).mask()
 
     def close(self) -> None:
         """Closes the environment: `reset`, `step` and `render` raise from now on. The last match can still be read."""
         self._closed = True
-        self._learner.close()
+        self._release()
+
+    def _release(self) -> None:
+        """Release what an unfinished match holds. It can still be read."""
+        if self._table is not None:
+            self._table.close()
 
     @property
     def seat(self) -> int:
         """The learner's seat in this match."""
-        return self._learner.seat
+        return 0 if self._table is None else self._table.seat
 
     @property
     def match(self) -> Match:
         """The current match, with its `events`. It must not be changed."""
-        return self._learner.table.look_at_match()
+        return require_table(self._table).look_at_match()
 
     @property
     def played(self) -> MatchResult | None:
         """The result of the match, for `gymposium.records.RecordWriter.write`; None until it is over."""
-        return self._learner.played
+        return None if self._table is None else self._table.played

@@ -13,7 +13,7 @@ from gymposium.envs.table import Table, new_match_id
 from gymposium.envs.views import position
 from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Game
-from gymposium.match import EngineError, MatchJob, MatchResult
+from gymposium.match import EngineError, MatchJob
 from gymposium.players.grammar import make_opponents
 from gymposium.players.protocol import Player, Reply
 from gymposium.util.streams import stream
@@ -54,100 +54,98 @@ class LearnerOptions(SharedOptions):
         return [*self._opponents[:seat], self.outside, *self._opponents[seat:]]
 
 
-class LearnerSeat:
-    """The learner's seat in one match after another.
+class LearnerTable(Table):
+    """The table of one match, at which a learner sits in `seat` and opponents in all other seats.
 
-    `begin` sets up a match and `give` passes on a reply. After each of them the caller moves the table on, by its
-    `go_on`, or by `gymposium.envs.table.advance` for many learners at once. Then `look` or `outcome` returns the
-    learner's observation.
+    `step` passes on a reply. After it, as after `open`, the caller moves the match on by `go_on`, or by
+    `gymposium.envs.table.advance` for many tables at once. Then `look` or `outcome` returns the learner's observation.
     """
 
-    __slots__ = ("_options", "_paid", "_since", "_table", "over", "seat")
+    __slots__ = ("_options", "_paid", "_since", "needs_reset", "seat")
 
-    def __init__(self, options: LearnerOptions) -> None:
-        self._options = options
-        self._table: Table | None = None
-        self._paid = 0.0
-        self._since: int | None = None
-        self.seat = 0
-        """The learner's seat in this match."""
-        self.over = False
-        """True once an outcome has reported the end of the match."""
-
-    def begin(self, seed: int, seat: int, match_id: str | None = None) -> Table:
-        """Sets up a new match. Without a `match_id` it gets one of its own."""
-        options = self._options
-        self.seat, self.over, self._paid, self._since = seat, False, 0.0, None
-        self.close()
-        self._table = None  # so that nothing can be stepped if the match cannot be made
+    @classmethod
+    def open(cls, options: LearnerOptions, seed: int, seat: int, match_id: str | None = None) -> LearnerTable:
+        """Set up a match of a learner in `seat`. Without a `match_id` it gets a new one."""
         number = new_match_id("env") if match_id is None else match_id
         job = MatchJob(number, options.game, options.players(seat), seed, on_illegal=options.policy)
-        self._table = Table.of_job(job)
-        return self._table
-
-    def close(self) -> None:
-        """Release what an unfinished match holds. It can still be read."""
-        if self._table is not None:
-            self._table.close()
-
-    @property
-    def table(self) -> Table:
-        """The table of the match. Raises `ResetNeeded` before the first one."""
-        if self._table is None:
-            raise ResetNeeded("There is no match: call reset() first.")
-        return self._table
-
-    @property
-    def played(self) -> MatchResult | None:
-        """The result of the match, also if it broke off; None until it is over."""
-        return None if self._table is None else self._table.played
-
-    def give(self, reply: Reply) -> Table:
-        """Passes on the learner's reply, which has no effect if the match was over before the learner was asked.
-        Raises `ResetNeeded` if an outcome has already reported the end, or if a player raised in this match."""
-        if self.over:
-            raise ResetNeeded("The match is over: call reset() before step().")
-        table = self._table or self.table
-        if table.played is None:
-            if not table.asks:
-                raise ResetNeeded("A player failed in this match, so it cannot go on: call reset() before step().")
-            self._since = len(table.turns)
-            table.give({self.seat: reply})
+        table = cls.of_job(job)
+        table._options, table.seat, table._paid, table._since = options, seat, 0.0, None
+        table.needs_reset = False
         return table
 
+    def _open(self, job: MatchJob) -> None:
+        self._options: LearnerOptions
+        self.seat: int
+        """The learner's seat."""
+        self.needs_reset: bool
+        """True once `outcome` has reported the end of the episode."""
+        self._paid: float
+        self._since: int | None
+        super()._open(job)
+
+    def step(self, reply: Reply) -> None:
+        """Pass on the learner's reply. It has no effect if the match was over before the learner was asked. Raises
+        `ResetNeeded` if the end was reported already, or if a player raised in this match."""
+        if self.needs_reset:
+            raise ResetNeeded("The match is over: call reset() before step().")
+        if self.played is None:
+            if not self.asks:
+                raise ResetNeeded("A player failed in this match, so it cannot go on: call reset() before step().")
+            self._since = len(self.turns)
+            self.give({self.seat: reply})
+
     def look(self) -> tuple[Any, dict[str, Any]]:
-        """Returns the learner's observation and its info."""
-        _, observation, info = self._see()
-        return observation, info
+        """Return the learner's observation and info. If the engine fails meanwhile, the match breaks off."""
+        options, seat = self._options, self.seat
+        if self.error is None:
+            try:
+                return options.views.observe(self, seat, options.kind), options.views.info(self, seat, self._since)
+            except Exception as error:  # noqa: BLE001 - an engine may raise anything
+                self._break_off_or_raise(error)
+        return options.views.broken(seat, options.kind)
 
     def outcome(self) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Returns the result of `gymnasium.Env.step`. A match that broke off is truncated and pays nothing more."""
-        now, observation, info = self._see()
-        reward, self._paid = now - self._paid, now
-        table = self._table or self.table
-        self.over = table.played is not None
-        broken = table.error is not None
-        return observation, reward, self.over and not broken, broken, info
-
-    def _see(self) -> tuple[float, Any, dict[str, Any]]:
-        """The return so far, the observation and the info. If the engine fails meanwhile, the match breaks off."""
-        table, options, seat = self._table or self.table, self._options, self.seat
-        if table.error is None:
+        """Return the result of `gymnasium.Env.step`. A match that broke off is truncated and pays nothing more."""
+        observation, info = self.look()
+        if self.error is None:
             try:
-                observation = options.views.observe(table, seat, options.kind)
-                return table.return_of(seat), observation, options.views.info(table, seat, self._since)
-            except EngineError as error:
-                table.break_off(error)
-            except GymposiumError:
-                raise  # its message says what to do
+                reward = self._collect_reward()
             except Exception as error:  # noqa: BLE001 - an engine may raise anything
-                table.break_off(error)
-        return self._paid, *options.views.broken(seat, options.kind)
+                self._break_off_or_raise(error)
+                observation, info = self.look()
+            else:
+                self.needs_reset = self.played is not None
+                return observation, reward, self.needs_reset, False, info
+        self.needs_reset = True
+        return observation, 0.0, False, True, info
+
+    def _collect_reward(self) -> float:
+        """Return the change of the learner's return since the last call."""
+        now = self.return_of(self.seat)
+        reward, self._paid = now - self._paid, now
+        return reward
+
+    def _break_off_or_raise(self, error: Exception) -> None:
+        """Break the match off because of an engine's error. Raise an error that says what to do."""
+        if isinstance(error, GymposiumError) and not isinstance(error, EngineError):
+            raise error
+        self.break_off(error)
 
     def mask(self) -> np.ndarray:
-        """The action mask, an int8 array: 1 for each legal action."""
-        return self._options.views.mask(self.table, self.seat)
+        """Return the action mask, an int8 array: 1 for each legal action."""
+        return self._options.views.mask(self, self.seat)
 
     def render(self) -> str | None:
-        """Renders the seat's view of the position: returned for `ansi`, printed for `human`."""
-        return show(position(self.table, self.seat), self._options.render_mode)
+        """Render the seat's view of the position: returned for `ansi`, printed for `human`."""
+        return show(position(self, self.seat), self._options.render_mode)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        fields = {name: getattr(self, name) for name in LearnerTable.__slots__}
+        return *super().__reduce__(), (None, fields)
+
+
+def require_table(table: LearnerTable | None) -> LearnerTable:
+    """Return the table of the current match. Raises `ResetNeeded` before the first match."""
+    if table is None:
+        raise ResetNeeded("There is no match: call reset() first.")
+    return table

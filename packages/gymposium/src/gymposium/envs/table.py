@@ -12,6 +12,7 @@ import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
+from typing import Self
 
 from gymposium.errors import BadOption, GymposiumError, NotAsked, WrongType
 from gymposium.games.protocol import CHANCE, Event, Game, Match, Style
@@ -131,7 +132,7 @@ class Table:
         self._go_on_or_raise()
 
     @classmethod
-    def of_job(cls, job: MatchJob) -> Table:
+    def of_job(cls, job: MatchJob) -> Self:
         """The table of a job in which an `OutsideSeat` stands for each seat that is answered from outside. No player
         has been asked yet: call `go_on`, or `advance` for many tables. An engine that fails raises nothing here; it
         sets `error`."""
@@ -303,7 +304,7 @@ class Table:
     def __reduce__(self) -> tuple[object, ...]:
         """A copy plays the match again, since a running match can be neither copied nor stored."""
         events = list(self.match.events) if hasattr(self, "match") else []
-        return _played_again, (self.job, self._answers, self._given, events)
+        return _played_again, (type(self), self.job, self._answers, self._given, events)
 
 
 def advance(tables: Iterable[Table], watchdog: Watchdog | None = None, guard: Guard | None = None) -> None:
@@ -359,10 +360,14 @@ def _check_seats(seats: int | Iterable[int], count: int) -> set[int]:
 
 
 def _played_again(
-    job: MatchJob, answers: Sequence[Mapping[int, Reply]], given: Mapping[int, Reply], events: Sequence[Event]
+    kind: type[Table],
+    job: MatchJob,
+    answers: Sequence[Mapping[int, Reply]],
+    given: Mapping[int, Reply],
+    events: Sequence[Event],
 ) -> Table:
     """A table of the same match, played from its seed with the answers from outside. The players are asked again."""
-    table = Table.of_job(replace(job, id=new_match_id("copy")))
+    table = kind.of_job(replace(job, id=new_match_id("copy")))
     table.go_on()
     for replies in answers:
         table.give(replies)

@@ -17,7 +17,7 @@ from gymnasium.spaces import Dict, Space
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from gymposium.envs.learner import KEYWORDS, LearnerOptions, LearnerSeat
+from gymposium.envs.learner import KEYWORDS, LearnerOptions, LearnerTable, require_table
 from gymposium.envs.options import METADATA, as_reply, check_open, check_options, fresh_seed
 from gymposium.envs.spaces import UnicodeText
 from gymposium.envs.table import Table, advance
@@ -73,7 +73,7 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
         self.ended: list[MatchResult] = []
         """The results of the matches that ended in the last step, for `gymposium.records.RecordWriter.write`; that of
         a match that broke off has an `error`."""
-        self._learners = [LearnerSeat(learner_options) for _ in range(num_envs)]
+        self._tables: list[LearnerTable | None] = [None] * num_envs
         self._steps = np.zeros(num_envs, int)
         """Number of steps of each match."""
         self._rngs: list[np.random.Generator | None] = [None] * num_envs
@@ -95,30 +95,31 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
         """Plays one reply in every match that goes on. Raises `InvalidAction` for an invalid action and `ResetNeeded`
         if a match has to be reset first; nothing is played then."""
         check_open(self.closed)
-        learners, mode, n = self._learners, self.autoreset_mode, self.num_envs
+        mode, n = self.autoreset_mode, self.num_envs
         if isinstance(actions, str) or not hasattr(actions, "__len__"):
             raise InvalidAction(f"{actions!r}: give a sequence of {n} actions, one for each match.")
         if len(actions) != n:
             raise InvalidAction(f"{len(actions)} actions were given for {n} matches.")
-        over = [i for i, learner in enumerate(learners) if learner.over]
+        tables = [*map(require_table, self._tables)]
+        over = [i for i, table in enumerate(tables) if table.needs_reset]
         if over and mode is AutoresetMode.DISABLED:
             raise ResetNeeded(f"Matches {over} are over: call reset(options={{'reset_mask': …}}) before step().")
-        live = [i for i, learner in enumerate(learners) if not learner.over]
-        replies = [as_reply(actions[i], self.game) for i in live]
-        tables = [learners[i].give(reply) for i, reply in zip(live, replies, strict=True)]
-        infos = self._begin(over, [None] * n, None, tables)
+        live = [i for i, table in enumerate(tables) if not table.needs_reset]
+        for i, reply in [(i, as_reply(actions[i], self.game)) for i in live]:
+            tables[i].step(reply)
+        infos = self._begin(over, [None] * n, None, [tables[i] for i in live])
 
         rewards = np.zeros(n)
         terminations, truncations = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
         for i in live:
-            self._shown[i], rewards[i], terminations[i], truncations[i], infos[i] = learners[i].outcome()
+            self._shown[i], rewards[i], terminations[i], truncations[i], infos[i] = tables[i].outcome()
         self._steps[live] += 1
         for i in np.flatnonzero(self._steps >= self._limit).tolist():
-            learners[i].over = truncations[i] = True
-        done = [i for i in live if learners[i].over]
-        self.ended = [played for i in done if (played := learners[i].played) is not None]
+            tables[i].needs_reset = truncations[i] = True
+        done = [i for i in live if tables[i].needs_reset]
+        self.ended = [played for i in done if (played := tables[i].played) is not None]
         for i in done:
-            if (error := learners[i].table.error) is not None:
+            if (error := tables[i].error) is not None:
                 warnings.warn(f"Match {i} of {n} broke off, the others go on. {error}", RuntimeWarning, stacklevel=2)
         batched: dict[str, Any] = {}
         if done and mode is AutoresetMode.SAME_STEP:
@@ -142,11 +143,16 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
         for i in which:
             self._steps[i] = 0
             seed, self._rngs[i] = fresh_seed(seeds[i], self._rngs[i])
-            new.append(self._learners[i].begin(seed, self._options.seat_for(seed, options, ("reset_mask",))))
+            seat = self._options.seat_for(seed, options, ("reset_mask",))
+            if (old := self._tables[i]) is not None:
+                old.close()
+            self._tables[i] = None  # nothing can be stepped if the match cannot be made
+            table = self._tables[i] = LearnerTable.open(self._options, seed, seat)
+            new.append(table)
         advance([*others, *new])
         infos = {}
-        for i in which:
-            self._shown[i], infos[i] = self._learners[i].look()
+        for i, table in zip(which, new, strict=True):
+            self._shown[i], infos[i] = table.look()
         return infos
 
     def _seeds(self, seed: int | Sequence[int | None] | None) -> Sequence[int | None]:
@@ -175,7 +181,7 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
     def render(self) -> tuple[Any, ...]:
         """Renders each learner's view of its match: returned for `ansi`, printed for `human`."""
         check_open(self.closed)
-        return tuple(learner.render() for learner in self._learners)
+        return tuple(require_table(table).render() for table in self._tables)
 
     def _show(self) -> None:
         if self.render_mode == "human":
@@ -183,18 +189,19 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
 
     def close_extras(self, **kwargs: Any) -> None:
         """Release what unfinished matches hold."""
-        for learner in self._learners:
-            learner.close()
+        for table in self._tables:
+            if table is not None:
+                table.close()
 
     def action_masks(self) -> np.ndarray:
         """The action masks, an int8 array of shape (num_envs, number of actions): 1 for each legal action."""
-        return np.stack([learner.mask() for learner in self._learners])
+        return np.stack([require_table(table).mask() for table in self._tables])
 
     @property
     def matches(self) -> tuple[Match | None, ...]:
         """The current matches, with their `events`; None for each that the engine could not begin. They must not be
         changed."""
-        return tuple(getattr(learner.table, "match", None) for learner in self._learners)
+        return tuple(getattr(require_table(table), "match", None) for table in self._tables)
 
 
 def _count(name: str, value: Any) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from importlib.metadata import version
 from threading import Lock
 
-from anyio import CapacityLimiter, to_thread
+from anyio import CancelScope, CapacityLimiter, to_thread
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, WebSocketRoute
@@ -118,6 +118,8 @@ class _Server:
                     await self._talk(socket, session)
                 finally:
                     self._open -= 1
+                    with CancelScope(shield=True):
+                        await to_thread.run_sync(session.close)
             await socket.close()
         except (WebSocketDisconnect, TimeoutError):
             pass  # the client has left, or reads nothing

@@ -7,8 +7,7 @@ import secrets
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gymposium.envs.learner import LearnerSeat
-from gymposium.envs.table import Table
+from gymposium.envs.learner import LearnerTable
 from gymposium.errors import GymposiumError, tells_what_to_do
 from gymposium.http.environments.offer import OPTIONS, EnvOffer
 from gymposium.http.environments.wire import WireError, reply_in
@@ -29,7 +28,7 @@ class EnvSession:
         self._offer, self._keep = offer, keep
         self._name = offer.game(game).name
         self._default = self._name
-        self._learner: LearnerSeat | None = None
+        self._table: LearnerTable | None = None
         self._episode: str | None = None
         self._steps = 0
 
@@ -52,21 +51,20 @@ class EnvSession:
             seat = options.seat_for(seed, {"seat": data["seat"]} if "seat" in data else None)
         except GymposiumError as error:
             raise WireError("VALIDATION_ERROR", str(error)) from None
-        learner = LearnerSeat(options)
+        self.close()
         number = f"env-{secrets.token_hex(8)}"
-        self._learner, self._name, self._steps = None, options.game.name, 0
+        self._table, self._name, self._steps = None, options.game.name, 0
         self._episode = number if episode is None else episode
 
-        def begin() -> Table:
-            table = learner.begin(seed, seat, number)
+        def begin() -> LearnerTable:
+            table = LearnerTable.open(options, seed, seat, number)
             table.go_on()
             return table
 
-        table = self._played(begin)
-        self._learner = learner
+        self._table = table = self._played(begin)
         if table.played is not None:  # over before this seat was asked
             return self._outcome(table)
-        text, info = learner.look()
+        text, info = table.look()
         if table.error is not None:
             self._break_off(table)
         return self._observation(text, info, None, done=False)
@@ -74,33 +72,36 @@ class EnvSession:
     def step(self, data: Mapping[str, Any]) -> dict[str, Any]:
         """Plays one reply, and what follows up to this seat's next decision or the end. Raises `WireError`."""
         text = reply_in(data)
-        learner = self._learner
-        if learner is None or learner.over:
+        table = self._table
+        if table is None or table.needs_reset:
             raise WireError("EXECUTION_ERROR", "There is no match under way: send reset first.")
 
-        def play() -> Table:
-            table = learner.give(Reply(text))
+        def play() -> LearnerTable:
+            table.step(Reply(text))
             table.go_on()
             return table
 
         self._steps += 1
         return self._outcome(self._played(play))
 
+    def close(self) -> None:
+        """Release what an unfinished match holds, such as a server."""
+        if self._table is not None:
+            self._table.close()
+
     def state(self) -> dict[str, Any]:
         """The state as OpenEnv's clients read it."""
-        learner = self._learner
+        table = self._table
         return {
             "episode_id": self._episode,
             "step_count": self._steps,
             "game": self._name,
-            "seat": None if learner is None else learner.seat,
-            "done": learner is not None and learner.over,
+            "seat": None if table is None else table.seat,
+            "done": table is not None and table.needs_reset,
         }
 
-    def _outcome(self, table: Table) -> dict[str, Any]:
-        learner = self._learner
-        assert learner is not None
-        text, reward, done, _, info = learner.outcome()
+    def _outcome(self, table: LearnerTable) -> dict[str, Any]:
+        text, reward, done, _, info = table.outcome()
         if table.error is not None:
             self._break_off(table)
         if table.played is not None:
@@ -108,13 +109,13 @@ class EnvSession:
         info.pop("tools", None)  # they stand in the first observation
         return self._observation(text, info, reward, done=done)
 
-    def _played(self, step: Callable[[], Table]) -> Table:
+    def _played(self, step: Callable[[], LearnerTable]) -> LearnerTable:
         """The table after a step. What a player or an engine raises ends the match, and the client is not told it,
         because it may reveal hidden information."""
         try:
             table = step()
         except Exception as error:  # noqa: BLE001 - players and engines may raise anything
-            self._learner = None
+            self._table = None
             if tells_what_to_do(error) and not isinstance(error, EngineError):
                 raise WireError("EXECUTION_ERROR", str(error)) from None
             _log.exception("A player failed in a match of %s.", self._name)
@@ -123,19 +124,18 @@ class EnvSession:
             self._break_off(table)
         return table
 
-    def _break_off(self, table: Table) -> None:
+    def _break_off(self, table: LearnerTable) -> None:
         """Records a match that broke off, and raises `WireError`: it has no reward."""
         assert table.played is not None
         assert table.error is not None
-        self._learner = None
+        self._table = None
         self._keep(table.played)
         what = "world" if table.error.world_broke else "engine"
         raise WireError("EXECUTION_ERROR", f"The match broke off: the {what} of {self._name} failed. Send reset.")
 
     def _observation(self, text: str, info: dict[str, Any], reward: float | None, *, done: bool) -> dict[str, Any]:
         moves = info.pop("legal_moves", None)
-        learner = self._learner
-        assert learner is not None
-        metadata = {"episode_id": self._episode, "match": learner.table.job.id, "game": self._name, **info}
+        assert self._table is not None
+        metadata = {"episode_id": self._episode, "match": self._table.job.id, "game": self._name, **info}
         observation = {"text": text, "legal_moves": moves, "metadata": metadata}
         return {"observation": observation, "reward": reward, "done": done, "metadata": metadata}
