@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -32,10 +33,20 @@ def about(*distributions: str) -> dict[str, Any]:
     return {
         "command": " ".join(["python -m", spec.name.removesuffix(".__main__") if spec else sys.argv[0], *sys.argv[1:]]),
         "date": datetime.now(UTC).date().isoformat(),
+        "commit": _commit(),
         "python": platform.python_version(),
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
         "versions": versions,
     }
+
+
+def _commit() -> str | None:
+    """The commit of this code; None without git."""
+    git = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short=12", "HEAD"]
+    try:
+        return subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return None
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -51,7 +62,8 @@ def write(folder: Path, name: str, data: dict[str, Any], text: str, *, quiet: bo
     replace_text(folder / f"{name}.json", json.dumps(data, indent=2) + "\n")
     facts = data["about"]
     made = ", ".join(f"{k} {v}" for k, v in {"Python": facts["python"], **facts["versions"]}.items() if v)
-    head = f"# {name}\n\n`{facts['command']}`, {facts['date']}, {facts['machine']}; {made}.\n\n"
+    commit = f", commit {facts['commit']}" if facts.get("commit") else ""
+    head = f"# {name}\n\n`{facts['command']}`, {facts['date']}{commit}, {facts['machine']}; {made}.\n\n"
     replace_text(folder / f"{name}.md", head + text)
     if not quiet:
         print(text)

@@ -10,8 +10,8 @@ Parts:
   files        damaged and hostile files of every kind, each given to the command that reads it
   requests     damaged and hostile requests to every server
 
-A part's results are written as soon as the part is done, and replace those of an earlier run of the same part. The exit
-status is 1 if anything failed.
+Each row is written as soon as it is there. A command that was interrupted resumes: it leaves out the rows that this
+commit and seed already have, and replaces all others. The exit status is 1 if anything failed.
 """
 
 from __future__ import annotations
@@ -41,35 +41,58 @@ PARTS = {
 """The module of each part. A part's libraries are imported only when it runs."""
 
 
-def run_part(part: str, seed: int) -> dict[str, Any]:
-    """Run one part; its rows as JSON values, with the command and the versions."""
-    start, rows = time.perf_counter(), []
-    for row in importlib.import_module(PARTS[part]).rows(seed):
+def run_part(part: str, seed: int, folder: Path) -> None:
+    """Run the rows of a part that are missing, and write each as soon as it is there."""
+    asked: list[str] = []
+
+    def wanted(what: str) -> bool:
+        asked.append(what)
+        return not any(
+            (row["what"], row["seed"], row["about"]["commit"]) == (what, seed, made["commit"])
+            for row in _read(folder).get(part, [])
+        )
+
+    made, start = _about(), time.perf_counter()
+    for row in importlib.import_module(PARTS[part]).rows(seed, wanted):
         assert isinstance(row, Row)
-        rows.append(asdict(row))
+        end = time.perf_counter()
+        kept = {**asdict(row), "seed": seed, "seconds": round(end - start, 1), "about": made}
+        start = end
+        _publish(folder, part, [*(one for one in _read(folder).get(part, []) if one["what"] != row.what), kept])
         print(f"{part}: {row.what}: {row.tries:,} tries, {len(row.failures)} failures", flush=True)
         for failure in row.failures:
             print(f"  FAILED {failure}", flush=True)
-    versions = about("gymposium", "gymposium-agents", "gymposium-train", "open_spiel", "torch")
-    return {"about": versions, "seed": seed, "seconds": round(time.perf_counter() - start), "rows": rows}
+    _publish(folder, part, [row for what in asked for row in _read(folder).get(part, []) if row["what"] == what])
 
 
-def publish(folder: Path, parts: dict[str, Any]) -> None:
-    """Write the table with the results of all parts that have any."""
-    rows = [
-        [f"{row['part']}: {row['what']}", f"{row['tries']:,}", f"{len(row['failures']):,}"]
-        for part in PARTS
-        for row in parts.get(part, {"rows": []})["rows"]
-    ]
-    failed = [failure for part in parts.values() for row in part["rows"] for failure in row["failures"]]
+def _about() -> dict[str, Any]:
+    return about("gymposium", "gymposium-agents", "gymposium-train", "open_spiel", "torch")
+
+
+def _read(folder: Path) -> dict[str, list[dict[str, Any]]]:
+    """The rows of each part so far."""
+    file = folder / "robustness.json"
+    return json.loads(file.read_text(encoding="utf-8"))["parts"] if file.exists() else {}  # type: ignore[no-any-return]
+
+
+def _publish(folder: Path, part: str, rows: list[dict[str, Any]]) -> None:
+    """Write the table with the results of all parts that have any, with these rows for one."""
+    found = _read(folder) | {part: rows}
+    parts = {name: found[name] for name in PARTS if name in found}
+    every = [row for rows in parts.values() for row in rows]
+    lines = [[f"{row['part']}: {row['what']}", f"{row['tries']:,}", f"{len(row['failures']):,}"] for row in every]
+    failed = [failure for row in every for failure in row["failures"]]
     end = "".join(f"\n- {failure}" for failure in failed)
-    commands = "".join(
-        f"- {part}: `{found['about']['command']}`, {found['about']['date']}, {found['seconds']:,} s\n"
-        for part, found in parts.items()
-    )
-    text = table(["attack", "tries", "failures"], rows) + f"\n{len(failed)} failures.\n{end}\n\n{commands}"
-    data = {"about": about("gymposium", "gymposium-agents", "gymposium-train", "open_spiel", "torch"), "parts": parts}
-    write(folder, "robustness", data, text, quiet=True)
+    made = "".join(f"- {name}: {_made(rows)}\n" for name, rows in parts.items() if rows)
+    text = table(["attack", "tries", "failures"], lines) + f"\n{len(failed)} failures.\n{end}\n\n{made}"
+    write(folder, "robustness", {"about": _about(), "parts": parts}, text, quiet=True)
+
+
+def _made(rows: list[dict[str, Any]]) -> str:
+    """When and on which commits rows were made, and how long they took."""
+    dates = sorted({row["about"]["date"] for row in rows})
+    commits = sorted({row["about"]["commit"] or "unknown" for row in rows})
+    return f"{' and '.join(dates)}, commit {', '.join(commits)}, {sum(row['seconds'] for row in rows):,.0f} s"
 
 
 def main() -> None:
@@ -86,14 +109,11 @@ def main() -> None:
     unknown = sorted({*given.parts} - {*PARTS})
     if unknown:
         parser.error(f"unknown part {', '.join(unknown)}: choose from {', '.join(PARTS)}")
-    file = given.out / "robustness.json"
-    parts = json.loads(file.read_text(encoding="utf-8"))["parts"] if file.exists() else {}
     failures = 0
     for part in given.parts or PARTS:
-        parts[part] = run_part(part, given.seed)
-        failures += sum(len(row["failures"]) for row in parts[part]["rows"])
-        publish(given.out, {name: parts[name] for name in PARTS if name in parts})
-    print(f"{failures} failures. Written: {file}")
+        run_part(part, given.seed, given.out)
+        failures += sum(len(row["failures"]) for row in _read(given.out)[part])
+    print(f"{failures} failures. Written: {given.out / 'robustness.json'}")
     sys.exit(failures > 0)
 
 
