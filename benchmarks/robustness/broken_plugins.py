@@ -2,8 +2,8 @@
 
 Each is a distribution laid out in a temporary directory on PYTHONPATH. `gymposium list --json` and
 `gymposium run --json` must exit with 0, print JSON on stdout and nothing else, know every other plugin, and name the
-broken one with its reason on stderr. A plugin that ends the process cannot be named by the process that it ends: it
-must be by the next two.
+broken one with its reason on stderr. A plugin that ends the process must be named by
+`gymposium plugins list --isolated`.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ SECONDS = 120
 ROUNDS = 10
 """Installations of each plugin, with two commands each."""
 _LIST = ["list", "--json"]
+_ISOLATED = ["plugins", "list", "--isolated", "--json"]
 
 SPEC = """
 from gymposium import GameSpec, hookimpl
@@ -124,11 +125,21 @@ def _round(broken: Broken, seed: int, games: set[str]) -> Iterator[str]:
     with tempfile.TemporaryDirectory() as folder:
         _install(Path(folder), "fine", FINE.encode(), ENTRY_POINTS.replace(b"broken", b"fine"), METADATA)
         _install(Path(folder), "broken", broken.code.encode(), broken.entry_points, broken.metadata)
-        if broken.ends and _run(Path(folder), _LIST).stdout:
-            yield f"{broken.what}: the process did not end"
+        if broken.ends:
+            yield from _unfound(Path(folder), broken)
+            return
         for command in (_LIST, run):
             for fault in _faults(Path(folder), command, broken, games):
                 yield f"{broken.what}: {command[0]}: {fault}"
+
+
+def _unfound(folder: Path, broken: Broken) -> Iterator[str]:
+    """What was wrong with the search for a plugin that ends its process."""
+    if _run(folder, _LIST).stdout:
+        yield f"{broken.what}: the process did not end"
+    listed = {one["name"]: one for one in json.loads(_run(folder, _ISOLATED).stdout)["plugins"]}
+    if listed["fine"]["status"] != "active" or broken.reason not in (listed["broken"]["error"] or ""):
+        yield f"{broken.what}: --isolated did not find it"
 
 
 def _install(folder: Path, name: str, code: bytes, entry_points: bytes, metadata: bytes) -> None:
@@ -140,7 +151,7 @@ def _install(folder: Path, name: str, code: bytes, entry_points: bytes, metadata
 
 
 def _run(folder: Path, command: list[str]) -> subprocess.CompletedProcess[str]:
-    own = {"PYTHONPATH": str(folder / "site"), "XDG_CACHE_HOME": str(folder / "cache"), "COLUMNS": "200"}
+    own = {"PYTHONPATH": str(folder / "site"), "COLUMNS": "200"}
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("GYMPOSIUM_")}
     (folder / "work").mkdir(exist_ok=True)
     return subprocess.run(

@@ -28,7 +28,6 @@ import pluggy
 from gymposium.errors import GymposiumError, PluginError, UnknownName
 from gymposium.plugins import hookspecs
 from gymposium.plugins.containment import contained
-from gymposium.plugins.crashes import Crashes
 from gymposium.plugins.first_party import unknown_name
 from gymposium.plugins.hookspecs import API_VERSION, HOOKS, PROJECT
 from gymposium.plugins.offers import Offer, canonical, offers
@@ -196,9 +195,8 @@ class Host:
         return [*(_complaint(plugin) for plugin in self.plugins if plugin.status == "broken"), *self.complaints]
 
     def _add_installed(self) -> None:
-        with Crashes() as crashes:
-            for offer in offers():
-                self._add(_plugin_of(offer), partial(self._import_unless_refused, offer, crashes))
+        for offer in offers():
+            self._add(_plugin_of(offer), partial(_import_unless_refused, offer))
 
     def _check_switches(self) -> None:
         """Complain about names in the switch that no plugin has."""
@@ -209,18 +207,6 @@ class Host:
                 if self.strict:
                     raise PluginError(complaint)
                 self.complaints.append(complaint)
-
-    def _import_unless_refused(self, offer: Offer, crashes: Crashes) -> Any:
-        """Import the plugin, unless it is switched off, cannot be loaded, or ended an earlier process."""
-        if is_switched_off(offer.names):
-            raise _SwitchedOff
-        reason, remark = (offer.error, "") if offer.error else crashes.reason(offer)
-        if reason:
-            raise PluginError(reason)
-        if remark:
-            self.complaints.append(remark)
-        crashes.note(offer)
-        return _import_offer(offer)
 
     def _add(self, plugin: Plugin, load: Callable[[], Any]) -> None:
         """Register all of a plugin, or note why not and keep nothing of it."""
@@ -339,6 +325,15 @@ def is_switched_off(names: Set[str]) -> bool:
     only, without = _listed(ONLY), _listed(WITHOUT) or []
     chosen = only is None or not names.isdisjoint(map(canonical, only))
     return not chosen or not names.isdisjoint(map(canonical, without))
+
+
+def _import_unless_refused(offer: Offer) -> Any:
+    """Import the plugin, unless it is switched off or its metadata cannot be read."""
+    if is_switched_off(offer.names):
+        raise _SwitchedOff
+    if offer.error:
+        raise PluginError(offer.error)
+    return _import_offer(offer)
 
 
 def _plugin_of(offer: Offer) -> Plugin:

@@ -10,7 +10,6 @@ from rich.table import Column, Table
 
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.text import note, out
-from gymposium.plugins.crashes import Crashes
 from gymposium.plugins.host import Host, host, is_switched_off
 from gymposium.plugins.offers import offers
 from gymposium.plugins.plugin import Plugin
@@ -31,8 +30,8 @@ def list_plugins(
     GYMPOSIUM_PLUGINS=a,b only these, GYMPOSIUM_DISABLE_PLUGINS=a,b all but these, and
     GYMPOSIUM_PLUGINS_STRICT=1 makes a broken plugin an error.
 
-    A plugin that ends the process in which it is loaded is not loaded again until it changes. --isolated tries each
-    plugin again in a separate process, and one that loads there is loaded from then on.
+    If a command ends without a message, a plugin may have ended its process. --isolated finds it: each plugin
+    is tried in a separate process.
 
     Examples:
 
@@ -75,7 +74,7 @@ def list_plugins(
 
 
 def note_complaints() -> None:
-    """Prints the complaints about environment variables and about crashes of earlier processes on stderr."""
+    """Print the complaints about environment variables on stderr."""
     for complaint in host().complaints:
         note(f"warning: {complaint}")
 
@@ -83,20 +82,17 @@ def note_complaints() -> None:
 def _apart() -> list[tuple[Plugin, dict[str, list[str]]]]:
     """The built-in plugin and every installed one, tried in a separate process, each with what it adds."""
     listed = [(plugin, plugin.adds()) for plugin in Host(autoload=False).plugins]
-    with Crashes() as crashes:
-        for offer in offers():
-            trial = Trial()
-            plugin = Plugin(offer.name, offer.source, offer.distribution, offer.version, error=offer.error)
-            if is_switched_off(offer.names):
-                plugin.status = "disabled"
-            elif not offer.error:
-                trial = try_apart(offer)
-                plugin.error = crashes.judge(offer, trial.ending) if trial.ending else trial.error
-                if not trial.ending:
-                    crashes.forget(offer)
-            if plugin.error and plugin.status != "disabled":
-                plugin.status = "broken"
-            listed.append((plugin, trial.adds))
+    for offer in offers():
+        trial = Trial()
+        plugin = Plugin(offer.name, offer.source, offer.distribution, offer.version, error=offer.error)
+        if is_switched_off(offer.names):
+            plugin.status = "disabled"
+        elif not offer.error:
+            trial = try_apart(offer)
+            plugin.error = f"it ended the process that loaded it ({trial.ending})" if trial.ending else trial.error
+        if plugin.error and plugin.status != "disabled":
+            plugin.status = "broken"
+        listed.append((plugin, trial.adds))
     return listed
 
 
