@@ -82,6 +82,26 @@ FAMILIES = {
     "Apriel": "Here are my reasoning steps:\na3?\n[BEGIN FINAL RESPONSE]\n{}\n[END FINAL RESPONSE]\n<|end|>",
     "LongCat": "<longcat_think>a3?</longcat_think>\n{}</longcat_s>",
     "Ling": "<role>ASSISTANT</role><think>a3?</think>{}<|role_end|>",
+    "K2-Think": "<think_faster>a3?</think_faster>{}<|im_end|>",
+    "K2 Horizon": "<ifm|think>a3?</ifm|think>{}<|ifm|im_end|>",
+    "openPangu": "[unused16]a3?[unused17]{}[unused10]",
+    "openPangu, opened by the template": "a3?[unused17]{}[unused10]",
+    "s1": "<|im_start|>think\na3?\n<|im_start|>answer\n{}<|im_end|>",
+    "s1, opened by the template": "a3?\n<|im_start|>answer\n{}<|im_end|>",
+    "HyperCLOVA X": "/think\na3?<|im_end|>\n<|im_start|>assistant\n{}<|im_end|><|endofturn|>",
+    "Solar Open": "<|think|>a3?<|end|><|begin|>assistant<|content|>{}<|end|>",
+    "Solar Open without thoughts": "<|content|>{}<|end|>",
+    "Solar Open 2": "a3?<|think:end|>{}<|im:end|>",
+    "Kimi K3": (
+        "<|open|>think<|sep|>a3?<|close|>think<|sep|><|open|>response<|sep|>{}<|close|>response<|sep|>"
+        "<|close|>message<|sep|>"
+    ),
+    "Muse": "to=self<|message|>a3?<|eom|><|start|>assistant to=user<|message|>{}<|eot|>",
+    "Inkling": (
+        "<|content_thinking|>a3?<|end_message|><|message_model|><|content_text|>{}<|end_message|>"
+        "<|content_model_end_sampling|>"
+    ),
+    "Open WebUI": '<details type="reasoning" done="true">\n<summary>Thought</summary>\n> a3?\n</details>\n{}',
     "Sky-T1": "<|begin_of_thought|>a3?<|end_of_thought|>\n\n<|begin_of_solution|>\n{}\n<|end_of_solution|>",
 }
 """Whole replies of different families of models, as a server passes them on that removes nothing."""
@@ -97,7 +117,7 @@ def test_the_whole_reply_of_a_model_is_read(family: str, name: str) -> None:
     reply = FAMILIES[family].format(READERS[name].answer("b2"))
     reading = read_by(name, reply)
     assert (reading.kind, reading.move) == ("move", "b2")
-    assert ("thoughts" in reading.repaired) <= ("a3?" in reply or "think" in reply or "final" in reply)
+    assert ("thoughts" in reading.repaired) <= any(part in reply for part in ("a3?", "think", "final", "content"))
     for other in ("", "I play b2", f"{READERS[name].answer('b2')} or {READERS[name].answer('a3')}"):
         assert read_by(name, FAMILIES[family].format(other)) == Reading("unparsable")
 

@@ -242,7 +242,8 @@ THOUGHTS = {
         name: (f"<{name}>", f"</{name}>")
         for name in (
             *("thought_process", "thinking_process", "analysis", "rationale", "antThinking", "internal_monologue"),
-            *("reason", "seed:cot"),
+            *("reason", "seed:cot", "plan", "planning", "draft", "critique", "brainstorm", "deliberation"),
+            *("think_fast", "think_faster", "ifm|think", "ifm|think_fast", "reasoning_steps", "thought-1"),
         )
     },
     "line break": ("<think\n>", "</think\n>"),
@@ -270,6 +271,25 @@ THOUGHTS = {
     "gpt-oss without its tokens": ("analysis", "assistantfinal"),
     "Gemma": ("<|channel>thought\n", "<channel|>"),
     "MedGemma": ("<unused94>thought\n", "<unused95>"),
+    "escaped slash": ("<think>", r"<\/think>"),
+    "K2 with the slash behind": ("<ifm|think>", "<ifm|/think>"),
+    "K2 mismatched": ("<ifm|think_fast>", "</ifm|think>"),
+    "openPangu": ("[unused16]", "[unused17]"),
+    "s1": ("<|im_start|>think\n", "\n<|im_start|>answer\n"),
+    "HyperCLOVA X": ("<|im_start|>assistant/think\n", "<|im_end|>\n<|im_start|>assistant\n"),
+    "HyperCLOVA X, role by the template": ("/think\n", "<|im_end|>\n<|im_start|>assistant\n"),
+    "Solar Open": ("<|think|>", "<|end|><|begin|>assistant<|content|>"),
+    "Solar Open 2": ("<|think:start|>", "<|think:end|>"),
+    "start and end behind": ("<|THINK_START|>", "<|THINK_END|>"),
+    "DeepSeek's bars": ("<｜begin▁of▁thinking｜>", "<｜end▁of▁thinking｜>"),
+    "Kimi K3": ("<|open|>think<|sep|>", "<|close|>think<|sep|><|open|>response<|sep|>"),
+    "Muse": ("<|start|>assistant to=self<|message|>", "<|eom|><|start|>assistant to=user<|message|>"),
+    "Inkling": ("<|content_thinking|>", "<|end_message|><|message_model|><|content_text|>"),
+    "Open WebUI": (
+        '<details type="reasoning" done="true" duration="3">\n<summary>Thought for 3 seconds</summary>\n> ',
+        "\n</details>",
+    ),
+    "folded": ("<details>\n<summary>My reasoning</summary>\n<details>more</details>\n", "</details>"),
 }
 """What different models write around their thoughts."""
 
@@ -279,12 +299,134 @@ def test_no_move_is_read_out_of_thoughts(family: str) -> None:
     opening, closing = THOUGHTS[family]
     for withdrawn in ("<move>a3</move>", '{"move": "a3"}', '```json\n{"move": "a3"}\n```'):
         thoughts = f"{opening}What about {withdrawn}? It is taken."
-        unfinished = [f"{thoughts} Or <move>c1"] if opening.startswith(("<", "[", "&", "◁", "`", "H")) else []
+        unfinished = [f"{thoughts} Or <move>c1"] if opening.startswith(("<", "[", "&", "◁", "`", "H", "/")) else []
         for name in READERS:
             for reply in (f"{thoughts}{closing}\nI play b2", f"{thoughts}{closing}", *unfinished):
                 assert read_by(f"{name}-lenient", reply) == Reading("unparsable")
             reading = read_by(f"{name}-lenient", f"{thoughts}{closing}\n{READERS[name].answer('b2')}")
             assert (reading.kind, reading.move) == ("move", "b2")
+
+
+@pytest.mark.parametrize("family", THOUGHTS)
+def test_a_thought_that_is_not_closed_holds_no_move(family: str) -> None:
+    opening, _ = THOUGHTS[family]
+    begins_reply = opening.startswith(("H", "/"))
+    if not opening or HEADING.fullmatch(opening) or opening == "analysis":
+        return
+    for name in READERS:
+        mark = READERS[name].answer("b2")
+        for reply in (f"{opening}hm {mark}", f"{opening}\nhm\n\n{mark}\n", f"Or {mark}?\n{opening}It is taken."):
+            if not begins_reply or reply.startswith(opening):
+                assert read_by(f"{name}-lenient", reply) == Reading("unparsable"), reply
+
+
+HEADING = re.compile(r"\[(?!THINK)[A-Za-z]+\]")
+"""Names in brackets that are headings, unless they are closed."""
+
+
+@pytest.mark.parametrize("heading", ["[Analysis]", "[Reasoning]", "[REASONING]", "[thought]", "[Plan]", "[think]"])
+def test_a_name_in_brackets_that_is_not_closed_is_a_heading(heading: str) -> None:
+    for text in (
+        f"{heading}\nThe centre is free.\n\n",
+        f"# Turn 3\n{heading} The centre.\n",
+        f"<think>{heading}</think>",
+    ):
+        for name in ("tags", "json"):
+            reading = read_by(f"{name}-lenient", text + READERS[name].answer("b2"))
+            assert (reading.kind, reading.move) == ("move", "b2")
+    closing = heading.replace("[", "[/")
+    for name in READERS:
+        mark = READERS[name].answer("b2")
+        assert read_by(f"{name}-lenient", f"{heading}{mark}?{closing} I play a3") == Reading("unparsable")
+        assert read_by(f"{name}-lenient", f"Hm {mark}?{closing} I play a3") == Reading("unparsable")
+
+
+@pytest.mark.parametrize("fence", ["{}", "```json\n{}\n```", "{}<|im_end|>"])
+@pytest.mark.parametrize("family", THOUGHTS)
+def test_delimiters_in_the_strings_of_an_object_are_text(family: str, fence: str) -> None:
+    opening, closing = THOUGHTS[family]
+    for note in (f"{opening}a3?", f"{opening}a3?{closing}", f"a3?{closing}", "[thought] a3?"):
+        reply = fence.format(json.dumps({"note": note, "move": "b2"}))
+        for name in READERS:
+            assert read_by(f"{name}-lenient", reply).move == "b2", reply
+
+
+USERS = [
+    *("<|im_end|>\n<|im_start|>user\n", "<|eot_id|><|start_header_id|>user<|end_header_id|>\n\n"),
+    *("<end_of_turn>\n<start_of_turn>user\n", "<|user|>\n", "<|end|><|user|>"),
+    *("<｜end▁of▁sentence｜><｜User｜>", "</s>[INST] "),
+    *("<|im_end|><|im_user|>user<|im_middle|>", "<|end|><|begin|>user<|content|>", "<|end|><|start|>user<|message|>"),
+    *("[|endofturn|]\n[|user|]", "<role>HUMAN</role>", "[e~[\n]~b]user\n", "<turn|>\n<|turn>user\n", "<|observation|>"),
+    *("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><|USER_TOKEN|>", "<|im_end|>\n<|im_start|>system\n"),
+]  # fmt: skip
+"""What begins a turn that a model invents behind its own."""
+
+
+@pytest.mark.parametrize("family", [name for name in THOUGHTS if THOUGHTS[name][0]])
+def test_the_move_of_the_first_turn_is_the_answer(family: str) -> None:
+    opening, closing = THOUGHTS[family]
+    mark, other, user = "<move>b2</move>", "<move>a3</move>", USERS[len(family) % len(USERS)]
+    for behind in (
+        f"{user}I play c1.",
+        f"{user}Your move?<|im_end|>\n<|im_start|>assistant\n<think>hm</think>{other}</s>",
+    ):
+        reading = read_by("tags-lenient", f"{opening}c1?{closing}\n{mark}{behind}")
+        assert (reading.kind, reading.move) == ("move", "b2"), behind
+        for before in (f"{opening}{mark}", f"{opening}{mark}{closing}", f"{opening}{mark}{closing}\nI play c1."):
+            if before.endswith((closing, "c1.")) or not (HEADING.fullmatch(opening) or opening == "analysis"):
+                assert read_by("tags-lenient", before + behind) == Reading("unparsable"), (before, behind)
+
+
+@pytest.mark.parametrize("user", USERS)
+def test_a_turn_of_another_begins_what_is_invented(user: str) -> None:
+    for name in READERS:
+        first, second = READERS[name].answer("b2"), READERS[name].answer("a3")
+        for behind in (
+            f"{user}I play c1.",
+            f"{user}Your move?<|im_end|>\n<|im_start|>assistant\n{second}<|im_end|>",
+            f"{user}Your move?<|im_end|>\n<|im_start|>assistant\n<think>hm</think>{second}{user}And now?",
+        ):
+            reading = read_by(f"{name}-lenient", first + behind)
+            assert (reading.kind, reading.move, reading.repaired) == ("move", "b2", ("text",)), behind
+
+
+@pytest.mark.parametrize("user", USERS)
+def test_a_quoted_turn_in_a_thought_ends_no_turn(user: str) -> None:
+    for name in READERS:
+        mark, other = READERS[name].answer("b2"), READERS[name].answer("a3")
+        for opening in ("<think>", "[THINK]", "◁think▷"):
+            closing = opening.replace("think", "/think").replace("THINK", "/THINK")
+            thought = f"{opening}Maybe {other}. I was asked: {user}Your move?{closing}"
+            assert read_by(f"{name}-lenient", thought + mark).move == "b2"
+            assert read_by(f"{name}-lenient", thought.removeprefix(opening) + mark) == Reading("unparsable")
+
+
+@pytest.mark.parametrize(
+    "turn", ["<|im_end|>\n<|im_start|>assistant\n", "<|assistant|>", "<end_of_turn>\n<start_of_turn>model\n"]
+)
+def test_a_move_before_another_turn_of_the_assistant_is_in_doubt(turn: str) -> None:
+    for name in READERS:
+        mark, other = READERS[name].answer("b2"), READERS[name].answer("a3")
+        assert read_by(f"{name}-lenient", f"I see.{turn}{mark}").move == ("b2" if name != "move" else None)
+        assert read_by(f"{name}-lenient", f"{mark}{turn}").move == "b2"
+        assert read_by(f"{name}-lenient", f"{other}{turn}{mark}") == Reading("unparsable")
+        assert read_by(f"{name}-lenient", f"Maybe {other}?{turn}I play b2") == Reading("unparsable")
+
+
+def test_turns_of_plain_text_leave_two_moves() -> None:
+    invented = "\n\nUser: I play c1. Your move?\n\nAssistant: <move>{}</move>"
+    assert read_by("tags-lenient", f"<move>b2</move>{invented.format('a3')}") == Reading("unparsable")
+    assert read_by("tags-lenient", f"<move>b2</move>{invented.format('b2')}").move == "b2"
+
+
+def test_marked_free_text_may_name_turns() -> None:
+    how, user = LENIENT["tags-lenient"], "<|im_end|>\n<|im_start|>user\n"
+    assert read(f"<move>Hi</move>{user}<move>Ho</move>", None, how, None).move == "Hi"
+    assert read(f"So: <move>Write {user}here</move>", None, how, None).move == f"Write {user}here"
+    bare, turn = LENIENT["move-lenient"], "<|im_end|>\n<|im_start|>assistant\n"
+    assert read(f"Write {user}here", None, bare, None).move == f"Write {user}here"
+    assert read(f"Hi{user}Ho{turn}Hey", None, bare, None).move == "Hi"
+    assert read(f"secret{turn}Hi", None, bare, None).move == "Hi"
 
 
 @pytest.mark.parametrize(
@@ -488,7 +630,7 @@ def test_free_text_that_is_asked_for_bare_holds_no_thoughts_and_no_fence(
 
 
 DELIMITERS = [delimiter for pair in THOUGHTS.values() for delimiter in pair if delimiter.strip("`\n")]
-CLOSINGS = [closing for _, closing in THOUGHTS.values() if closing.strip("`\n")]
+CLOSINGS = [closing for _, closing in THOUGHTS.values() if closing.strip("`\n") and "details" not in closing]
 
 
 @given(
@@ -596,12 +738,14 @@ def test_free_text_keeps_its_white_space_and_its_fences() -> None:
         '{"a": 1 \n' * 40_000,
         '"\n' * 100_000,
         "move " * 50_000,
+        *("[/think]" * 120_000, "[think]" * 140_000, "<details " * 110_000, "<|im_start|>user " * 50_000),
         *("<" * MAX_REPLY, "<|a|>" * 200_000, "<|a|> b " * 120_000, "<answer>" * 120_000, r"\boxed{" * 140_000),
     ],
     ids=[
         *("think", "thought", "open", "close", "ticks", "fences", "blank fence", "JSON fences", "in one fence"),
         *("moves", "fenced", "too long", "objects", "lists", "JSON", "open JSON", "comments", "escaped", "Kimi"),
         *("ticks and text", "dots", "calls", "braces", "keys", "broken objects", "quotes", "words"),
+        *("closing brackets", "brackets", "details", "turns"),
         *("angles", "tokens", "tokens and text", "answers", "boxes"),
     ],
 )

@@ -4,24 +4,40 @@ from __future__ import annotations
 
 import re
 
-_WORDS = "(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflect(?:ion)?|scratch[_-]?pad|analysis|rationale|monologue|cot)"
-_NAME = rf"(?:[\w.-]*[:_.-]|ant)?{_WORDS}(?:[_-]?process)?"
-"""Names of thoughts, such as `think`, `seed:cot`, `internal_monologue` or `thought_process`."""
-_CLOSES = r"/[ \t]*|end_(?:of_)?"
+_WORDS = (
+    "(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflect(?:ion)?|scratch[_-]?pad|analysis|rationale|monologue|cot"
+    "|plan(?:ning)?|deliberat(?:e|ion)|brainstorm(?:ing)?|contemplat(?:e|ion)|critique|draft)"
+)
+_NAME = rf"(?:[\w.|-]*[:_.|-]|ant)?{_WORDS}(?:[_-](?!(?:start|begin|end)\b)\w{{1,20}})?"
+"""Names of thoughts, such as `think`, `seed:cot`, `internal_monologue`, `thought_process` or `think_fast`."""
+_CLOSES = r"\\?/[ \t]*|end[_▁](?:of[_▁])?|(?=[\w:.|-]{0,60}[_:-]end\b)"
 _ATTRIBUTES = r"(?:\s[^<>&]{0,200})?(?<!/)"
-_OPENS = "(?:(?:begin|start)_(?:of_)?)?"
+_OPENS = "(?:(?:begin|start)[_▁](?:of[_▁])?)?"
+_PREFIX, _SUFFIX = r"(?:\w{0,20}[|｜])?", "[|｜]?(?:>|&gt;)"
+_SIDE = "(?:[_:-](?:start|begin|end))?"
 
 _NAMED = (
-    rf"(?P<tag>(?:<|&lt;)\|?(?P<tag_closes>{_CLOSES})?{_OPENS}(?P<tag_name>{_NAME}){_ATTRIBUTES}\|?(?:>|&gt;))",
-    rf"(?P<bracket>\[(?P<bracket_closes>{_CLOSES})?{_OPENS}(?P<bracket_name>{_NAME})\s*\])",
+    rf"(?P<tag>(?:<|&lt;){_PREFIX}(?P<tag_closes>{_CLOSES})?{_OPENS}(?P<tag_name>{_NAME}){_SIDE}{_ATTRIBUTES}{_SUFFIX})",
+    rf"(?P<bracket>\[(?P<bracket_closes>{_CLOSES})?{_OPENS}(?P<bracket_name>{_NAME}){_SIDE}\s*\])",
 )
-"""Delimiters with a name: `<think>`, `<think kind="x">`, `<|begin_of_thought|>`, `[THINK]`."""
+"""Delimiters with a name: `<think>`, `<think kind="x">`, `<|begin_of_thought|>`, `<|think:start|>`, `[THINK]`."""
+BRACKET_CLOSING = re.compile(rf"\[(?:{_CLOSES}){_OPENS}(?P<name>{_NAME}){_SIDE}\s*\]", re.IGNORECASE)
+"""A name in brackets that closes a thought. Without one behind it, a name in brackets is a heading."""
+BRACKET_TOKENS = frozenset({"[THINK]"})
+"""Names in brackets that are control tokens, and open a thought even if it is never closed."""
 
 PAIRS = {
     "kimi": ("◁think▷", "◁/think▷"),
+    "kimi_k3": (r"<\|open\|>think<\|sep\|>", r"<\|close\|>think<\|sep\|>"),
     "medgemma": ("<unused94>", "<unused95>"),
+    "pangu": (r"\[unused16\]", r"\[unused17\]"),
     "gemma": (r"<\|channel>thought", r"<channel\|>"),
     "apertus": (r"<\|inner_prefix\|>", r"<\|inner_suffix\|>"),
+    "s1": (r"<\|im_start\|>think\b", r"<\|im_start\|>answer\b"),
+    "muse": (
+        r"(?:<\|start\|>assistant\s*)?to=self<\|message\|>",
+        r"(?:<\|start\|>assistant\s*)?to=user<\|message\|>",
+    ),
     # servers that drop the control tokens leave `analysis` and `assistantfinal`
     "gpt_oss": (
         r"<\|channel\|>(?:analysis|commentary)|(?-i:\A(?:analysis|commentary)(?=[A-Z]))",
@@ -29,46 +45,77 @@ PAIRS = {
     ),
     "granite": (r"\AHere is my thought process:", "Here is my response:"),
     "apriel": (r"\AHere are my reasoning steps:", r"\[BEGIN FINAL RESPONSE\]"),
+    # the next turn of the assistant closes such thoughts
+    "clova": (r"<\|im_start\|>assistant/think\b|(?-i:\A/think\n)", r"(?!)"),
+    # Solar and Inkling open thoughts with a tag
+    "message": (r"(?!)", r"<\|content(?:_text)?\|>"),
 }
 """What opens a thought and what closes it, in the styles of some families of models. These do not nest."""
 TOKEN_STYLES = PAIRS.keys() - {"granite"}
 """The styles whose delimiters are control tokens, which text does not hold by chance."""
 _PAIRED = [f"(?P<{style}>{opens}|(?P<{style}_closes>{closes}))" for style, (opens, closes) in PAIRS.items()]
 
+_DETAILS = (
+    rf"(?P<details><(?:(?P<details_closes>/)|(?P<details_thinks>(?=details\s[^<>]{{0,200}}\btype\s*=\W{{0,2}}{_WORDS}\b"
+    rf"|details\b[^<>]{{0,200}}>\s{{0,9}}<summary>[^<\n]{{0,60}}\b{_WORDS}\b)))?details\b[^<>]{{0,300}}>)"
+)
+"""A part of a page that is folded, as Open WebUI writes thoughts."""
 _FENCE = r"(?P<fence>^(?:`{3,}+|~{3,}+)[ \t]*+(?P<info>[\w.+-]*+)[ \t\r]*+$)"
 """A line that opens or closes a fence. A fence whose info is a name of thoughts holds thoughts."""
 
+_HEADERS = (
+    r"<\|(?:im_\w{1,20}|start(?:_header_id|_of_role)?|header_start|begin|turn)\|?>|<start_of_turn>|<extra_id_1>|\]~b\]"
+)
+"""Tokens that may stand before the role of a turn."""
+_OTHERS = "user|human|system|developer|tool|observation|environment|ipython"
+
+
+def _header(roles: str) -> str:
+    """The pattern of what begins a turn of one of these roles, in the templates of different models."""
+    return (
+        rf"(?:{_HEADERS})[ ]?(?:{roles})\b(?!/think)"
+        rf"|<[|｜](?:im_)?(?:{roles})(?:_(?:start|begin|token))?[|｜]>|\[\|(?:{roles})\|\]|<role>(?:{roles})</role>"
+    )
+
+
+USER_TURN = re.compile(rf"{_header(_OTHERS)}|</s>\s*\[INST\]", re.IGNORECASE)
+"""What begins a turn that is not the assistant's."""
+ASSISTANT_TURN = re.compile(_header("assistant|model|ai|chatbot"), re.IGNORECASE)
+"""What begins a turn of the assistant."""
+
+_FIRST = r"(?=<[|｜\\/\w:.-]|&lt;|\[[|\\/\w:.-]|\]~|◁|a(?:na|ss)|comm|here|to=|\A/|`{3}|~{3})"
+"""The first characters of all delimiters: a look at them makes the search several times faster."""
+_DELIMITER = "|".join((_DETAILS, *_NAMED, *_PAIRED, _FENCE))
 THOUGHT = re.compile(
-    # a look at the first characters makes the search several times faster
-    r"(?=<[|/\w:.-]|&lt;|\[[/\w:.-]|◁|a(?:na|ss)|comm|here|`{3}|~{3})(?:" + "|".join((*_NAMED, *_PAIRED, _FENCE)) + ")",
+    f"{_FIRST}(?:{_DELIMITER}|(?P<turn>{ASSISTANT_TURN.pattern}))",
     re.IGNORECASE | re.MULTILINE,
 )
-"""A delimiter of thoughts. The last group is its style; the group `STYLE_closes` tells whether it closes a thought."""
+"""A delimiter of thoughts, or the beginning of a turn of the assistant. The last group is its style; the group
+`STYLE_closes` tells whether it closes a thought."""
 THOUGHT_NAME = re.compile(_NAME, re.IGNORECASE)
 LONGEST_THOUGHT_DELIMITER = 300
 
-_ROLE = r"(?-i:assistant|model|ai|user|human)(?=\s|[<\[]|\Z)"
-_HEADERS = r"<\|(?:im_\w{1,20}|start(?:_header_id|_of_role)?|begin|turn)\|?>|<start_of_turn>|<extra_id_1>|\]~b\]"
-"""Tokens that may stand before the role of a turn."""
+_ROLE = r"(?-i:assistant|model|ai|user|human)(?=\s|[<\[\]]|\Z)"
 _TURN_TOKENS = (
     rf"(?:{_HEADERS})(?:{_ROLE})?(?:<\|message\|>)?",
-    r"<[|｜](?!(?:channel|message|constrain)\|)/?\w[\w▁/.:-]{0,40}[|｜]>",  # ChatML, Llama, gpt-oss, DeepSeek, Cohere
+    r"<\|(?:open|close)\|>\w{1,20}<\|sep\|>",  # Kimi K3
+    r"<[|｜](?!(?:channel|message|constrain)\|)/?\w[\w▁/.:|-]{0,40}[|｜]>",  # ChatML, Llama, gpt-oss, DeepSeek, Cohere
     r"</?s>|<(?:bos|eos|pad|sep|eod|eop|eot|eoa|sop)>",  # Llama 2, Mistral, Gemma, InternLM
     r"<end_of_turn>|<turn\|>",  # Gemma
-    r"\[/?INST\]|\[(?:BOS|EOS|PAD|gMASK)\]",  # Mistral, GLM
+    r"\[/?INST\]|\[(?:BOS|EOS|PAD|gMASK|unused\d{1,2})\]",  # Mistral, GLM, openPangu
     r"\[\|\w{1,20}\|\]",  # EXAONE
     r"<seed:(?:bos|eos)>|</?longcat_s>|<SPECIAL_\d{1,3}>|<extra_id_\d{1,3}>",  # Seed-OSS, LongCat, Nemotron
     r"\[e~\[|\]~!b\[",  # MiniMax
     r"<role>\w{1,20}</role>",  # Ling
     r"\[END FINAL RESPONSE\]|<0x0A>",  # Apriel, Ernie
 )
-_TURN = re.compile(rf"(?!{THOUGHT.pattern})(?:{'|'.join(_TURN_TOKENS)})\s*+", THOUGHT.flags)
+_TURN = re.compile(rf"(?!{_DELIMITER})(?:{'|'.join(_TURN_TOKENS)})\s*+", THOUGHT.flags)
 """A control token around the text of a turn, such as `<|im_end|>` or `<|im_start|>assistant`."""
 _LEADING_TURNS = re.compile(f"(?:{_TURN.pattern})*", THOUGHT.flags)
 _LONGEST_TRAILING = 1000
 """Number of characters at the end of a reply in which tokens are looked for."""
 
-_ANSWERS = r"(?:(?:final|my)[_-]?)?(?:answer|response|result|output|reply|solution)|tool_?call|final"
+_ANSWERS = r"(?:(?:final|my)[_-]?)?(?:answer|response|result|output|reply|solution|conclusion)|tool_?call|final"
 _WRAPPERS = (
     (rf"<(?:{_ANSWERS})>", rf"</(?:{_ANSWERS})>"),  # Hunyuan, Ernie, Granite
     (rf"\[(?:{_ANSWERS})\]", rf"\[/(?:{_ANSWERS})\]"),

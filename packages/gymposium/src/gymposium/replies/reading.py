@@ -15,9 +15,25 @@ from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 from gymposium.errors import BadOption, UnknownName
-from gymposium.replies.delimiters import strip_turn_tokens
-from gymposium.replies.lenient import REPAIRS, Found, Repair, find_labeled, find_move, undress, unwrap_fence
-from gymposium.replies.thoughts import SplitReply, find_answer, find_text, remove_stray_closing, split_leading_thoughts
+from gymposium.replies.delimiters import ASSISTANT_TURN, strip_turn_tokens
+from gymposium.replies.lenient import (
+    REPAIRS,
+    Found,
+    Repair,
+    find_final_mark,
+    find_labeled,
+    find_move,
+    undress,
+    unwrap_fence,
+)
+from gymposium.replies.thoughts import (
+    SplitReply,
+    find_answer,
+    find_text,
+    first_turn,
+    remove_stray_closing,
+    split_leading_thoughts,
+)
 from gymposium.tasks.tools.calls import calls_of, move_of
 from gymposium.tasks.tools.reader import ToolsReader, tools_readers
 from gymposium.tasks.tools.tool import Tool
@@ -164,8 +180,10 @@ class LenientReader:
         return self.strict.answer(move)
 
     def find_answer(self, reply: str, *, is_free_text: bool) -> SplitReply:
-        """Separate a reply from its thoughts and from the control tokens around it."""
-        reply = strip_turn_tokens(reply)
+        """Separate a reply from its thoughts, from the control tokens around it, and from turns behind the first."""
+        reply = self._first_turn(reply, is_free_text)
+        if not is_free_text and _is_marked_object(reply):
+            return SplitReply(reply)
         answer = self._split(reply, is_free_text=is_free_text)
         if not answer.text and (ended := remove_stray_closing(reply)) != reply and self._has_marks(is_free_text):
             answer = replace(self._split(ended, is_free_text=is_free_text), ends_with_closing=True)
@@ -175,7 +193,7 @@ class LenientReader:
         """Return the text of the move in a reply that does not have the strict form, and what was repaired; None if
         there is nothing to repair, or no move. In free text that is asked for without a mark, no mark is looked for."""
         answer = self.find_answer(reply, is_free_text=is_free_text)
-        bare = strip_turn_tokens(reply)
+        bare = self._first_turn(reply, is_free_text)
         allowed = split_leading_thoughts(bare)[1].strip() if isinstance(self.strict, TagsReader) else bare
         repairs: set[Repair] = set()
         if strip_turn_tokens(allowed) != answer.text:
@@ -193,6 +211,18 @@ class LenientReader:
             repairs.add("fence")
         return Found(content, repairs) if content is not None and repairs else None
 
+    def _first_turn(self, reply: str, is_free_text: bool) -> str:
+        """Return the first turn of a reply, without control tokens around it. Free text may name such tokens: all turns
+        are returned unless the first one holds a complete mark, or another one of the assistant follows bare text."""
+        reply = strip_turn_tokens(reply)
+        first = strip_turn_tokens(first_turn(reply))
+        if not is_free_text or first == reply:
+            return first
+        if not self._has_marks(is_free_text):
+            return first if ASSISTANT_TURN.search(reply, len(first)) else reply
+        mark = find_final_mark(first)
+        return first if mark is not None and mark.is_complete else reply
+
     def _split(self, reply: str, *, is_free_text: bool) -> SplitReply:
         if is_free_text:
             return find_text(reply, is_marked=self._has_marks(is_free_text))
@@ -201,6 +231,18 @@ class LenientReader:
     def _has_marks(self, is_free_text: bool) -> bool:
         """Whether a move may be marked: free text that is asked for bare is not."""
         return not (is_free_text and isinstance(self.strict, MoveReader))
+
+
+def _is_marked_object(reply: str) -> bool:
+    """Whether a reply, apart from a code fence, is a JSON object with the key `move`. Delimiters in it are text."""
+    text = unwrap_fence(reply)
+    if not text.startswith("{"):
+        return False
+    try:
+        value = strict_json(text, any_integer=True)
+    except ValueError:
+        return False
+    return any(key.lower() == "move" for key in value)
 
 
 READERS: dict[str, Reader] = {r.name: r for r in (MoveReader(), TagsReader(), JsonReader())}

@@ -6,8 +6,22 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
-from gymposium.replies.delimiters import LONGEST_THOUGHT_DELIMITER, PAIRS, THOUGHT, THOUGHT_NAME, TOKEN_STYLES
+from gymposium.replies.delimiters import (
+    ASSISTANT_TURN,
+    BRACKET_CLOSING,
+    BRACKET_TOKENS,
+    LONGEST_THOUGHT_DELIMITER,
+    PAIRS,
+    THOUGHT,
+    THOUGHT_NAME,
+    TOKEN_STYLES,
+    USER_TURN,
+)
 
+_UNSTRAY = ("fence", "details", "turn")
+"""Styles whose closing delimiters mean nothing without the opening one."""
+_FINAL = ("gpt_oss", "message")
+"""Styles whose closing delimiters begin an answer, also without thoughts."""
 _BLANK = re.compile(r"[\s.…]*")
 _SPACE = re.compile(r"\s*+")
 _LINE_END = re.compile(r"[ \t\r]*+(?:\n|\Z)")
@@ -16,9 +30,11 @@ _LINE_END = re.compile(r"[ \t\r]*+(?:\n|\Z)")
 class _OpenThoughts:
     """The thoughts that are open at a place in a reply, from the outermost to the innermost."""
 
-    def __init__(self) -> None:
+    def __init__(self, reply: str) -> None:
         self._open: list[tuple[str, str]] = []
         self._counts: Counter[str | tuple[str, str]] = Counter()
+        closings = BRACKET_CLOSING.finditer(reply) if "[" in reply else ()
+        self._last_closing = {_name(closing["name"]): closing.start() for closing in closings}
 
     def __bool__(self) -> bool:
         return bool(self._open)
@@ -31,7 +47,11 @@ class _OpenThoughts:
         self._counts.update([style, (style, name)])
 
     def pop(self, style: str, name: str) -> None:
-        """Close the innermost thought with this style and name, or else with this style, and all thoughts in it."""
+        """Close the innermost thought with this style and name, or else with this style, and all thoughts in it. The
+        style `message` closes all thoughts."""
+        if style == "message":
+            self._open.clear()
+            self._counts.clear()
         wanted = (style, name) if self._counts[style, name] else style
         while self._counts[wanted] and self._open:
             last = self._open.pop()
@@ -39,16 +59,27 @@ class _OpenThoughts:
             if wanted in (last, last[0]):
                 return
 
+    def parse(self, delimiter: re.Match[str]) -> tuple[str, str, bool] | None:
+        """Return the style and the name of a delimiter, and whether it closes; None if it does not delimit thoughts,
+        such as a fence around something else."""
+        style = delimiter.lastgroup or ""
+        if style == "turn":
+            return ("clova", "", True) if self.has("clova") else None
+        if style == "fence":
+            if not self.has(style) and not THOUGHT_NAME.fullmatch(delimiter["info"]):
+                return None
+            return style, "", not delimiter["info"]
+        closes = delimiter[f"{style}_closes"] is not None
+        if style == "details":
+            return (style, "", closes) if self.has(style) or delimiter["details_thinks"] is not None else None
+        name = "" if style in PAIRS else _name(delimiter[f"{style}_name"])
+        if style == "bracket" and not closes and delimiter[0] not in BRACKET_TOKENS:
+            return (style, name, closes) if self._last_closing.get(name, -1) > delimiter.start() else None
+        return style, name, closes
 
-def _parse(delimiter: re.Match[str], open_thoughts: _OpenThoughts) -> tuple[str, str, bool] | None:
-    """Return the style and the name of a delimiter, and whether it closes; None for a fence around something else."""
-    style = delimiter.lastgroup or ""
-    if style == "fence":
-        if not open_thoughts.has(style) and not THOUGHT_NAME.fullmatch(delimiter["info"]):
-            return None
-        return style, "", not delimiter["info"]
-    name = "" if style in PAIRS else delimiter[f"{style}_name"].lower()
-    return style, name, delimiter[f"{style}_closes"] is not None
+
+def _name(name: str) -> str:
+    return name.rpartition("|")[2].lower()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +91,7 @@ class SplitReply:
     thoughts: str = ""
     """The thoughts, without the delimiters around them."""
     certain: int = 0
-    """Index in the text at which what follows the last thought begins. A move before it is in doubt."""
+    """Index in the text at which what follows the last thought or turn begins. A move before it is in doubt."""
     ends_with_closing: bool = False
     """Whether the text ended with a delimiter that closes thoughts, which is removed."""
 
@@ -71,12 +102,18 @@ def find_answer(reply: str) -> SplitReply:
     Models quote delimiters in their thoughts, and servers without a reasoning parser drop the first one. So thoughts
     nest, a delimiter closes the innermost thought of its name or else of its style, and one that closes nothing makes
     a thought of all text before it. So does one that closes the first thought, because text before that thought may
-    have lost its delimiter. Text before a blank thought and between later thoughts remains."""
+    have lost its delimiter. Text before a blank thought, between later thoughts and before another turn of the
+    assistant remains."""
     reply = reply.strip()
-    open_thoughts, kept, thoughts, at, start, inside = _OpenThoughts(), list[str](), list[str](), 0, 0, 0
+    open_thoughts, kept, thoughts = _OpenThoughts(reply), list[str](), list[str]()
+    lost = at = start = inside = 0
     has_thoughts = False
     for delimiter in THOUGHT.finditer(reply):
-        if (parsed := _parse(delimiter, open_thoughts)) is None:
+        if delimiter.lastgroup == "turn" and not open_thoughts:
+            kept.append(reply[at : delimiter.start()])
+            has_thoughts, at = True, delimiter.end()
+            continue
+        if (parsed := open_thoughts.parse(delimiter)) is None:
             continue
         style, name, closes = parsed
         if not closes:
@@ -87,7 +124,8 @@ def find_answer(reply: str) -> SplitReply:
             continue
         if not open_thoughts:
             kept.clear()
-            thoughts = [reply[: delimiter.start()]]
+            thoughts.clear()
+            lost = delimiter.start()
         else:
             open_thoughts.pop(style, name)
             if open_thoughts:
@@ -98,6 +136,7 @@ def find_answer(reply: str) -> SplitReply:
                 thoughts.append(reply[at:start])
             thoughts.append(reply[inside : delimiter.start()])
         has_thoughts, at = True, delimiter.end()
+    thoughts.insert(0, reply[:lost])
     rest = "" if open_thoughts else reply[at:].strip()
     if not rest:
         opened = [reply[at:start], reply[inside:]] if open_thoughts else []
@@ -119,8 +158,9 @@ def find_text(reply: str, *, is_marked: bool) -> SplitReply:
     """Separate free text from the thoughts before it.
 
     Free text may name delimiters, and thoughts must not become part of it. Removed are thoughts with which the reply
-    begins, and all text up to a control token that closes thoughts. So is all text up to another delimiter that closes
-    nothing, at the end of a line, if marks tell where the text is (`is_marked`) or it is the only delimiter.
+    begins, and all text up to a control token that closes thoughts or begins another turn of the assistant. So is all
+    text up to another delimiter that closes nothing, at the end of a line, if marks tell where the text is
+    (`is_marked`) or it is the only delimiter.
 
     The answer is empty if a thought is not closed. Without marks it is empty too if a delimiter in it closes thoughts,
     or opens them at the beginning of a line."""
@@ -132,9 +172,12 @@ def find_text(reply: str, *, is_marked: bool) -> SplitReply:
 
 def _find_text_start(reply: str, *, is_marked: bool) -> int | None:
     """Return the index at which free text begins, or None if the reply has none."""
-    open_thoughts, start, has_delimiters, is_single = _OpenThoughts(), 0, False, False
+    open_thoughts, start, has_delimiters, is_single = _OpenThoughts(reply), 0, False, False
     for delimiter in THOUGHT.finditer(reply):
-        if (parsed := _parse(delimiter, open_thoughts)) is None:
+        if delimiter.lastgroup == "turn" and not open_thoughts:
+            start = _behind(reply, delimiter)
+            continue
+        if (parsed := open_thoughts.parse(delimiter)) is None:
             continue
         style, name, closes = parsed
         is_leading = delimiter.start() == start
@@ -159,9 +202,14 @@ def _find_text_start(reply: str, *, is_marked: bool) -> int | None:
             if not ends_line:
                 continue
             is_single = not is_marked
-        space = _SPACE.match(reply, delimiter.end())
-        start = space.end() if space else delimiter.end()
+        start = _behind(reply, delimiter)
     return None if open_thoughts else start
+
+
+def _behind(reply: str, delimiter: re.Match[str]) -> int:
+    """Return the index at which text begins behind a delimiter."""
+    space = _SPACE.match(reply, delimiter.end())
+    return space.end() if space else delimiter.end()
 
 
 def _begins_line(reply: str, at: int) -> bool:
@@ -175,9 +223,39 @@ def remove_stray_closing(reply: str) -> str:
     stripped = reply.rstrip()
     for delimiter in THOUGHT.finditer(stripped, max(0, len(stripped) - LONGEST_THOUGHT_DELIMITER)):
         style = delimiter.lastgroup
-        if delimiter.end() == len(stripped) and style != "fence" and delimiter[f"{style}_closes"] is not None:
+        if delimiter.end() == len(stripped) and style not in _UNSTRAY and delimiter[f"{style}_closes"] is not None:
             return stripped[: delimiter.start()]
     return reply
+
+
+def first_turn(reply: str) -> str:
+    """Return the first turn of a reply in which the model runs on into the next turns of the chat; empty if it may be
+    part of a thought.
+
+    A turn begins with a control token. In a thought it is a quotation, unless a turn of the assistant follows."""
+    user = USER_TURN.search(reply)
+    if user is None:
+        return reply
+    first, rest = reply[: user.start()], reply[user.start() :]
+    if _balance(first)[0]:
+        return "" if ASSISTANT_TURN.search(rest) else reply
+    return "" if _balance(rest)[1] else first
+
+
+def _balance(text: str) -> tuple[bool, bool]:
+    """Return whether a text ends within a thought, and whether a delimiter in it closes a thought that began before."""
+    open_thoughts, closes_earlier = _OpenThoughts(text), False
+    for delimiter in THOUGHT.finditer(text):
+        if (parsed := open_thoughts.parse(delimiter)) is None:
+            continue
+        style, name, closes = parsed
+        if not closes:
+            open_thoughts.push(style, name)
+        elif open_thoughts:
+            open_thoughts.pop(style, name)
+        else:
+            closes_earlier |= style not in _FINAL
+    return bool(open_thoughts), closes_earlier
 
 
 def split_leading_thoughts(reply: str) -> tuple[str, str]:
