@@ -5,10 +5,12 @@ from __future__ import annotations
 import gzip
 import json
 import logging
+import re
 import socket
 import threading
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +19,7 @@ from tests.agents.chat_server import Answer, Asked, ChatServer, chat_server, com
 
 from gymposium.errors import BadOption, GymposiumError
 from gymposium_agents.chat.tokens import Sampling
+from gymposium_agents.engines import chat_api, failures_in_answers as failures
 from gymposium_agents.engines.api_errors import PromptTooLong
 from gymposium_agents.engines.api_settings import ApiSettings, Prices
 from gymposium_agents.engines.api_wire import Pace
@@ -171,6 +174,46 @@ def test_the_reply_is_the_choice_with_the_index_0() -> None:
         assert [ask(local(server)).text for _ in answers] == ["b2", "a1"]
 
 
+def test_without_indexes_the_reply_is_the_first_choice() -> None:
+    choices = [{"message": {"content": text}, "finish_reason": "stop"} for text in ("a1", "b2")]
+    answers = [Answer(body={"choices": [choice | extra for choice in choices]}) for extra in ({}, {"index": None})]
+    with chat_server(lambda asked, number: answers[number]) as server:
+        assert [ask(local(server)).text for _ in answers] == ["a1", "a1"]
+
+
+@pytest.mark.parametrize(
+    "before",
+    ["\ufeff", "\n\n \n", ": OPENROUTER PROCESSING\n\n: OPENROUTER PROCESSING\n\n", "\ufeff\r\n:\r\n\r\n"],
+    ids=["bom", "blank", "comments", "all"],
+)
+@pytest.mark.parametrize("status", [200, 400, 429])
+def test_what_keeps_a_connection_open_is_no_part_of_the_answer(before: str, status: int) -> None:
+    """It is skipped before replies, errors, and errors in answers with status 200."""
+    body: Any = completion("b2").body if status == 200 else {"error": {"message": "no", "code": status}}
+    answers = [Answer(200 if status == 429 else status, before.encode() + json.dumps(body).encode())]
+    with chat_server(lambda asked, number: answers[0]) as server:
+        if status == 200:
+            assert ask(local(server)).text == "b2"
+            return
+        with pytest.raises(GymposiumError, match=rf"\({status}\).*It says: no$"):
+            ask(local(server, retries=0))
+
+
+@pytest.mark.parametrize("number", [2**63, -(2**64), 10**40])
+def test_integers_of_any_size_are_read_in_fields_without_use(number: int) -> None:
+    answers = [completion("b2"), Answer(body={"error": {"code": 502, "message": "no", "seed": number}})]
+    answers[0].body["seed"] = number
+    with chat_server(lambda asked, at: answers[at]) as server:
+        assert ask(local(server)).text == "b2"
+        with pytest.raises(GymposiumError, match=r"failed \(502;"):
+            ask(local(server, retries=0))
+
+
+def test_the_page_of_services_lists_all_finish_reasons() -> None:
+    page = (Path(__file__).parents[3] / "docs/how-to/play-over-an-api.md").read_text()
+    assert {*re.findall("`([a-z_]+)`", page)} >= {"stop"} | chat_api._CUT_OFF | chat_api._WITHHELD | failures._FAILED
+
+
 def test_tool_calls_are_counted_and_explained() -> None:
     calls = [{"id": "1", "type": "function", "function": {"name": "move", "arguments": "{}"}}]
     answers = [completion(None, "stop", tool_calls=calls), completion(None, function_call=calls[0]["function"])]
@@ -278,6 +321,24 @@ def test_a_server_that_drips_is_given_up() -> None:
             for reason in ("error", "insufficient_system_resource", "abort", "network_error")
         ),
         {"choices": None, "base_resp": {"status_code": 1002, "status_msg": "rate limit"}},
+        *(
+            {"choices": [choice], failure: words}
+            for choice in (
+                None,
+                {},
+                {"message": None, "finish_reason": None},
+                {"message": {"role": "assistant", "content": ""}, "finish_reason": None},
+                {"message": {"role": "assistant", "content": "b"}, "finish_reason": None},
+                {"message": {"role": "assistant", "content": "b"}},
+                {"message": {"role": "assistant", "content": "b"}, "finish_reason": ""},
+                {"message": {"role": "assistant", "content": None, "reasoning": "b?"}, "finish_reason": "stop"},
+            )
+            for failure, words in (
+                ("error", {"code": 429, "message": "slow down"}),
+                ("error", "slow down"),
+                ("base_resp", {"status_code": 1002, "status_msg": "slow down"}),
+            )
+        ),
     ],
 )
 def test_a_passing_failure_inside_an_answer_is_tried_again(body: dict[str, Any]) -> None:
@@ -304,10 +365,22 @@ def test_a_failure_inside_an_answer_says_what_to_do(code: int, says: str, attemp
 
 
 def test_a_reply_about_errors_is_a_reply() -> None:
-    answer = completion('{"error": {"code": 429}}', error=None)
-    answer.body["error"] = None
-    with chat_server(lambda asked, number: answer) as server:
-        assert ask(local(server)).text == '{"error": {"code": 429}}'
+    answers = [completion('{"error": {"code": 429}}', error=None) for _ in range(2)]
+    answers[0].body["error"] = None
+    answers[1].body["error"] = {"code": 429, "message": "a warning beside a finished reply"}
+    with chat_server(lambda asked, number: answers[number]) as server:
+        assert [ask(local(server)).text for _ in answers] == ['{"error": {"code": 429}}'] * 2
+
+
+@pytest.mark.parametrize(
+    ("name", "attempts"),
+    [("authentication_error", 1), ("invalid_request_error", 1), ("RESOURCE_EXHAUSTED", 2), ("api_error", 2)],
+)
+def test_words_in_place_of_a_status_decide_about_retries(name: str, attempts: int) -> None:
+    failed = Answer(body={"error": {"type": name, "message": "no"}}, headers={"Retry-After": "0.01"})
+    with chat_server(lambda asked, number: failed) as server, pytest.raises(GymposiumError):
+        ask(local(server, retries=1))
+    assert len(server.asked) == attempts
 
 
 REFUSALS = {
@@ -327,7 +400,53 @@ REFUSALS = {
     "fastapi": lambda name: {
         "detail": [{"type": "extra_forbidden", "loc": ["body", name], "msg": "Extra inputs are not permitted"}]
     },
+    "mistral": lambda name: {
+        "object": "error",
+        "message": {
+            "detail": [{"type": "extra_forbidden", "loc": ["body", name], "msg": "Extra inputs are not permitted"}]
+        },
+    },
+    "openrouter": lambda name: {
+        "error": {
+            "message": "Provider returned error",
+            "code": 400,
+            "metadata": {"raw": json.dumps({"error": {"message": f"Unsupported parameter: '{name}'"}})},
+        }
+    },
+    "gemini": lambda name: [{"error": {"code": 400, "message": f'Unknown name "{name}": Cannot find field.'}}],
+    **{
+        words: lambda name, words=words: {"error": {"message": words.format(name)}}
+        for words in (
+            "`{}` is deprecated for this model.",
+            "{} is no longer supported",
+            "{} cannot be set for reasoning models",
+            "Argument not supported on this model: {}",
+            "Invalid parameter: {}",
+            "{}: additional properties are not allowed",
+        )
+    },
 }
+
+FIXED = (
+    "invalid temperature: only 1 is allowed for this model",
+    "Only temperature=1.0 is supported.",
+    "'temperature' does not support 0.7 with this model. Only the default (1) value is supported.",
+    "`temperature` may only be set to 1 when thinking is enabled or in adaptive mode.",
+    "Temperature must be 1 for this model",
+    "temperature should be equal to 0.6.",
+    "temperature must be 1.",
+)
+"""What services write about a temperature that is not the only one that they accept."""
+
+
+@pytest.mark.parametrize("message", FIXED)
+def test_a_temperature_is_left_out_if_the_service_accepts_only_one(message: str) -> None:
+    def answer(asked: Asked, number: int) -> Answer:
+        return refusal(400, message) if "temperature" in asked.body else completion("b2")
+
+    with chat_server(answer) as server:
+        assert ask(local(server)).text == "b2"
+    assert len(server.asked) == 2
 
 
 @pytest.mark.parametrize("form", REFUSALS)
@@ -359,7 +478,16 @@ def test_the_limit_has_the_name_that_the_option_gives(limit: str) -> None:
 
 @pytest.mark.parametrize(
     "message",
-    ["max_tokens is too large: 7. This model supports at most 4 tokens.", "temperature must be between 0 and 0.1"],
+    [
+        "max_tokens is too large: 7. This model supports at most 4 tokens.",
+        "temperature must be between 0 and 0.1",
+        "temperature: only values between 0 and 0.1 are allowed",
+        "Unsupported temperature 0.5: it must be less than 0.1",
+        "temperature must be 0 or greater",
+        "temperature must be 0.1 or less",
+        "max_tokens: only 4 tokens are allowed",
+        "max_tokens must be set to 4",
+    ],
 )
 def test_a_value_out_of_range_is_an_error_and_no_refused_field(message: str) -> None:
     with chat_server(lambda asked, number: refusal(400, message)) as server, pytest.raises(GymposiumError):

@@ -184,6 +184,20 @@ def test_a_stream_that_is_none_is_a_failure_of_the_server(server: Faltering, eng
     assert len(server.asked) == ATTEMPTS
 
 
+def test_comments_in_a_stream_are_skipped(server: Faltering, engine: VllmEngine) -> None:
+    server.garbled = b": ping\n\n:\n\ndata: " + choice([5, 4], [-1.0, -1.0]) + b"\n\n"
+    watched, seen = watching()
+    assert [completion.ids for completion in engine.generate([watched], Sampling())] == [(5, 4)]
+    assert seen == [5, 4]
+
+
+@pytest.mark.parametrize("body", [b'{"detail": "no"}', b'["no"]', b'{"error": {"message": {"detail": "no"}}}', b"no"])
+def test_a_refusal_is_told_in_the_words_of_the_server(server: Faltering, engine: VllmEngine, body: bytes) -> None:
+    server.garbled, server.garbled_status = body, 400
+    with pytest.raises(GymposiumError, match=r"refused a request: no$"):
+        engine.generate([request()], Sampling())
+
+
 def test_a_stream_that_is_refused_is_not_asked_for_again(server: Faltering, engine: VllmEngine) -> None:
     server.fails += [400]
     watched, _ = watching()

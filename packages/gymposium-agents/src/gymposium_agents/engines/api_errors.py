@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 
 _LONGEST = 300
 """Maximum number of characters that messages quote from the service."""
+_DEEPEST = 8
+"""Maximum number of objects and lists in each other that may hold the words of an error."""
+_WORDS = ("error", "message", "detail", "msg", "errors")
+"""Names that servers give the words of an error, or the object that holds them. OpenRouter adds the words of the
+service behind it as `metadata.raw`."""
 _TOO_LONG = ("context_length_exceeded", "exceed_context_size_error")
 """OpenAI's error code and llama.cpp's error type for messages that are too long."""
 _TOO_LONG_WORDS = re.compile(
@@ -53,7 +58,7 @@ def explained(error: OpenAIError, settings: ApiSettings) -> ApiError:
         )
     if not isinstance(error, openai.APIStatusError):
         return ApiError(f"{where} could not be asked: {_short(str(error))}")
-    status, words = error.status_code, _message(error.body) or error.message
+    status, words = error.status_code, error_words(error.body) or error.message
     said = _short(words)
     if status in (401, 403):
         key = "it requires a key; name the environment variable that holds one with key=NAME."
@@ -100,16 +105,21 @@ def malformed(text: str, settings: ApiSettings, what: str = "") -> ApiError:
     )
 
 
-def _message(body: object) -> str:
-    """Return the service's words in the body of an error: text, an object, or Gemini's list of one; "" if there are
-    none."""
-    if isinstance(body, list):
-        body = body[0] if body else None
-    if isinstance(body, dict) and "error" in body:
-        body = body["error"]
-    if isinstance(body, dict):
-        body = body.get("message")
-    return body if isinstance(body, str) else ""
+def error_words(body: object, depth: int = _DEEPEST) -> str:
+    """Return the server's words in the body of an error: text, an object, or a list of these; "" if there are none.
+    At most `depth` objects and lists in each other are read."""
+    if isinstance(body, str):
+        return body
+    if isinstance(body, list) and depth:
+        return "; ".join(filter(None, (error_words(one, depth - 1) for one in body)))
+    if not isinstance(body, dict) or not depth:
+        return ""
+    words = next(filter(None, (error_words(body.get(name), depth - 1) for name in _WORDS)), "")
+    if words and isinstance(place := body.get("loc"), list):  # FastAPI names the field apart from its words
+        words = f"{'.'.join(map(str, place))}: {words}"
+    metadata = body.get("metadata")
+    raw = metadata.get("raw") if isinstance(metadata, dict) else None
+    return f"{words}: {raw}" if words and isinstance(raw, str) else words
 
 
 def _short(text: str) -> str:

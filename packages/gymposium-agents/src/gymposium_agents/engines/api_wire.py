@@ -9,6 +9,7 @@ that it needs.
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections import Counter
 from urllib.parse import urlsplit
@@ -23,6 +24,9 @@ from gymposium_agents.engines.secrets import without_secret
 
 _RETRY = "x-stainless-retry-count"
 """The library's request header that holds the number of earlier attempts."""
+_PADDING = re.compile(r"(?:[\s\ufeff]*:[^\n]*\n)*+[\s\ufeff]*")
+"""What services send before an answer: a byte order mark, and white space or comments that keep the connection open,
+such as OpenRouter's `: OPENROUTER PROCESSING`."""
 _NEEDED = ("retry-after", "retry-after-ms", "x-should-retry")
 """Response headers that the library obeys."""
 
@@ -72,7 +76,8 @@ class Wire(httpx.AsyncBaseTransport):
         headers = {"content-type": "application/json; charset=utf-8"}
         headers |= {name: without_secret(response.headers[name], key) for name in _NEEDED if name in response.headers}
         # decoded and encoded again, without loss in any encoding
-        content = without_secret(body.decode("utf-8", "surrogateescape"), key).encode("utf-8", "surrogateescape")
+        text = _PADDING.sub("", body.decode("utf-8", "surrogateescape"), count=1)
+        content = without_secret(text, key).encode("utf-8", "surrogateescape")
         status = response.status_code
         if status == 200 and (failure := find_failure(content)) is not None:
             status, content = failure  # the library retries it as any failure with this status

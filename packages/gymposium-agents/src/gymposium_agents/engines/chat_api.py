@@ -16,12 +16,11 @@ from weakref import finalize
 from gymposium.errors import MissingExtra
 from gymposium.replies.reading import MAX_REPLY
 from gymposium.util.background import BackgroundLoop
-from gymposium.util.strict_json import strict_json
 from gymposium.util.visible import is_encodable, visible
 from gymposium_agents.chat.tokens import FinishReason, Message, Sampling
 from gymposium_agents.engines.api_errors import ApiError, explained, malformed
 from gymposium_agents.engines.api_settings import OPENAI_URL, ApiSettings
-from gymposium_agents.engines.failures_in_answers import first_choice
+from gymposium_agents.engines.failures_in_answers import first_choice, parse_answer
 from gymposium_agents.engines.protocol import ChatCompletion
 from gymposium_agents.engines.refused_fields import LIMITS, AcceptedFields, find_refused
 from gymposium_agents.engines.secrets import without_secret
@@ -160,7 +159,7 @@ class OpenAIChatEngine:
         that are present must have the right types. Raises `ApiError`."""
         key = self.settings.read_key()
         try:
-            answer = strict_json(body.decode("utf-8"))
+            answer = parse_answer(body)
             choice = first_choice(answer)
             message = choice.get("message") if isinstance(choice, dict) else None
             if not isinstance(choice, dict) or not isinstance(message, dict):

@@ -1,7 +1,8 @@
 """Failures that a chat service reports inside an answer with status 200.
 
 Gateways such as OpenRouter send the headers before the model answers, so a rate limit or a server error can only stand
-in the body: as `error` beside empty `choices`, or as a choice whose finish reason is a failure of the server.
+in the body: as `error` beside no reply or an unfinished one, or as a choice whose finish reason is a failure of the
+server.
 MiniMax reports failures in `base_resp`.
 """
 
@@ -12,15 +13,26 @@ import re
 from typing import Any
 
 from gymposium.util.strict_json import strict_json
+from gymposium_agents.engines.api_errors import error_words
 
 _UNKNOWN = 502
 """Status of a failure without a usable code: the service behind the gateway failed."""
-_RATE_LIMITS = frozenset(
-    {"rate_limit", "rate_limited", "rate_limit_error", "rate_limit_exceeded", "too_many_requests", "throttled"}
+_RATE_LIMITS = (
+    *("rate_limit", "rate_limited", "rate_limit_error", "rate_limit_exceeded", "too_many_requests", "throttled"),
+    *("resource_exhausted", "insufficient_quota"),
 )
-"""Words for a rate limit that services put into `code` or `type` in place of 429."""
+_STATUSES = dict.fromkeys(_RATE_LIMITS, 429) | {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "invalid_api_key": 401,
+    "permission_error": 403,
+    "not_found_error": 404,
+}
+"""Statuses of the words that services put into `code`, `status` or `type` in place of a number."""
 _FAILED = frozenset({"error", "insufficient_system_resource", "abort", "network_error"})
 """Finish reasons of a reply that the server broke off: OpenRouter's, DeepSeek's, vLLM's and SGLang's, GLM's."""
+_UNFINISHED = frozenset({"", "none", "null"})
+"""Finish reasons of a reply that has not ended."""
 _SIGNS = tuple(word.encode() for word in ("base_resp", *sorted(_FAILED)))
 """Words of which an answer with a failure holds one; others are not read here."""
 _MINIMAX = {1002: 429, 1004: 401, 1008: 402}
@@ -32,7 +44,7 @@ def find_failure(body: bytes) -> tuple[int, bytes] | None:
     if not any(sign in body for sign in _SIGNS):
         return None
     try:
-        answer = strict_json(body.decode("utf-8"))
+        answer = parse_answer(body)
     except ValueError:
         return None
     error = _error(answer)
@@ -41,32 +53,54 @@ def find_failure(body: bytes) -> tuple[int, bytes] | None:
     return _status(error), json.dumps({"error": error}).encode()
 
 
+def parse_answer(body: bytes) -> Any:
+    """Return the value of a JSON answer. Integers of more than 64 bits are read, because fields that are not used here
+    may hold them. Raises `ValueError` for any other body."""
+    return strict_json(body.decode("utf-8"), any_integer=True)
+
+
 def first_choice(answer: Any) -> Any:
-    """Return the choice with the index 0 in an answer, or the only one; None if there is none."""
+    """Return the choice with the index 0 in an answer, or the first one if none has an index, or the only one; None if
+    there is none."""
     choices = answer.get("choices") if isinstance(answer, dict) else None
-    if not isinstance(choices, list) or len(choices) < 2:
-        return choices[0] if isinstance(choices, list) and choices else None
-    return next((one for one in choices if isinstance(one, dict) and one.get("index") == 0), None)
+    if not isinstance(choices, list) or not choices:
+        return None
+    indexes = [one.get("index") if isinstance(one, dict) else None for one in choices]
+    if len(choices) == 1 or {*map(str, indexes)} == {"None"}:
+        return choices[0]
+    return next((one for one, index in zip(choices, indexes) if index == 0), None)
 
 
 def _error(answer: Any) -> dict[str, Any] | None:
-    """Return the error in an answer as an object. A message beside an `error` is a reply, unless its choice failed."""
+    """Return the error in an answer as an object. A finished reply beside an `error` is a reply, unless its choice
+    failed."""
     if not isinstance(answer, dict):
         return None
     choice = first_choice(answer)
     reason = str(choice.get("finish_reason")).lower() if isinstance(choice, dict) else ""
+    error: Any
     if isinstance(choice, dict) and (choice.get("error") or reason in _FAILED):
         error = choice.get("error") or answer.get("error") or f"the reply ended with finish_reason: {reason}"
-    elif choice is None and answer.get("object") == "error":
+    elif _has_reply(choice, reason):
+        return None
+    elif answer.get("object") == "error":
         error = answer
-    elif choice is None and answer.get("error"):
+    elif answer.get("error"):
         error = answer["error"]
-    elif choice is None and isinstance(response := answer.get("base_resp"), dict) and response.get("status_code"):
+    elif isinstance(response := answer.get("base_resp"), dict) and response.get("status_code"):
         code = response["status_code"]
         error = {"code": _MINIMAX.get(code) if type(code) is int else None, "message": str(response.get("status_msg"))}
     else:
         return None
-    return error if isinstance(error, dict) else {"message": str(error)}
+    return error if isinstance(error, dict) else {"message": error_words(error) or str(error)}
+
+
+def _has_reply(choice: Any, reason: str) -> bool:
+    """Whether a choice holds a reply that has ended: a finish reason, and text or a call."""
+    message = choice.get("message") if isinstance(choice, dict) else None
+    if not isinstance(message, dict) or reason in _UNFINISHED:
+        return False
+    return any(message.get(name) for name in ("content", "tool_calls", "function_call", "refusal"))
 
 
 def _status(error: dict[str, Any]) -> int:
@@ -74,6 +108,4 @@ def _status(error: dict[str, Any]) -> int:
     for name in names:
         if isinstance(name, int | str) and re.fullmatch("[45][0-9][0-9]", str(name)):
             return int(name)
-    if any(isinstance(name, str) and name.lower() in _RATE_LIMITS for name in names):
-        return 429
-    return _UNKNOWN
+    return next((_STATUSES[word] for word in map(str.lower, map(str, names)) if word in _STATUSES), _UNKNOWN)

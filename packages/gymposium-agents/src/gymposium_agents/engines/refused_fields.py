@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from gymposium_agents.engines.api_errors import error_words
 
 if TYPE_CHECKING:
     from openai import APIStatusError
@@ -16,12 +18,29 @@ OPTIONAL = ("temperature", "seed")
 
 _CODES = frozenset({"unsupported_parameter", "unsupported_value", "unknown_parameter", "extra_forbidden"})
 _REFUSED = re.compile(
-    r"unsupported|not supported|(does not|doesn't) support|not permitted|not allowed|unknown|unrecogni[sz]ed|"
-    r"unexpected|extra_forbidden",
+    r"unsupported|(does not|doesn't|do not) support|unknown|(un|not )recogni[sz]ed|unexpected|extra_forbidden|"
+    r"(not|no longer) (currently |yet )?(supported|permitted|allowed|accepted|available|implemented|configurable)|"
+    r"extra inputs|deprecated|disallowed|forbidden|incompatible|not compatible|additional propert|"
+    r"(cannot|can't|can not|must not|may not|should not) be "
+    r"(set|specified|used|changed|modified|present|provided|sent)|"
+    r"(not a valid|invalid) (parameter|argument|field|option|property)",
     re.IGNORECASE,
 )
-"""Words that refuse a field. A value out of range ("must be between 0 and 1", "is too large") has none of them: then
-the user must change the value."""
+"""Words that refuse a field."""
+_FIXED = re.compile(
+    r"\bonly\b([^.;]|\.\d){1,60}\b(allowed|supported|permitted|accepted|valid)|"
+    r"\b(must|should|can only|may only|has to|needs to) be (exactly|equal to|set to|fixed|left|the default|unset)|"
+    r"\b(must|should|can only|may only|has to|needs to) be \d+(\.\d+)?(?= (for|when|with|if|in)\b|[^\w.]*$|\.(\s|$))",
+    re.IGNORECASE,
+)
+"""Words for an optional field with a single value that the service accepts."""
+_RANGE = re.compile(
+    r"\bbetween\b|\brange\b|\b(less|greater|more|lower|higher|smaller|larger) than|\bat (most|least)\b|\bup to\b|"
+    r"\btoo (large|small|high|low|big|long)\b|\bor (less|more|greater|fewer|lower|higher)\b|\bexceed|[<>]=|[≤≥]|"
+    r"\b(min|max)(imum)?\b|\bnon-?negative\b|\bpositive\b",
+    re.IGNORECASE,
+)
+"""Words for a value out of range: then the user must change the value."""
 
 
 def find_refused(error: APIStatusError, sent: Collection[str]) -> str | None:
@@ -29,17 +48,16 @@ def find_refused(error: APIStatusError, sent: Collection[str]) -> str | None:
     if error.status_code not in (400, 422):
         return None
     fields = [name for name in (*LIMITS, *OPTIONAL) if name in sent]
-    message = _text(error.body) or error.message
-    if error.code not in _CODES and not _REFUSED.search(message):
-        return None
+    message = error_words(error.body) or error.message
     if error.param:
-        return next((name for name in fields if name == error.param), None)
-    return next((name for name in fields if re.search(rf"(?<!\w){name}(?!\w)", message)), None)
-
-
-def _text(body: Any) -> str:
-    """Return the body's text. FastAPI puts it into a list `detail`, of which the library makes no message."""
-    return "" if body is None else str(body)
+        named = [name for name in fields if name == str(error.param).rpartition(".")[2]]
+    else:
+        named = [name for name in fields if re.search(rf"(?<!\w){name}(?!\w)", message, re.IGNORECASE)]
+    if not named or error.code in _CODES:
+        return named[0] if named else None
+    if _RANGE.search(message) or not (_REFUSED.search(message) or (named[0] in OPTIONAL and _FIXED.search(message))):
+        return None
+    return named[0]
 
 
 class AcceptedFields:

@@ -23,11 +23,12 @@ from gymposium.plugins.command_line import command_line
 from gymposium.util.strict_json import strict_json
 from gymposium.util.visible import visible
 from gymposium_agents.chat.tokens import BASE, Completion, Policy
+from gymposium_agents.engines.api_errors import error_words
 from gymposium_agents.engines.secrets import without_secret
 from gymposium_agents.engines.vllm.server import PROBE_SECONDS, server_of_this_process
 from gymposium_agents.engines.vllm.settings import KEY_VARIABLE, Patience
 from gymposium_agents.engines.vllm.versions import remark_on
-from gymposium_agents.engines.vllm.wire import Arriving, Garbled, count_of, likeliest_of, message_of, probe_body
+from gymposium_agents.engines.vllm.wire import Arriving, Garbled, count_of, likeliest_of, probe_body
 
 T = TypeVar("T")
 
@@ -158,7 +159,11 @@ class Connection:
                     self._read(answer, await read_body(answer))
                 async with aclosing(read_lines(answer, _longest_answer(named))) as lines:
                     async for line in lines:
-                        completion = arriving.take(_event(line)) if line else None
+                        if not line or line.startswith(
+                            b":"
+                        ):  # the end of an event, or a comment that keeps the line open
+                            continue
+                        completion = arriving.take(_event(line))
                         if completion is not None:
                             return completion
             raise Garbled("the end of a stream in the middle of a completion")
@@ -305,7 +310,7 @@ class Connection:
             parsed = {}
         if answer.is_success:
             return parsed if isinstance(parsed, dict) else {}
-        said = self.shown(message_of(text, parsed))
+        said = self.shown(error_words(parsed) or text)
         if answer.status_code == httpx.codes.UNAUTHORIZED:
             raise Refused(
                 401,

@@ -174,12 +174,3 @@ def _logprob(value: object) -> float:
     if type(value) not in (int, float) or not -math.inf < value <= _ROUNDING:  # type: ignore[operator]
         raise ValueError("no log-probability")
     return float(value)  # type: ignore[arg-type]
-
-
-def message_of(text: str, parsed: Any) -> str:
-    """Return the message in a server's error answer, or the whole text if it has none."""
-    if isinstance(parsed, dict):
-        error = parsed.get("error", parsed)
-        if isinstance(error, dict) and isinstance(said := error.get("message", error.get("detail")), str):
-            return said
-    return text
