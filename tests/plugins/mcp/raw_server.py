@@ -53,6 +53,9 @@ def called(name: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
         case "junk":
             print("starting up ...", flush=True)
             return None
+        case "endless":
+            while True:
+                sys.stdout.write("x" * 65_536)
         case "surrogate":
             return result("\ud800")
         case "long":

@@ -38,6 +38,13 @@ def serving(how: str) -> Iterator[str]:
 
         def do_POST(self) -> None:
             asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            elsewhere = f"http://localhost:{server.server_port}/mcp"
+            if location := {"elsewhere": elsewhere, "slash": "/mcp/"}.get(how if self.path == "/mcp" else ""):
+                self.send_response(307)
+                self.send_header("Location", location)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+                return
             if "id" not in asked:
                 self.answer(202, b"")
                 return
@@ -91,6 +98,7 @@ def serving(how: str) -> Iterator[str]:
         ("long", "more than 16,777,216 bytes"),
         ("pages", "list of tools has more than"),
         ("empty pages", "list of tools has more than"),
+        ("elsewhere", "redirects to another server"),
     ],
 )
 def test_a_server_does_not_fill_the_process(
@@ -107,8 +115,9 @@ def test_a_server_does_not_fill_the_process(
             tracemalloc.stop()
 
 
-def test_a_server_that_behaves_is_asked(tmp_path: Path) -> None:
-    with serving("well") as url:
+@pytest.mark.parametrize("how", ["well", "slash"])
+def test_a_server_that_behaves_is_asked(how: str, tmp_path: Path) -> None:
+    with serving(how) as url:
         file = write_world(tmp_path, server={"command": None, "url": url}, tools={"allow": ["echo"]})
         with playing(file) as game:
             assert "echo" in str(game.new(0).events)

@@ -24,6 +24,7 @@ from gymposium.records import Record, first_difference, recorded_game, walk
 from gymposium.records.replay import replay_difference
 from gymposium.tasks import ToolGame
 from gymposium.tasks.tools import Call
+from gymposium_mcp import bodies
 from gymposium_viewer.replays.story import build_story
 
 
@@ -197,6 +198,15 @@ def test_a_call_without_an_answer_breaks_the_match(how: str, game: ToolGame) -> 
     assert len(match.events) == 1
 
 
+def test_a_line_without_end_is_not_held_in_memory(game: ToolGame, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bodies, "MOST_BYTES", 200_000)
+    for _ in range(2):  # the next match has a new server
+        match = game.new(0)
+        match.apply({0: call("echo", "x" * 150_000)})
+        with pytest.raises(WorldBroke, match=r"the server wrote a line of more than 16,777,216 characters\.$"):
+            match.apply({0: call("misbehave", "endless")})
+
+
 def test_an_error_of_the_server_breaks_the_match(game: ToolGame) -> None:
     with pytest.raises(WorldBroke, match="bad internal"):
         returned(game, "internal")
@@ -277,3 +287,24 @@ def test_a_program_ends_its_server_and_warns_of_nothing(tmp_path: Path) -> None:
     )
     assert (run.stdout, run.stderr, run.returncode) == ("", "", 0)
     assert (tmp_path / "noted").read_text() == "started ended"
+
+
+def test_lines_that_are_no_messages_are_no_tracebacks(tmp_path: Path) -> None:
+    script = """if True:
+        import sys
+        from tests.plugins.mcp.making import call
+        from gymposium import load_game
+        from gymposium.errors import WorldBroke
+        try:
+            load_game("mcp", file=sys.argv[1]).new(0).apply({0: call("misbehave", "junk")})
+        except WorldBroke as error:
+            print(error)
+    """
+    run = subprocess.run(
+        [sys.executable, "-c", script, str(write_world(tmp_path, tools={"seconds": 2}))],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        capture_output=True,
+        text=True,
+    )
+    assert (run.stderr, run.returncode) == ("", 0)
+    assert "no answer within 2 s" in run.stdout

@@ -25,7 +25,7 @@ from gymposium.plugins.allowed import check_variable
 from gymposium.tasks import Result
 from gymposium.tasks.tools import Call
 from gymposium.util.child_process import python_command
-from gymposium_mcp.bodies import HEADERS, bound_body
+from gymposium_mcp.bodies import HEADERS, MOST_BYTES, bound_body, on_long_line
 from gymposium_mcp.match_folder import MatchFolder
 from gymposium_mcp.results import result_of
 from gymposium_mcp.settings import WorldSettings
@@ -54,6 +54,7 @@ class Connection:
         """The folder in which the program runs; None for that of the settings."""
         self._wrote = LastLines() if settings.server.command else None
         self._ended = asyncio.Event()
+        self._why = "the server ended the session."
         self._session: asyncio.Future[ClientSession] = asyncio.get_running_loop().create_future()
         # the context managers of `mcp` must be left in the task that entered them
         self._task = asyncio.create_task(self._run())
@@ -105,6 +106,7 @@ class Connection:
             self._session.exception()  # or asyncio would complain that nobody has read it
 
     async def _run(self) -> None:
+        on_long_line.set(self._end_for_long_line)
         try:
             async with AsyncExitStack() as stack:
                 read, write = (await stack.enter_async_context(self._streams()))[:2]
@@ -151,7 +153,13 @@ class Connection:
 
     async def _ending(self) -> GymposiumError:
         """The error for a server that has ended."""
-        return GymposiumError(f"{self._settings.path}: the server ended the session.{await self._last_words()}")
+        return GymposiumError(f"{self._settings.path}: {self._why}{await self._last_words()}")
+
+    def _end_for_long_line(self) -> GymposiumError:
+        """End the session, which `mcp` alone would do when the program ends."""
+        self._why = f"the server wrote a line of more than {MOST_BYTES:,} characters."
+        self._ended.set()
+        return GymposiumError(f"{self._settings.path}: {self._why}")
 
     async def _last_words(self) -> str:
         """What the program wrote last, as a sentence, without the values of the variables that it was given."""
