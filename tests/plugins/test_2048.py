@@ -13,6 +13,7 @@ from pathlib import Path
 import pyspiel
 import pytest
 from hypothesis import given, settings, strategies as st
+from tests.commands import run_command
 
 from gymposium import load_game, make_player
 from gymposium.games.protocol import CHANCE
@@ -232,14 +233,11 @@ print(json.dumps({
 def shown(folder: Path, **environment: str) -> tuple[dict[str, bool], str, int]:
     """Return where 2048 appears in a new process: in the library, in `list`, and whether `run` plays it."""
     env = {**os.environ, "COLUMNS": "200", **environment}
-    command = [sys.executable, "-m", "gymposium.cli.main"]
-
-    def go(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(arguments, capture_output=True, text=True, cwd=folder, env=env, check=False)
-
-    library = go(sys.executable, "-c", SHOWN)
-    listed = go(*command, "list")
-    run = go(*command, "run", "2048(max_tile=16)", "--players", "random", "-n", "3")
+    library = subprocess.run(
+        [sys.executable, "-c", SHOWN], capture_output=True, text=True, cwd=folder, env=env, check=False
+    )
+    listed = run_command("list", folder=folder, env=env)
+    run = run_command("run", "2048(max_tile=16)", "--players", "random", "-n", "3", folder=folder, env=env)
     return json.loads(library.stdout), listed.stdout, run.returncode
 
 

@@ -10,11 +10,13 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import gymnasium
 import pytest
+from tests.commands import run_command
 
 from gymposium import load_game
 from gymposium.errors import BadParameter, BadRecord, IllegalMove, MissingExtra, NoSampler, WrongSeat
@@ -336,9 +338,8 @@ def test_programs_from_a_file(programs: Path, monkeypatch: pytest.MonkeyPatch) -
     assert game.load(record.events).returns() == (1.0,)
 
 
-def test_every_bad_program_is_told_with_its_reason(programs: Path) -> None:
-    command = [sys.executable, "-m", "gymposium.cli.main", "trace", "check", str(programs), "--json"]
-    told = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "COLUMNS": "300"})
+def test_every_bad_program_is_told_with_its_reason(programs: Path, tmp_path: Path) -> None:
+    told = run_command("trace", "check", programs, "--json", folder=tmp_path, env={**os.environ, "COLUMNS": "300"})
     if not walled():
         assert told.returncode == 2
         assert "install bubblewrap" in told.stderr
@@ -353,28 +354,27 @@ def test_every_bad_program_is_told_with_its_reason(programs: Path) -> None:
         assert part in reason
 
 
-def test_without_walls_nothing_of_a_file_is_run(programs: Path) -> None:
-    """Runs a process as on a machine without bubblewrap. Generated programs still run there."""
-    env = {**os.environ, "PATH": "", "COLUMNS": "300"}
-    command = [sys.executable, "-m", "gymposium.cli.main", "trace"]
-    checked = subprocess.run([*command, "check", str(programs)], capture_output=True, text=True, check=False, env=env)
+def test_without_walls_nothing_of_a_file_is_run(programs: Path, tmp_path: Path) -> None:
+    """Runs the command as on a machine without bubblewrap. Generated programs still run there."""
+    trace_there = partial(run_command, "trace", folder=tmp_path, env={**os.environ, "PATH": "", "COLUMNS": "300"})
+    checked = trace_there("check", programs)
     assert checked.returncode == 2
     assert "install bubblewrap" in checked.stderr
     name = f"trace(source={programs})"
-    shown = subprocess.run([*command, "show", name], capture_output=True, text=True, check=False, env=env)
+    shown = trace_there("show", name)
     assert shown.returncode == 2
     assert "install bubblewrap" in shown.stderr
     assert "run on Linux" not in shown.stderr  # no walls come of that
-    ours = subprocess.run([*command, "show", "--seed", "3"], capture_output=True, text=True, check=False, env=env)
+    ours = trace_there("show", "--seed", "3")
     assert ours.returncode == 0
     assert trace().new(3).task.truth.rstrip() in ours.stdout
 
 
 @pytest.mark.skipif(not walled(), reason="what is refused on such a machine is tested above")
-def test_the_command_tells_of_a_skipped_program_in_one_line(programs: Path) -> None:
-    shown = [sys.executable, "-m", "gymposium.cli.main", "trace", "show", f"trace(source={programs})", "--seed"]
+def test_the_command_tells_of_a_skipped_program_in_one_line(programs: Path, tmp_path: Path) -> None:
+    name = f"trace(source={programs})"
     for seed in range(12):
-        told = subprocess.run([*shown, str(seed)], capture_output=True, text=True, check=False)
+        told = run_command("trace", "show", name, "--seed", seed, folder=tmp_path, env=os.environ)
         assert told.returncode == 0
         if told.stderr:
             break

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.commands import run_command
 
 from gymposium.util.streams import Draw, stream
 from gymposium_trace.inject import inject
@@ -180,8 +181,8 @@ def test_without_walls_programs_of_others_are_refused(monkeypatch: pytest.Monkey
 
 
 def doctor(**environment: str) -> dict[str, object]:
-    command = [sys.executable, "-m", "gymposium.cli.main", "trace", "doctor", "--json"]
-    told = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, **environment})
+    told = run_command("trace", "doctor", "--json", folder=Path.cwd(), env={**os.environ, **environment})
+    told.check_returncode()
     result: dict[str, object] = json.loads(told.stdout)
     return result
 

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.commands import run_command
 
 from gymposium_testing import CHECKS
 
@@ -138,8 +139,7 @@ def test_where_a_game_fails_its_own_line_is_named(tmp_path: Path, when: str) -> 
 def test_many_games_stand_in_as_many_tables_as_a_narrow_terminal_needs(tmp_path: Path) -> None:
     check = ("plugins", "check", "builtin", "--only", "bounds_can_be_played", "--quick")
     env = {**os.environ, "GYMPOSIUM_PLUGINS": "testing", "COLUMNS": "80"}
-    command = [sys.executable, "-m", "gymposium.cli.main", *check]
-    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    done = run_command(*check, folder=tmp_path, env=env)
     assert done.returncode == 0, done.stderr
     rows = [line for line in done.stdout.splitlines() if "bounds_can_be_played" in line]
     assert len(rows) > 1

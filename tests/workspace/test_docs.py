@@ -6,12 +6,11 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
-import sys
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from tests.commands import run_command
 
 from gymposium.games.registry import load_game
 from gymposium.plugins.hookspecs import HOOKS
@@ -99,15 +98,7 @@ def test_each_tutorial_leads_to_the_next() -> None:
 
 def gymposium(*arguments: str | Path, folder: Path, typed: str = "") -> str:
     """What the command prints, with one of the examples loaded from its file."""
-    done = subprocess.run(
-        [sys.executable, "-m", "gymposium.cli.main", *map(str, arguments)],
-        cwd=folder,
-        env={**os.environ, "COLUMNS": "120", "PYTHONUTF8": "1"},
-        input=typed,
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-    )
+    done = run_command(*arguments, folder=folder, env={**os.environ, "COLUMNS": "120"}, typed=typed)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

@@ -39,6 +39,11 @@ def test_importing_gymposium_imports_no_engine_and_no_command_line() -> None:
     assert not imported("import gymposium") & {"open_spiel", "pyspiel", "rich", "scipy", "typer"}
 
 
+def test_scores_need_no_statistics_of_scipy() -> None:
+    program = "from gymposium.records.scores import mean, rate\nrate(1, 2), mean([1.0, 2.0])"
+    assert "scipy" in imported(f"{program}\nimport sys\nassert 'scipy.stats' not in sys.modules")
+
+
 ENGINES = {"gymnasium", "numpy", "open_spiel", "pettingzoo", "pyspiel", "scipy", *HEAVY}
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests.commands import run_command
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -27,15 +26,9 @@ def test_play_on_a_published_board_is_made_again(board: str, entry: str, asked: 
     """All of it takes minutes for each board: `gymposium leaderboard verify BOARD --rerun 1`."""
     allowed = ["--allow", "lm:benchmarks/*", "--allow", "sb3:benchmarks/*"]
     folder = f"benchmarks/results/leaderboard/{board}"
-    done = subprocess.run(
-        [*(sys.executable, "-m", "gymposium.cli.main"), *allowed, "leaderboard", "verify", folder]
-        + ["--entry", entry, "--sample", "0", "--rerun", "1", "--seed", "1", "--jobs", "1"],
-        cwd=ROOT,
-        env={**os.environ, "COLUMNS": "200", "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    options = ["--entry", entry, "--sample", "0", "--rerun", "1", "--seed", "1", "--jobs", "1"]
+    env = {**os.environ, "COLUMNS": "200", "OMP_NUM_THREADS": "1"}
+    done = run_command(*allowed, "leaderboard", "verify", folder, *options, folder=ROOT, env=env, learns=True)
     label = json.loads((ROOT / folder / "entries" / entry / "entry.json").read_text(encoding="utf-8"))["label"]
     assert done.returncode == 0, done.stdout + done.stderr
     assert "; all agrees." in done.stdout

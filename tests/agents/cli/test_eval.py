@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import typer
+from tests.commands import run_command
 from typer.testing import CliRunner
 
 from gymposium.errors import GymposiumError
@@ -71,14 +72,8 @@ def run(tmp_path: Path) -> Any:
     (tmp_path / "players.py").write_text(PLAYERS)
 
     def run(*arguments: str | Path, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "gymposium.cli.main", "--plugin", "players.py", *map(str, arguments)],
-            capture_output=True,
-            text=True,
-            cwd=tmp_path,
-            env={**os.environ, "COLUMNS": "80", **(env or {})},
-            check=False,
-        )
+        variables = {**os.environ, "COLUMNS": "80", **(env or {})}
+        return run_command("--plugin", "players.py", *arguments, folder=tmp_path, env=variables, learns=True)
 
     return run
 

@@ -6,12 +6,12 @@ import hashlib
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
+from tests.commands import run_command
 from typer.testing import CliRunner
 
 from gymposium.errors import GymposiumError
@@ -47,14 +47,7 @@ def gymposium_opponents():
 
 
 def synth(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "gymposium.cli.main", *arguments],
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        env={**os.environ, "COLUMNS": "80"},
-        check=False,
-    )
+    return run_command(*arguments, folder=folder, env={**os.environ, "COLUMNS": "80"}, learns=True)
 
 
 def lines_of(file: Path) -> list[dict[str, Any]]:

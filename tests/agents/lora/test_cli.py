@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.commands import run_command
 
 from gymposium_agents.chat.tokens import Policy
 from gymposium_agents.lora.attach import attach_lora
@@ -16,14 +17,9 @@ from gymposium_agents.lora.store import AdapterStore
 from gymposium_agents.models.loading import load_model
 
 
-def lora(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "gymposium.cli.main", "lora", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "160", "TQDM_DISABLE": ""},
-    )
+def lora(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "160", **environment}
+    return run_command("lora", *arguments, folder=Path.cwd(), env=env, learns=True)
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +60,8 @@ def test_what_an_adapter_is(store: AdapterStore, model_directory: Path) -> None:
 
 
 def test_a_merged_model_plays(store: AdapterStore, model_directory: Path, tmp_path: Path) -> None:
-    done = lora("merge", model_directory, store.path(Policy("learner", 12)), tmp_path / "merged", "--json")
+    adapter = store.path(Policy("learner", 12))
+    done = lora("merge", model_directory, adapter, tmp_path / "merged", "--json", TQDM_DISABLE="")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == {"model": str(tmp_path / "merged")}
     assert done.stderr == "", "libraries show no bars"

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
-import sys
 import zipfile
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from tests.commands import run_command
 
 from gymposium.errors import BadOption, BadRecord
 from gymposium_arena.board import Board
@@ -103,10 +102,8 @@ def test_an_entry_cannot_publish_what_lies_elsewhere(board: Board, tmp_path: Pat
 
 
 def test_the_command(board: Board) -> None:
-    build_it = [sys.executable, "-m", "gymposium.cli.main", "--plugin", str(PLUGIN), "leaderboard", "build"]
-    done = subprocess.run(
-        [*build_it, str(board.path), "--replays", "1", "--json"], capture_output=True, encoding="utf-8", check=True
-    )
+    build_it = ("--plugin", PLUGIN, "leaderboard", "build", board.path, "--replays", "1", "--json")
+    done = run_command(*build_it, folder=board.path, env=os.environ)
     told = json.loads(done.stdout)
     assert told["index"] == str(board.path / "site" / "index.html")
     assert told["matches"] > 0

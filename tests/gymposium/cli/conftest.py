@@ -1,11 +1,11 @@
-"""Fixtures of the commands' tests: the command as a process, in a temporary folder."""
+"""Fixtures of the commands' tests: the command in a process that is forked, in a temporary folder."""
 
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.commands import run_command
 
 from gymposium.util.child_process import user_environment
 
@@ -17,22 +17,8 @@ def gymposium(tmp_path: Path) -> Run:
     """`gymposium("list", "--json")` runs the command; `typed` is its input, `env` adds environment variables."""
 
     def run(*arguments: str, typed: str = "", env: dict[str, str] | None = None) -> "subprocess.CompletedProcess[str]":
-        return subprocess.run(
-            [sys.executable, "-m", "gymposium.cli.main", *arguments],
-            input=typed,
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            cwd=tmp_path,
-            env={
-                **user_environment(),
-                "COLUMNS": "200",
-                "PYTHONUTF8": "1",
-                "GYMPOSIUM_PLUGINS_STRICT": "1",
-                **(env or {}),
-            },
-            check=False,
-        )
+        ours = {"COLUMNS": "200", "PYTHONUTF8": "1", "GYMPOSIUM_PLUGINS_STRICT": "1"}
+        return run_command(*arguments, typed=typed, folder=tmp_path, env={**user_environment(), **ours, **(env or {})})
 
     return run
 

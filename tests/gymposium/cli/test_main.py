@@ -50,6 +50,16 @@ def test_help_lists_every_verb_and_imports_no_engine() -> None:
         assert spec.summary in run.stdout
 
 
+@pytest.mark.parametrize(
+    "arguments", ["--version", "list --json", "info kuhn_poker", "run tic_tac_toe -n x", "--plugin a.py list"]
+)
+def test_a_forked_command_does_what_a_process_does(arguments: str, gymposium: Run, tmp_path: Path) -> None:
+    forked = gymposium(*arguments.split())
+    env = {**os.environ, "COLUMNS": "200", "GYMPOSIUM_PLUGINS_STRICT": "1"}
+    started = subprocess.run(forked.args, capture_output=True, text=True, cwd=tmp_path, env=env, check=False)
+    assert (forked.returncode, forked.stdout, forked.stderr) == (started.returncode, started.stdout, started.stderr)
+
+
 @pytest.mark.parametrize("verb", [*sorted(VERBS - {"plugins"}), "plugins list"])
 def test_the_help_of_each_verb_has_examples(gymposium: Run, verb: str) -> None:
     done = gymposium(*verb.split(), "--help")

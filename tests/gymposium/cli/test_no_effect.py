@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import os
 from pathlib import Path
 
 import pytest
 import typer
+from tests.commands import run_command
 
 from gymposium.cli.main import app
 
@@ -76,6 +76,6 @@ def gymposium_opponents():
 def test_a_crash_in_a_worker_names_the_player_and_its_file(verb: str, tmp_path: Path) -> None:
     file = tmp_path / "boom.py"
     file.write_text(PLUGIN)
-    command = [sys.executable, "-m", "gymposium", "--plugin", "boom.py", *verb.split(), "-n", "2", "--jobs", "1"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    command = ("--plugin", "boom.py", *verb.split(), "-n", "2", "--jobs", "1")
+    done = run_command(*command, folder=tmp_path, env=os.environ)
     assert f"error: The player 'boom' failed in {file}, 2 times. ZeroDivisionError: division by zero\n" in done.stderr

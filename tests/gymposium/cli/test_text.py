@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
+import os
 import sys
 from pathlib import Path
 
 import pytest
 from rich.table import Column, Table
 from rich.text import Text
+from tests.commands import run_command
 from typer.testing import CliRunner
 
 from gymposium.cli.main import app
@@ -88,7 +89,7 @@ def test_a_plugin_of_an_empty_path_is_refused() -> None:
 def test_no_line_of_a_traceback_steers_the_terminal(tmp_path: Path) -> None:
     (tmp_path / "crashing.py").write_text(CRASHING, encoding="utf-8")
     arguments = ["--plugin", "crashing.py", "run", "kuhn_poker", "--players", "crashing,random", "-n", "2"]
-    done = subprocess.run([COMMAND, *arguments], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = run_command(*arguments, folder=tmp_path, env=os.environ)
     assert "Traceback" in done.stderr
     assert "␛]0;title␇boom" in done.stderr
     assert not {"\x1b", "\x07"}.intersection(done.stderr)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import re
-import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
+from tests.commands import run_command
 
 from gymposium.envs.gym import TextGameEnv
 from gymposium.envs.player_bot import PlayerBot
@@ -143,8 +144,7 @@ FAULTS = {
 def test_a_command_names_the_player_before_the_traceback(arguments: str, tmp_path: Path) -> None:
     file = tmp_path / "boom.py"
     file.write_text(PLUGIN)
-    command = [sys.executable, "-m", "gymposium", "--plugin", "boom.py", *arguments.split()]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = run_command("--plugin", "boom.py", *arguments.split(), folder=tmp_path, env=os.environ)
     told = done.stderr[: done.stderr.index("Traceback")].splitlines()[-1]
     assert told.startswith(f"error: The player {FAULTS[arguments].format(file)}")
     assert done.returncode == 1

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from scipy.stats import multinomial
+from scipy.stats import binomtest, multinomial
 
 from gymposium import load_game, make_player
 from gymposium.games.protocol import Style
@@ -33,6 +33,13 @@ def test_wilson(count: int, total: int, low: float, high: float) -> None:
     estimate = rate(count, total)
     assert estimate.value == count / total
     assert (estimate.low, estimate.high) == pytest.approx((low, high), abs=6e-5)
+
+
+def test_wilson_is_scipys_to_the_last_digit() -> None:
+    for total in (1, 2, 7, 30, 1000):
+        for count in range(0, total + 1, total // 7 or 1):
+            theirs, estimate = binomtest(count, total).proportion_ci(method="wilson"), rate(count, total)
+            assert (estimate.low, estimate.high) == (theirs.low, theirs.high), (count, total)
 
 
 def test_student() -> None:

@@ -8,10 +8,12 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.commands import run_command
 from tests.gymposium.tasks.guessing import Says
 from tests.plugins.mcp.making import RAW, call, playing, write_world
 
@@ -134,22 +136,19 @@ def test_a_record_replays_without_a_server(file: Path) -> None:
 
 
 def test_a_record_verifies_from_itself_alone(tmp_path: Path) -> None:
-    command = [Path(sys.executable).with_name("gymposium")]
     there, here = tmp_path / "there", tmp_path / "here"
     there.mkdir()
     here.mkdir()
     write_world(there)
-    run = [*command, "run", "mcp(file=world.toml)", "--players", "random", "-n", "3", "--out", here / "run"]
-    subprocess.run(run, check=True, cwd=there)
+    run = ["run", "mcp(file=world.toml)", "--players", "random", "-n", "3", "--out", here / "run"]
+    run_command(*run, folder=there, env=os.environ).check_returncode()
     for world in (None, ["python", "-c", "open('started', 'w')"]):  # no world at all, and one that must not be started
         if world is not None:
             write_world(here, server={"command": world})
         for verb in (["verify", "run"], ["replay", "run/matches.jsonl"]):
-            done = subprocess.run([*command, *verb], check=False, cwd=here, capture_output=True, text=True)
+            done = run_command(*verb, folder=here, env=os.environ)
             assert done.returncode == 0, done.stdout + done.stderr
-    refused = subprocess.run(
-        [*command, "run", "--resume", "run"], check=False, cwd=here, capture_output=True, text=True
-    )
+    refused = run_command("run", "--resume", "run", folder=here, env=os.environ)
     assert (refused.returncode, "--allow" in refused.stderr) == (2, True)
     assert not (here / "started").exists()
 
@@ -167,14 +166,15 @@ def test_a_record_without_events_starts_no_server(tmp_path: Path) -> None:
 
 def test_verify_says_what_only_a_manifest_can_tell(tmp_path: Path) -> None:
     run, alone = tmp_path / "run", tmp_path / "alone.jsonl"
-    command = [Path(sys.executable).with_name("gymposium")]
-    subprocess.run([*command, "run", "mcp", "--players", "random", "-n", "2", "--out", run], check=True)
+    command = partial(run_command, folder=tmp_path, env=os.environ)
+    command("run", "mcp", "--players", "random", "-n", "2", "--out", run).check_returncode()
     changed = (run / "matches.jsonl").read_text(encoding="utf-8").replace("There is no note", "There is one note")
     alone.write_text(changed, encoding="utf-8")
-    done = subprocess.run([*command, "verify", alone], check=True, capture_output=True, text=True)
+    done = command("verify", alone)
+    assert done.returncode == 0
     assert "the results of tools in 2 cannot be checked without a manifest" in " ".join(done.stdout.split())
     alone.replace(run / "matches.jsonl")
-    done = subprocess.run([*command, "verify", run], check=False, capture_output=True, text=True)
+    done = command("verify", run)
     assert done.returncode == 1
     assert "their digest is not the one in the manifest" in " ".join(done.stdout.split())
 

@@ -40,13 +40,17 @@ class Estimate:
 
 
 def rate(count: int, total: int) -> Estimate:
-    """A proportion with Wilson's score interval (SciPy's)."""
-    from scipy.stats import binomtest
+    """A proportion with Wilson's score interval. It equals that of `scipy.stats`, which takes a second to import."""
+    from scipy.special import ndtri
 
     if total == 0:
         return Estimate(math.nan, math.nan, math.nan)
-    interval = binomtest(count, total).proportion_ci(CONFIDENCE, method="wilson")
-    return Estimate(count / total, float(interval.low), float(interval.high))
+    share, z = count / total, float(ndtri((1 + CONFIDENCE) / 2))
+    denominator = 2 * (total + z**2)
+    center = (2 * total * share + z**2) / denominator
+    half = z / denominator * math.sqrt(4 * total * share * (1 - share) + z**2)
+    low, high = center - half if count else 0.0, center + half if count < total else 1.0
+    return Estimate(share, low, high)
 
 
 Bounds = tuple[float, float]

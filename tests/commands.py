@@ -1,0 +1,166 @@
+"""The command `gymposium` in a forked process, which has imported the libraries: a fifth of the time of a new process.
+
+A server for each process of pytest imports them once. For each command it forks a child, which has the arguments,
+directory, environment and streams of the command and runs it as `python -m gymposium.cli.main` does. Tests of what
+Python does before the command begins (its flags, `PYTHONPATH`, closed streams, signals) start a process instead.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import runpy
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+MODULE = "gymposium.cli.main"
+LIBRARIES = (
+    *("typer", "rich.console", "rich.progress", "rich.table", "rich.traceback"),
+    *("numpy", "scipy.special", "gymnasium", "pettingzoo", "pyspiel", "pydantic", "jinja2", "starlette.applications"),
+)
+LEARNING = (*LIBRARIES, "torch", "transformers", "peft", "tokenizers", "safetensors.torch", "accelerate")
+IMPORTED = {
+    "COLUMNS": "80",
+    "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+    "HF_DATASETS_DISABLE_PROGRESS_BARS": "1",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "PYTHONUTF8": "1",
+    "TQDM_DISABLE": "1",
+}
+"""Variables that the libraries read when they are imported, with what the command sets before it imports them."""
+
+
+def run_command(
+    *arguments: object, folder: Path, env: Mapping[str, str], typed: str = "", learns: bool = False
+) -> subprocess.CompletedProcess[str]:
+    """Run `gymposium` with these arguments in a folder, with `env` as its whole environment and `typed` as its input.
+
+    With `learns` torch and transformers have been imported. A variable with which Python itself or a library would
+    begin in another way starts a process."""
+    command = [sys.executable, "-m", MODULE, *map(str, arguments)]
+    python = {name for name in {*env, *os.environ} if name.startswith("PYTHON") and name != "PYTHONSAFEPATH"}
+    differ = any(env.get(name) != {**os.environ, **IMPORTED}.get(name) for name in python - {"PYTHONUTF8"})
+    differ |= any(env.get(name, value) != value for name, value in IMPORTED.items() if name != "COLUMNS")
+    if differ or sys.platform != "linux":
+        return subprocess.run(
+            command, input=typed, capture_output=True, encoding="utf-8", cwd=folder, env=env, check=False
+        )
+    with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
+        stdin.write(typed.encode())
+        stdin.seek(0)
+        job = {"command": command, "folder": str(folder), "env": dict(env)}
+        streams = [stream.fileno() for stream in (stdin, stdout, stderr)]
+        code = _server(LEARNING if learns else LIBRARIES).run(job, streams)
+        texts = []
+        for stream in (stdout, stderr):
+            stream.seek(0)
+            texts.append(stream.read().decode().replace("\r\n", "\n"))
+    return subprocess.CompletedProcess(command, code, *texts)
+
+
+class _Server:
+    """A process that has imported libraries and forks a child for each command."""
+
+    def __init__(self, libraries: Sequence[str]) -> None:
+        self._ours, theirs = socket.socketpair()
+        self._lock = threading.Lock()
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", __file__, str(theirs.fileno()), *libraries],
+                pass_fds=[theirs.fileno()],
+                env={**os.environ, **IMPORTED},
+                stdin=subprocess.DEVNULL,
+            )
+
+    def run(self, job: dict[str, Any], streams: list[int]) -> int:
+        data = json.dumps(job).encode()
+        with self._lock:
+            socket.send_fds(self._ours, [len(data).to_bytes(8)], streams)
+            self._ours.sendall(data)
+            told = self._ours.recv(4, socket.MSG_WAITALL)
+        assert len(told) == 4, "the server of commands has ended"
+        return int.from_bytes(told, signed=True)
+
+
+@cache
+def _server(libraries: Sequence[str]) -> _Server:
+    return _Server(libraries)
+
+
+def _serve(connection: socket.socket) -> None:
+    """Run each command that arrives in a child, and send its exit code as `subprocess` gives it."""
+    while True:
+        head, streams, _, _ = socket.recv_fds(connection, 8, 3)
+        if not head:
+            return
+        data = connection.recv(int.from_bytes(head), socket.MSG_WAITALL)
+        child = os.fork()
+        if child == 0:
+            connection.close()
+            _be_the_command(json.loads(data), streams)
+        for descriptor in streams:
+            os.close(descriptor)
+        _, status = os.waitpid(child, 0)
+        connection.sendall(os.waitstatus_to_exitcode(status).to_bytes(4, signed=True))
+
+
+def _be_the_command(job: dict[str, Any], streams: list[int]) -> None:
+    """Run the command in this process, and end it as Python ends."""
+    for number, descriptor in enumerate(streams):
+        os.dup2(descriptor, number)
+        os.close(descriptor)
+    sys.stdin = open(0, encoding="utf-8", errors="surrogateescape")  # noqa: SIM115 - they stay open
+    sys.stdout = open(1, "w", encoding="utf-8", errors="surrogateescape")  # noqa: SIM115
+    sys.stderr = open(2, "w", buffering=1, encoding="utf-8", errors="backslashreplace")  # noqa: SIM115
+    os.environ.clear()
+    os.environ.update(job["env"])
+    os.chdir(job["folder"])
+    if not os.environ.get("PYTHONSAFEPATH"):
+        sys.path.insert(0, job["folder"])
+    _, _, module, *arguments = sys.orig_argv = job["command"]
+    code = _exit_code(lambda: _run(module, arguments))
+    code = _exit_code(threading._shutdown) or code  # type: ignore[attr-defined]
+    code = _exit_code(atexit._run_exitfuncs) or code
+    code = _exit_code(lambda: (sys.stdout.flush(), sys.stderr.flush())) or code
+    os._exit(code & 0xFF)
+
+
+def _run(module: str, arguments: list[str]) -> None:
+    found = find_spec(module)
+    assert found is not None
+    sys.argv = [found.origin or module, *arguments]
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
+
+
+def _exit_code(work: Callable[[], object]) -> int:
+    """Do the work, and return the exit code that Python has then."""
+    try:
+        work()
+    except SystemExit as stop:
+        if stop.code is None or isinstance(stop.code, int):
+            return stop.code or 0
+        print(stop.code, file=sys.stderr)
+        return 1
+    except BaseException:  # noqa: BLE001 - Python shows any of them
+        sys.excepthook(*sys.exc_info())  # type: ignore[arg-type]
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    descriptor, *modules = sys.argv[1:]
+    for name in modules:
+        import_module(name)
+    with socket.socket(fileno=int(descriptor)) as made:
+        _serve(made)
