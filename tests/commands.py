@@ -1,8 +1,8 @@
 """The command `gymposium` in a forked process, which has imported the libraries: a fifth of the time of a new process.
 
 A server for each process of pytest imports them once. For each command it forks a child, which has the arguments,
-directory, environment and streams of the command and runs it as `python -m gymposium.cli.main` does. Tests of what
-Python does before the command begins (its flags, `PYTHONPATH`, closed streams, signals) start a process instead.
+directory, environment and streams of the command, and runs it as `python -m gymposium.cli.main` does. Programs run in
+the same way. Tests of what Python does before that (its flags, `PYTHONPATH`, closed streams, signals) start a process.
 """
 
 from __future__ import annotations
@@ -16,11 +16,13 @@ import subprocess
 import sys
 import tempfile
 import threading
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 MODULE = "gymposium.cli.main"
@@ -48,7 +50,19 @@ def run_command(
 
     With `learns` torch and transformers have been imported. A variable with which Python itself or a library would
     begin in another way starts a process."""
-    command = [sys.executable, "-m", MODULE, *map(str, arguments)]
+    return _run([sys.executable, "-m", MODULE, *map(str, arguments)], folder, env, typed, learns)
+
+
+def run_python(
+    program: str, *arguments: object, folder: Path, env: Mapping[str, str], learns: bool = False
+) -> subprocess.CompletedProcess[str]:
+    """Run a program as `python -W error -c` does, also otherwise like `run_command`."""
+    return _run([sys.executable, "-W", "error", "-c", program, *map(str, arguments)], folder, env, "", learns)
+
+
+def _run(
+    command: list[str], folder: Path, env: Mapping[str, str], typed: str, learns: bool
+) -> subprocess.CompletedProcess[str]:
     python = {name for name in {*env, *os.environ} if name.startswith("PYTHON") and name != "PYTHONSAFEPATH"}
     differ = any(env.get(name) != {**os.environ, **IMPORTED}.get(name) for name in python - {"PYTHONUTF8"})
     differ |= any(env.get(name, value) != value for name, value in IMPORTED.items() if name != "COLUMNS")
@@ -128,19 +142,28 @@ def _be_the_command(job: dict[str, Any], streams: list[int]) -> None:
     os.chdir(job["folder"])
     if not os.environ.get("PYTHONSAFEPATH"):
         sys.path.insert(0, job["folder"])
-    _, _, module, *arguments = sys.orig_argv = job["command"]
-    code = _exit_code(lambda: _run(module, arguments))
+    sys.orig_argv = job["command"]
+    code = _exit_code(_begin)
     code = _exit_code(threading._shutdown) or code  # type: ignore[attr-defined]
     code = _exit_code(atexit._run_exitfuncs) or code
     code = _exit_code(lambda: (sys.stdout.flush(), sys.stderr.flush())) or code
     os._exit(code & 0xFF)
 
 
-def _run(module: str, arguments: list[str]) -> None:
-    found = find_spec(module)
-    assert found is not None
-    sys.argv = [found.origin or module, *arguments]
-    runpy.run_module(module, run_name="__main__", alter_sys=True)
+def _begin() -> None:
+    """Do what `sys.orig_argv` says."""
+    _, option, what, *arguments = sys.orig_argv
+    if option == "-m":
+        found = find_spec(what)
+        assert found is not None
+        sys.argv = [found.origin or what, *arguments]
+        runpy.run_module(what, run_name="__main__", alter_sys=True)
+    else:
+        warnings.simplefilter(what)  # type: ignore[arg-type]
+        _, program, *arguments = arguments
+        sys.argv = ["-c", *arguments]
+        sys.modules["__main__"] = module = ModuleType("__main__")
+        exec(compile(program, "<string>", "exec"), vars(module))
 
 
 def _exit_code(work: Callable[[], object]) -> int:

@@ -10,11 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import is_hypothesis_test, settings
 
 from gymposium.games.registry import load_game
 from gymposium.replies.prompt import prompt_for
 from gymposium.replies.reading import reader
 from gymposium.util.child_process import PLUGIN_FILES, plugin_files
+
+LONGEST = ("test_types.py", "test_processes.py", "test_pictures_seen.py")
+"""Files with the longest tests."""
 
 if TYPE_CHECKING:
     from gymposium_agents.chat.small_size import SmallModel
@@ -27,6 +31,18 @@ def pytest_configure() -> None:
     os.environ["GYMPOSIUM_CONFIG"] = ""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let property tests try a third of their examples unless `GYMPOSIUM_EXAMPLES` is `all`, and run the longest tests
+    first."""
+    if os.environ.get("GYMPOSIUM_EXAMPLES") != "all":
+        tests = {getattr(item.obj, "__func__", item.obj) for item in items if isinstance(item, pytest.Function)}
+        for test in filter(is_hypothesis_test, tests):
+            given: settings = test._hypothesis_internal_use_settings
+            few = min(given.max_examples, max(10, given.max_examples // 3))
+            test._hypothesis_internal_use_settings = settings(given, max_examples=few)
+    items.sort(key=lambda item: item.path.name not in LONGEST)
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -20,6 +20,7 @@ from gymposium_viewer.replays import export_matches
 from .conftest import unpacked, write
 
 
+@pytest.mark.slow
 def test_every_page_is_there_and_leads_to_pages_that_are(look: Any, runs: Path, tmp_path: Path) -> None:
     out = tmp_path / "site"
     export(runs, out)
@@ -69,6 +70,7 @@ def test_a_match_is_stepped_through_and_the_list_filtered_from_a_disk(look: Any,
     expect(marks).to_have_count(1)
 
 
+@pytest.mark.slow
 def test_what_a_server_alone_can_do_is_not_offered(look: Any, runs: Path, tmp_path: Path) -> None:
     out = tmp_path / "site"
     export(runs, out)
@@ -76,6 +78,7 @@ def test_what_a_server_alone_can_do_is_not_offered(look: Any, runs: Path, tmp_pa
     assert "compare.html" not in "".join(page.read_text(encoding="utf-8") for page in out.rglob("*.html"))
 
 
+@pytest.mark.slow
 def test_a_long_list_has_several_pages(serve: Any, look: Any, runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gymposium_viewer.replays.pages.A_PAGE", 6)
     page = look.at(f"{serve(runs)}matches.html")
@@ -91,6 +94,7 @@ def test_a_long_list_has_several_pages(serve: Any, look: Any, runs: Path, monkey
     expect(page.locator("td.id").first).to_be_visible()
 
 
+@pytest.mark.slow
 def test_a_long_exported_list_is_turned_and_ordered(look: Any, tmp_path: Path) -> None:
     write(tmp_path / "runs" / "many.jsonl", "tic_tac_toe", ["random", "random"], seeds=range(130))
     export(tmp_path / "runs", tmp_path / "site")
@@ -118,6 +122,7 @@ def test_it_writes_over_nothing(runs: Path, tmp_path: Path) -> None:
         export(runs, tmp_path)
 
 
+@pytest.mark.slow
 def test_pages_of_some_matches_for_another_site(look: Any, runs: Path, tmp_path: Path) -> None:
     records = [found for _, found in read_records(runs / "cards.jsonl") if isinstance(found, Record)]
     strange = Record.parse(json.dumps(json.loads(records[0].line()) | {"id": "../../a b/<x>?#é"}))

@@ -35,6 +35,7 @@ WRAPPED = """
 """Script that returns the lines of shown boards, programs and rules that take more than one row."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [DESK, PHONE])
 @pytest.mark.parametrize("match", ["backgammon.jsonl/1.html#step-10-all", "trace.jsonl/1.html", "trace.jsonl/2.html"])
 def test_only_sentences_wrap(serve: Any, look: Any, texts: Path, match: str, width: int) -> None:
@@ -46,6 +47,7 @@ def test_only_sentences_wrap(serve: Any, look: Any, texts: Path, match: str, wid
     assert size(page)[0] == width, "the page scrolls sideways"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [DESK, PHONE])
 def test_a_position_to_play_wraps_only_its_sentences(serve: Any, look: Any, texts: Path, width: int) -> None:
     page = look.at(f"{serve(texts)}play/new.html?game=backgammon&opponent=random&seat=0&seed=1", width=width)
@@ -58,6 +60,7 @@ def test_a_position_to_play_wraps_only_its_sentences(serve: Any, look: Any, text
     assert size(page)[0] == width
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [DESK, PHONE])
 def test_a_page_ends_with_its_content(serve: Any, look: Any, texts: Path, width: int) -> None:
     address = serve(texts)
@@ -66,6 +69,7 @@ def test_a_page_ends_with_its_content(serve: Any, look: Any, texts: Path, width:
         assert height <= max(end, 800) + 1, path
 
 
+@pytest.mark.slow
 def test_the_list_of_moves_follows_the_step(serve: Any, look: Any, texts: Path) -> None:
     page = look.at(f"{serve(texts)}matches/backgammon.jsonl/1.html#step-60", width=DESK)
     for step in (60, 59, 0):

@@ -70,6 +70,7 @@ def test_from_the_first_page_to_a_lost_match(serve: Any, look: Any, runs: Path) 
     expect(step.locator(".reply h5")).to_contain_text("31 tokens read · 7 written · 0.50 s")
 
 
+@pytest.mark.slow
 def test_files_of_another_version_are_named_from_the_first_page_on(serve: Any, look: Any, tmp_path: Path) -> None:
     (tmp_path / "old.jsonl").write_text('{"format":"gymposium-match-1"}\n' * 30, encoding="utf-8")
     page = look.at(serve(tmp_path))
@@ -110,6 +111,7 @@ def test_stepping_by_keys(serve: Any, look: Any, runs: Path) -> None:
     page.wait_for_url("**/1.html*")
 
 
+@pytest.mark.slow
 def test_a_match_plays_by_itself_up_to_its_end(serve: Any, look: Any, runs: Path) -> None:
     page = look.at(f"{serve(runs)}{TTT}/1.html")
     last = page.locator(".step").count() - 1
@@ -131,6 +133,7 @@ def test_a_match_plays_by_itself_up_to_its_end(serve: Any, look: Any, runs: Path
     expect_step(page, 1)
 
 
+@pytest.mark.slow
 def test_the_result_is_said_once(serve: Any, look: Any, runs: Path) -> None:
     page = look.at(f"{serve(runs)}{TTT}/1.html")
     said = page.locator(".verdict p").first.inner_text()
@@ -138,6 +141,7 @@ def test_the_result_is_said_once(serve: Any, look: Any, runs: Path) -> None:
     assert page.locator("main").text_content().count(said) == 1
 
 
+@pytest.mark.slow
 def test_moves_of_chess_are_listed_as_people_write_them(serve: Any, look: Any, tmp_path: Path) -> None:
     said = ("<move>e2e4</move>", "<move>f1c4</move>", "<think>A knight</think>\n<move>g1f3</move>")
     black, white = Scripted("e7e5", "d7d6", "I resign."), Scripted(*said, reply="tags")
@@ -157,6 +161,7 @@ def test_moves_of_chess_are_listed_as_people_write_them(serve: Any, look: Any, t
     expect(thoughts.locator("pre")).to_have_text("A knight")
 
 
+@pytest.mark.slow
 def test_a_link_leads_to_a_step_as_a_seat_sees_it(serve: Any, look: Any, runs: Path) -> None:
     page = look.at(f"{serve(runs)}{TTT}/1.html#step-2-seat-1")
     expect_step(page, 2, ["1"])
@@ -168,6 +173,7 @@ def test_a_link_leads_to_a_step_as_a_seat_sees_it(serve: Any, look: Any, runs: P
     expect_step(page, 0, ["0", "1"])
 
 
+@pytest.mark.slow
 def test_filters_hold_while_stepping_through_the_list(serve: Any, look: Any, runs: Path) -> None:
     page = look.at(f"{serve(runs)}matches.html")
     page.locator("select[name=failed]").select_option("illegal")
@@ -186,6 +192,7 @@ def test_filters_hold_while_stepping_through_the_list(serve: Any, look: Any, run
     expect(page.locator("tbody tr")).to_have_count(15)
 
 
+@pytest.mark.slow
 def test_a_prompt_can_be_copied_as_it_was_sent(serve: Any, look: Any, runs: Path) -> None:
     page = look.at(f"{serve(runs)}{TTT}/12.html#step-2")
     record = Record.parse((runs / "boards" / "tic tac toe.jsonl").read_text(encoding="utf-8").splitlines()[11])
@@ -201,6 +208,7 @@ def test_a_prompt_can_be_copied_as_it_was_sent(serve: Any, look: Any, runs: Path
     assert "'b2' is not legal now." in (prompts.nth(1).locator("pre").text_content() or "")
 
 
+@pytest.mark.slow
 def test_two_matches_side_by_side(serve: Any, look: Any, runs: Path) -> None:
     page = look.at(f"{serve(runs)}matches.html?game=tic_tac_toe")
     button = page.get_by_role("button", name="Set two side by side")
@@ -331,6 +339,7 @@ def test_without_scripts_everything_can_be_read(serve: Any, look: Any, runs: Pat
     assert not page.locator(".stepper").is_visible()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "path",
     [
@@ -346,6 +355,7 @@ def test_nothing_is_wider_than_a_phone(serve: Any, look: Any, runs: Path, path: 
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
+@pytest.mark.slow
 def test_light_and_dark_follow_the_reader(serve: Any, look: Any, runs: Path) -> None:
     address = serve(runs)
     colours = [
@@ -357,6 +367,7 @@ def test_light_and_dark_follow_the_reader(serve: Any, look: Any, runs: Path) -> 
     assert dark < 150
 
 
+@pytest.mark.slow
 def test_a_reviewed_match_shows_what_its_moves_gave_away(serve: Any, look: Any, tmp_path: Path) -> None:
     file = tmp_path / "m.jsonl"
     write(file, "tic_tac_toe", [Scripted("a1", "b1", "nonsense"), Scripted("c3", "b3")])

@@ -31,8 +31,8 @@ BUTTONS_ALONE = {
 }
 """Games that begin with moves on no place of the picture, such as bets, offers and free text."""
 
-IN_EVERY_RUN = {"2048", "backgammon", "chess", "hex", "kuhn_poker", "mail"}
-"""Games whose pictures every run looks at: a grid, points, pieces, hexagons, cards and a task. The others are slow."""
+IN_EVERY_RUN = {"chess", "kuhn_poker"}
+"""Games whose pictures every run looks at: pieces and cards. The others are slow."""
 
 
 def drawn_games() -> list[str]:
@@ -104,6 +104,7 @@ def test_a_picture_is_well_seen_and_a_click_on_it_moves(serve: Any, look: Any, t
             assert frame.evaluate(FAULTS, ground) == [], (width, scheme)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_controls_of_a_match_have_borders_that_are_seen(serve: Any, look: Any, tmp_path: Path, scheme: Any) -> None:
     page = begin(look, serve(tmp_path), "chess")
@@ -144,6 +145,7 @@ def test_two_clicks_choose_a_move_and_escape_takes_the_first_back(serve: Any, lo
     expect(page.locator(".since")).to_contain_text("e2e4")
 
 
+@pytest.mark.slow
 def test_places_do_not_speak_and_take_no_focus(serve: Any, look: Any, tmp_path: Path) -> None:
     page = begin(look, serve(tmp_path), "tic_tac_toe")
     assert page.locator(".places").get_attribute("aria-hidden") == "true"
@@ -151,6 +153,7 @@ def test_places_do_not_speak_and_take_no_focus(serve: Any, look: Any, tmp_path: 
     assert page.locator(".legal button").count()
 
 
+@pytest.mark.slow
 def test_a_picture_takes_no_clicks_before_its_places_are_drawn(serve: Any, look: Any, tmp_path: Path) -> None:
     page = begin(look, serve(tmp_path), "tic_tac_toe")
     under = page.evaluate(
@@ -161,6 +164,7 @@ def test_a_picture_takes_no_clicks_before_its_places_are_drawn(serve: Any, look:
     assert under == "drawn"
 
 
+@pytest.mark.slow
 def test_earlier_decisions_can_be_looked_at(serve: Any, look: Any, tmp_path: Path) -> None:
     address = serve(tmp_path)
     page = begin(look, address, "tic_tac_toe")
@@ -181,6 +185,7 @@ def test_earlier_decisions_can_be_looked_at(serve: Any, look: Any, tmp_path: Pat
     page.wait_for_url(playing)
 
 
+@pytest.mark.slow
 def test_the_form_lists_the_opponents_that_a_game_has(serve: Any, look: Any, tmp_path: Path) -> None:
     address = serve(tmp_path)
     offers = {}

@@ -74,6 +74,7 @@ def test_a_whole_match_by_clicks(serve: Any, look: Any, tmp_path: Path) -> None:
     expect(page.locator(".seats")).to_contain_text("human")
 
 
+@pytest.mark.slow
 def test_without_scripts(serve: Any, look: Any, tmp_path: Path) -> None:
     page = look.at(f"{serve(tmp_path)}play.html", scripts=False)
     page.get_by_label("Find a game").fill("kuhn")
@@ -87,6 +88,7 @@ def test_without_scripts(serve: Any, look: Any, tmp_path: Path) -> None:
     assert [turn["text"] for turn in record(tmp_path).turns if turn["seat"] == 0] == ["bet"]
 
 
+@pytest.mark.slow
 def test_by_keys(serve: Any, look: Any, tmp_path: Path) -> None:
     page = look.at(f"{serve(tmp_path)}play/new.html?game=tic_tac_toe")
     begin(page, seat="0", seed="3")
@@ -163,6 +165,7 @@ def test_hostile_text_is_shown_and_does_nothing(
     look.troubles.clear()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("game", ["", "universal_poker", "chess", "trace"])
 def test_nothing_is_wider_than_a_phone(serve: Any, look: Any, tmp_path: Path, game: str) -> None:
     address = serve(tmp_path)

@@ -27,6 +27,7 @@ def served(training_run: Any) -> Iterator[Served]:
     made.file.close()
 
 
+@pytest.mark.slow
 def test_the_list_follows_the_run(serve: Any, look: Any, served: Served, tmp_path: Path) -> None:
     page = look.at(f"{serve(tmp_path)}{RUN}/index.html")
     page.get_by_role("link", name="Sessions", exact=True).click()
@@ -57,6 +58,7 @@ def test_the_list_follows_the_run(serve: Any, look: Any, served: Served, tmp_pat
     expect(rows).to_contain_text("the tool failed")
 
 
+@pytest.mark.slow
 def test_an_open_session_gets_its_new_turns(serve: Any, look: Any, served: Served, tmp_path: Path) -> None:
     name = served.begin("s-new", "task-2")
     page = look.at(f"{serve(tmp_path)}{RUN}/sessions/{name}.html")
@@ -78,6 +80,7 @@ def test_an_open_session_gets_its_new_turns(serve: Any, look: Any, served: Serve
     expect(page.get_by_role("status")).to_have_text("finished")
 
 
+@pytest.mark.slow
 def test_a_session_has_its_rows_its_tools_and_its_tokens(serve: Any, look: Any, served: Served, tmp_path: Path) -> None:
     page = look.at(f"{serve(tmp_path)}{RUN}/sessions/s-mail.html")
     expect(page.locator("ol.rows li")).to_have_count(5)
@@ -132,6 +135,7 @@ def test_what_clients_and_models_write_is_shown_and_never_run(
     expect(page.locator("#rows tr")).to_have_count(1)
 
 
+@pytest.mark.slow
 def test_it_is_read_from_a_disk(look: Any, served: Served, tmp_path: Path) -> None:
     served.begin("s-two", "task-1", 1)
     export(tmp_path / "training", tmp_path / "site")
@@ -152,6 +156,7 @@ def test_it_is_read_from_a_disk(look: Any, served: Served, tmp_path: Path) -> No
             assert Path(unquote(urlsplit(link).path)).is_file(), link
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dark", [False, True])
 def test_the_pages_fit_a_phone(serve: Any, look: Any, served: Served, tmp_path: Path, dark: bool) -> None:
     long = "a" * 200

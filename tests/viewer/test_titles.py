@@ -61,6 +61,7 @@ def test_all_seats_are_named_or_none() -> None:
         GameSpec(name="a", title="A", summary="", entry_point="a:b", seat_names=("x",))
 
 
+@pytest.mark.slow
 def test_pages_say_who_is_black(serve: Any, look: Any, tmp_path: Path) -> None:
     write(tmp_path / "runs" / "chess.jsonl", "chess", ["random", "random"], seeds=[0])
     address = serve(tmp_path / "runs")

@@ -45,6 +45,7 @@ def expect_metrics(page: Any, names: set[str]) -> None:
     expect(shown).to_have_count(len(names))
 
 
+@pytest.mark.slow
 def test_curves_are_drawn_and_grow_as_the_run_goes(serve: Any, look: Any, run: Any, tmp_path: Path) -> None:
     page = look.at(serve(tmp_path) + "runs/training/first/index.html")
     card = page.locator('[data-metric="rollout/reward"]')
@@ -69,6 +70,7 @@ def test_curves_are_drawn_and_grow_as_the_run_goes(serve: Any, look: Any, run: A
     expect(page.locator("table.results")).to_contain_text("after training")
 
 
+@pytest.mark.slow
 def test_metrics_are_found_by_name_and_by_what_they_are(serve: Any, look: Any, run: Any, tmp_path: Path) -> None:
     page = look.at(serve(tmp_path) + "runs/training/first/index.html")
     everything = {"rollout/reward", "rollout/win", "train/entropy", "eval/tic_tac_toe/random/win"}
@@ -89,6 +91,7 @@ def test_metrics_are_found_by_name_and_by_what_they_are(serve: Any, look: Any, r
     expect(again.locator('[data-metric="train/sft_loss"]')).to_be_visible()
 
 
+@pytest.mark.slow
 def test_runs_are_laid_over_each_other(serve: Any, look: Any, run: Any, training_run: Any, tmp_path: Path) -> None:
     other = training_run("second")
     other.log(3, train__grad_norm=1.0)
@@ -106,6 +109,7 @@ def test_runs_are_laid_over_each_other(serve: Any, look: Any, run: Any, training
     expect(both.locator(".now")).to_have_text("0.3")
 
 
+@pytest.mark.slow
 def test_groups_show_what_was_learned_from(serve: Any, look: Any, run: Any, tmp_path: Path) -> None:
     page = look.at(serve(tmp_path) + "runs/training/first/index.html")
     page.get_by_role("link", name="Rollouts").click()
@@ -135,6 +139,7 @@ def test_groups_show_what_was_learned_from(serve: Any, look: Any, run: Any, tmp_
     expect(page).to_have_url(re.compile(r"runs/training/first/rollouts/\d+-\d+\.html$"))
 
 
+@pytest.mark.slow
 def test_it_all_works_from_a_disk_and_is_read_without_scripts(look: Any, run: Any, tmp_path: Path) -> None:
     run.add("matches/eval.jsonl", (run.path / "matches" / "train.jsonl").read_text())
     export(tmp_path / "training", tmp_path / "site")
@@ -183,6 +188,7 @@ def test_what_models_write_is_shown_and_never_run(serve: Any, look: Any, trainin
     assert "⟨U+202E⟩" in shown
 
 
+@pytest.mark.slow
 def test_on_a_phone_results_are_whole_and_a_long_name_does_not_break(
     serve: Any, look: Any, run: Any, tmp_path: Path
 ) -> None:
@@ -201,6 +207,7 @@ def test_on_a_phone_results_are_whole_and_a_long_name_does_not_break(
     assert table.locator("tr.first").first.locator("td").evaluate_all(labels) == table.locator("th").all_text_contents()
 
 
+@pytest.mark.slow
 def test_pages_fit_a_phone(serve: Any, look: Any, run: Any, tmp_path: Path) -> None:
     address = serve(tmp_path)
     for path in ("runs.html", "runs/training/first/index.html", "runs/training/first/rollouts/1-0.html"):

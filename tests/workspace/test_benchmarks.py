@@ -89,6 +89,7 @@ def test_throughput_of_ours_is_measured_without_any_peer(tmp_path: Path) -> None
         assert min(row["decisions_per_cpu_second"].values()) > 0
 
 
+@pytest.mark.slow
 def test_worlds_are_proven_played_and_replayed(tmp_path: Path) -> None:
     small = ("--questions", "40", "--matches", "20", "--replays", "4")
     run("worlds", "players", "replays", "proofs", *small, "--out", str(tmp_path))
@@ -163,6 +164,7 @@ def test_throughput_watches_memory_in_processes_of_their_own(tmp_path: Path) -> 
         assert 10 < first <= last < 1000
 
 
+@pytest.mark.slow
 def test_games_are_measured_and_merged_into_what_is_there(tmp_path: Path) -> None:
     options = ("--matches", "4", "--random", "5", "--out", str(tmp_path))
     run("games", "tic_tac_toe", "blackjack", *options)
@@ -241,6 +243,7 @@ def test_what_a_gpu_costs_runs_in_all_its_parts_and_is_not_run_without_one(
     assert "Not run: there was no GPU." in (tmp_path / "page" / "gpu.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_exploitability_by_traversal_from_replies_and_by_search(
     tmp_path: Path, run_here: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -313,6 +316,7 @@ def test_players_that_read_no_words_play_the_same_matches_in_disguise() -> None:
     assert "fewer wins in disguise, more failed replies in disguise." in play.text([plain, none])
 
 
+@pytest.mark.slow
 def test_expectimax_says_how_often_the_tile_is_made(tmp_path: Path) -> None:
     """One move of look-ahead is not enough, and it says so."""
     run("expectimax", "1", "--matches", "2", "--out", str(tmp_path), status=1)

@@ -3,12 +3,14 @@ the line that the README prints."""
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from tests.commands import run_python
 
 ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -37,9 +39,8 @@ def test_there_are_pages_with_python() -> None:
 def test_python_on_a_page_runs_from_top_to_bottom(page: Path, tmp_path: Path) -> None:
     program = "\n".join(blocks(page, "python"))
     program = program.replace("timeout=1800", "timeout=1")  # no model is served here, and a player waits for its server
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+    learns = re.search(r"torch|gymposium_agents|gymposium_train|\blm:", program) is not None
+    done = run_python(program, folder=tmp_path, env=os.environ, learns=learns)
     assert done.returncode == 0, done.stderr
 
 

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
 from playwright.sync_api import expect
 from tests.gymposium.seen import troubles
 
@@ -28,6 +29,7 @@ def test_every_kind_of_page_is_seen_as_it_should_be(look: Any, site: Path) -> No
     assert not {kind: wrong for kind, wrong in found.items() if wrong}
 
 
+@pytest.mark.slow
 def test_it_reads_without_scripts(look: Any, site: Path) -> None:
     page = look.at((site / "index.html").as_uri(), width=390, height=844, dark=True, scripts=False)
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(21, 22, 26)"
@@ -45,6 +47,7 @@ def test_the_first_view_is_light(site: Path) -> None:
         assert sum(len(gzip.compress(file.read_bytes())) for file in files) <= 100_000, match.name
 
 
+@pytest.mark.slow
 def test_intervals_are_drawn_where_they_are(look: Any, site: Path) -> None:
     page = look.at((site / "games/tic_tac_toe.html").as_uri(), scripts=False)
     row = page.locator("table.standings tbody tr", has_text="mcts-5")
@@ -55,6 +58,7 @@ def test_intervals_are_drawn_where_they_are(look: Any, site: Path) -> None:
     assert abs((zero["x"] + zero["width"] / 2) - (anchor["x"] + anchor["width"] / 2)) < 2
 
 
+@pytest.mark.slow
 def test_from_the_board_to_a_lost_match_and_back(look: Any, site: Path) -> None:
     page = look.at((site / "index.html").as_uri())
     page.locator("table.heat a[href='pairings/random--mcts-5.html']").first.click()
@@ -79,6 +83,7 @@ def test_hostile_replies_are_shown_and_do_nothing(look: Any, site: Path) -> None
     assert "owned" not in page.title().replace("document.title='owned'", "")
 
 
+@pytest.mark.slow
 def test_heads_sort_their_column_and_filters_hide_rows(look: Any, site: Path) -> None:
     page = look.at((site / "index.html").as_uri())
     programs = page.locator("table.by-game tbody[data-kind=programs] tr:not(.kind):visible th")

@@ -21,7 +21,7 @@ QUICK: dict[str, Any] = {
     "rollout": {"groups": 2, "group_size": 8, "growth": 1.5},
     "credit": {"kind": "grpo"},
     "prompting": {"temperature": 0.7},
-    "cold_start": {"steps": 60, "matches": 200, "batch": 32, "learning_rate": 0.01, "keep": "winners"},
+    "cold_start": {"steps": 20, "matches": 80, "batch": 16, "learning_rate": 0.01, "keep": "winners"},
     "evaluation": {"opponents": ["random"], "matches": 8, "every": 2, "curve_matches": 4},
     "checkpoints": {"every": 1},
 }

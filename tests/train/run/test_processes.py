@@ -61,6 +61,7 @@ def without_seconds(data: Any) -> Any:
     return data
 
 
+@pytest.mark.slow
 def test_two_processes_end_with_the_numbers_of_one(
     quick_config: Any, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

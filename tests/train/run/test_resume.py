@@ -37,7 +37,7 @@ def children() -> Any:
     """Processes that have imported everything already, so that most of their time is the run."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(
-        ["gymposium_train.run", "peft", "bitsandbytes", "transformers.models.qwen3.modeling_qwen3", "scipy.stats"]
+        ["gymposium_train.run", "peft", "bitsandbytes", "transformers.models.qwen3.modeling_qwen3"]
     )
     return context
 
@@ -56,9 +56,9 @@ def moments(run: RunDirectory, rng: random.Random) -> Iterator[tuple[str, Callab
         before = len([*run.checkpoints.glob("*step-*")])
         return lambda: len([*run.checkpoints.glob("*step-*")]) > before
 
-    yield "random matches", grown(run.matches("cold_start"), 60_000)
+    yield "random matches", grown(run.matches("cold_start"), 20_000)
     yield "the small model", lambda: is_begun(run.base)
-    yield "imitation", grown(run.metrics_file, 5_000)
+    yield "imitation", grown(run.metrics_file, 1_500)
     yield "the cold start's end", lambda: is_begun(run.cold_start)
     yield "a measure", grown(run.matches("eval"), 4_000)
     yield "a match of the first step", grown(run.matches("train"), 9_000)
