@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,6 +15,10 @@ from gymposium_testing.conformance import parametrize, run_as_test
 from gymposium_testing.registry import Subject
 from gymposium_testing.subjects import subjects_of
 
+FEW = replace(QUICK, name="few", decisions=30, events=3_000, draws=1, matches=4)
+WEIGHED = ("tic_tac_toe", "gin_rummy")
+"""Games of whose imports the usual run starts a process. It plays the others in processes that have imported more."""
+
 
 def first_party() -> list[GameSpec]:
     """The built-in games with their disguises, and the games of every distribution in `plugins/`."""
@@ -25,18 +30,23 @@ def first_party() -> list[GameSpec]:
 
 
 def pytest_generate_tests(metafunc: Any) -> None:
-    """The usual run checks each spec and its first example; the slow tests check the other examples."""
+    """The usual run checks each spec and its first example; the slow tests check all examples."""
     subjects = [subjects_of(spec) for spec in first_party()]
-    every = metafunc.function is test_conforms_with_other_parameters
-    parametrize(metafunc, [one for of_game in subjects for one in (of_game[2:] if every else of_game[:2])])
+    if metafunc.function is test_conforms_with_any_parameters:
+        parametrize(metafunc, [one for of_game in subjects for one in of_game])
+        return
+    pairs = [(check, subject) for of_game in subjects for subject in of_game[:2] for check in subject.checks()]
+    pairs = [(check, one) for check, one in pairs if check.family != "weight" or one.label.split()[0] in WEIGHED]
+    ids = [f"{subject.label}-{check.family}-{check.name}" for check, subject in pairs]
+    metafunc.parametrize(("check", "subject"), pairs, ids=ids)
 
 
 def test_conforms(check: Check, subject: Subject) -> None:
-    """Every check, quickly. `gymposium plugins check` tries more moves, and `python -m
+    """Every check, with few moves. The slow tests and `gymposium plugins check` try more, and `python -m
     benchmarks.games` plays 1,000 random matches of each game."""
-    run_as_test(check, subject, 0, QUICK)
+    run_as_test(check, subject, 0, FEW)
 
 
 @pytest.mark.slow
-def test_conforms_with_other_parameters(check: Check, subject: Subject) -> None:
+def test_conforms_with_any_parameters(check: Check, subject: Subject) -> None:
     run_as_test(check, subject, 0, QUICK)
