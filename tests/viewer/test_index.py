@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -113,6 +115,51 @@ def test_it_follows_files_as_they_grow(tmp_path: Path) -> None:
     file.unlink()
     index.refresh()
     assert len(index.rows) == 1
+
+
+def test_compressed_files_are_shown_as_plain_ones(runs: Path, tmp_path: Path) -> None:
+    plain, packed = index_of(runs), tmp_path / "packed"
+    shutil.copytree(runs, packed)
+    for file in packed.rglob("*.jsonl"):
+        other = file.with_name(f"{file.name}.gz")
+        other.write_bytes(gzip.compress(file.read_bytes()))
+        shutil.copystat(file, other)
+        file.unlink()
+    index = index_of(packed)
+    assert repr(index.rows).replace(".jsonl.gz", ".jsonl") == repr(plain.rows)
+    assert str(index.problems).replace(".jsonl.gz", ".jsonl") == str(plain.problems)
+    assert [*index.foreign] == ["metrics.jsonl.gz"]
+    rows = [*index.rows, *reversed(index.rows)]
+    assert [index.line(row) for row in rows] == [plain.line(row) for row in (*plain.rows, *reversed(plain.rows))]
+    query = MatchFilter(said="b2")
+    assert [row.id for row in index.select(query)] == [row.id for row in plain.select(query)] != []
+    assert {row.file for row in index_of(packed / "connect_four.jsonl.gz").rows} == {"connect_four.jsonl.gz"}
+    index.refresh()
+    assert index.rows[0] is rows[0], "read once"
+    line = index.line(index.rows[0])
+    file = packed / index.rows[0].file
+    file.write_bytes(gzip.compress(b"\n" + line))
+    index.refresh()
+    assert (index.rows[0].line, index.line(index.rows[0])) == (2, line)
+
+
+@pytest.mark.parametrize(("keep", "rows"), [(0, False), (9, False), (40, False), (-1, True)])
+def test_a_damaged_compressed_file_is_named_beside_the_others(tmp_path: Path, keep: int, rows: bool) -> None:
+    line = f"{a_record().line()}\n"
+    (tmp_path / "a.jsonl").write_text(line)
+    (tmp_path / "b.jsonl.gz").write_bytes(gzip.compress(line.encode() * 300)[:keep])
+    (tmp_path / "c.jsonl.gz").write_bytes(gzip.compress(line.encode()))
+    index = index_of(tmp_path)
+    for _ in range(2):
+        assert sorted({row.file for row in index.rows}) == ["a.jsonl", *["b.jsonl.gz"] * rows, "c.jsonl.gz"]
+        assert len(index.rows) < 302
+        named = [str(problem) for problem in index.problems] if rows else [index.foreign["b.jsonl.gz"]]
+        assert len(named) == 1
+        assert ("cut off" if keep else "is not a gzip file") in named[0]
+        index.refresh()
+    (tmp_path / "b.jsonl.gz").write_bytes(gzip.compress(line.encode() * 2))
+    index.refresh()
+    assert (len(index.rows), index.problems, index.foreign) == (4, [], {})
 
 
 def test_one_file_can_be_given(runs: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from pathlib import Path
@@ -48,6 +49,11 @@ def test_an_honest_log_agrees(form: str, tmp_path: Path) -> None:
     assert audit.problems == []
     assert len(audit.records) == len(episodes)
     assert len(PLANTED[form]) == 10
+    packed = tmp_path / "packed" / f"{path.name}.gz"
+    packed.parent.mkdir()
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    again = audit_logs([packed.parent])
+    assert (again.problems, again.records) == ([], audit.records)
 
 
 def test_a_sample_that_inspect_stopped_is_unfinished_unless_it_has_scores(tmp_path: Path) -> None:

@@ -116,7 +116,9 @@ def make_sparse(path: Path) -> None:
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, make_sparse])
-@pytest.mark.parametrize("name", ["exact.json", "matches/kuhn_poker/unplanned.jsonl"])
+@pytest.mark.parametrize(
+    "name", ["exact.json", "matches/kuhn_poker/unplanned.jsonl", "matches/kuhn_poker/unplanned.jsonl.gz"]
+)
 def test_no_file_of_an_entry_stalls_or_fills_the_build(
     board: Board, tmp_path: Path, name: str, make: Callable[[Path], None]
 ) -> None:

@@ -12,8 +12,13 @@ from typing import Any
 import pytest
 
 from gymposium.errors import BadOption, BadRecord, UnknownName
+from gymposium.records import compress_records
+from gymposium_arena.board import Board
 from gymposium_arena.entries import Entry, read_entry
 from gymposium_arena.exact_file import write_exact
+from gymposium_arena.results.file import results_of, write_results
+from gymposium_arena.schedule import Lineup, lineups
+from gymposium_arena.site.build import build
 from gymposium_arena.verify import Finding
 
 from ..playing import play_board
@@ -57,6 +62,50 @@ def test_a_torn_file_is_read_to_its_last_whole_line_and_played_on(copy: Copy, pl
     again = play_board(copy.board, 1)
     assert (again.played, again.torn) == (1, ["small/tic_tac_toe/random--mcts-5"])
     assert file.read_bytes() == whole
+
+
+def test_a_compressed_board_verifies_and_is_added_to(copy: Copy, plugin: Path, tmp_path: Path) -> None:
+    board, plain = copy.board, copy.board.files()
+    results = results_of(board)
+    packed = [compress_records(file) for file in plain]
+    assert board.files() == packed
+    verified = copy.verify()
+    assert (verified.findings, verified.results, verified.matches) == ([], "agree", verified.planned)
+    assert results_of(board) == results
+    board.add("mcts-3", 7, ["tic_tac_toe"])
+    again = play_board(board, 1)
+    assert (again.played, again.complete) == (sum(lineup.matches for lineup in added(board, "mcts-3")), True)
+    assert {*board.files()} == {*packed, *map(board.matches_file, added(board, "mcts-3"))}
+    write_results(board, results_of(board))
+    assert copy.findings() == []
+    build(board, tmp_path / "site", replays=1)
+    for file in board.files():
+        assert (tmp_path / "site/board" / file.relative_to(board.path)).read_bytes() == file.read_bytes()
+
+
+def added(board: Board, player: str) -> list[Lineup]:
+    return [one for one in lineups(board.suite, board.entries()) if one.players[-1] == player]
+
+
+def test_no_match_is_appended_to_a_compressed_file(copy: Copy, plugin: Path) -> None:
+    file = copy.file("tic_tac_toe", "random", "mcts-5")
+    copy.lines(file, lambda lines: lines.pop())
+    packed = compress_records(file)
+    [finding] = copy.findings(only="mcts-5")
+    assert (finding.where.rpartition("/")[2], "1 of 4 matches are missing" in finding.what) == (packed.name, True)
+    with pytest.raises(BadOption, match=r"lacks 1 of 4 matches.*gunzip .*random--mcts-5\.jsonl\.gz"):
+        play_board(copy.board, 1)
+    packed.write_bytes(b"junk")
+    findings = copy.findings(only="mcts-5")
+    assert [(one.about, one.where.rpartition("/")[2]) for one in findings] == [
+        ("file", packed.name),
+        ("schedule", packed.name),
+    ]
+    with pytest.raises(BadRecord, match="is not a gzip file"):
+        play_board(copy.board, 1)
+    file.touch()
+    with pytest.raises(BadOption, match="are both there"):
+        copy.findings(only="mcts-5")
 
 
 def test_junk_in_the_middle_is_named(copy: Copy) -> None:

@@ -3,6 +3,8 @@
 BOARD/suite.toml
 BOARD/entries/<slug>/entry.json
 BOARD/entries/<slug>/matches/<game-slug>/<lineup-slug>.jsonl
+
+The files of matches may be compressed, as <lineup-slug>.jsonl.gz.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from gymposium.plugins.command_line import command_line
 from gymposium.records import Problem, Record, board_files, read_records
 from gymposium.runs.links import check_contained
 from gymposium.util.durable import replace_text
-from gymposium.util.plain_file import open_plain
+from gymposium.util.plain_file import find_form, open_plain
 from gymposium_arena.entries import Entry, new_entry, own_entry, read_entry, refusal
 from gymposium_arena.schedule import Lineup
 from gymposium_arena.slugs import joint_slug, slug as slug_of
@@ -73,9 +75,9 @@ class Board:
         return self.path / "entries" / slug / "entry.json"
 
     def matches_file(self, lineup: Lineup) -> Path:
-        """The file of a lineup's matches."""
+        """The file of a lineup's matches, compressed or not. Raises `BadOption` if both are there."""
         folder = self.path / "entries" / lineup.slugs[-1] / "matches" / slug_of(lineup.game.name)
-        return folder / f"{joint_slug(lineup.slugs)}.jsonl"
+        return find_form(folder / f"{joint_slug(lineup.slugs)}.jsonl")
 
     def entries(self) -> list[Entry]:
         """All entries, by number. Raises `BadRecord` or `BadOption` for an entry that cannot be read or does not fit

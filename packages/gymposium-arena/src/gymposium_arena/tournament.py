@@ -19,7 +19,7 @@ from gymposium.runs.executors.cutting import Cut
 from gymposium.runs.executors.protocol import Executor, PartDone, RunPart
 from gymposium_arena.board import Board
 from gymposium_arena.entries import Entry, make_entrant
-from gymposium_arena.matches import MatchesFile
+from gymposium_arena.matches import MatchesFile, check_whole
 from gymposium_arena.schedule import Lineup, jobs, lineups
 
 
@@ -81,9 +81,11 @@ def run_tournament(
 ) -> Tournament:
     """Play the missing matches of a board. `watch` is called with the state after every change.
 
-    An entry without a seed gets one now from the operating system, so its author could not know it.
+    An entry without a seed gets one now from the operating system, so its author could not know it. Compressed files
+    are complete and stay as they are.
 
-    Raises `NotAllowed` before the first match if an entry names a player that only the user may name."""
+    Raises before the first match: `NotAllowed` if an entry names a player that only the user may name, and `BadOption`
+    if a compressed file lacks matches."""
     with board.locked():
         for entry in board.entries():
             check_named_player(entry.player)
@@ -96,6 +98,9 @@ def run_tournament(
             for lineup in lineups(board.suite, [*entries.values()])
         ]
         state = Tournament(sum(matches.lineup.matches for matches in planned))
+        whole = {matches.id for matches in planned if check_whole(board, matches.lineup)}
+        state.finished = sum(matches.lineup.matches for matches in planned if matches.id in whole)
+        planned = [matches for matches in planned if matches.id not in whole]
         files = _Files(board, state, watch)
         with closing(files):
             # players are usually listed from weak to strong: start the slowest first

@@ -23,7 +23,10 @@ TOKEN = "GYMPOSIUM_VIEW_TOKEN"
 def command(
     ctx: typer.Context,
     directory: Annotated[
-        Path, typer.Argument(metavar="DIR", exists=True, readable=True, help="A folder, or one record file (JSONL).")
+        Path,
+        typer.Argument(
+            metavar="DIR", exists=True, readable=True, help="A folder, or one record file (.jsonl, .jsonl.gz)."
+        ),
     ],
     port: PortOption = PORT,
     host: Annotated[

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gymposium.errors import BadRecord, describe, reason
-from gymposium.records import Record
+from gymposium.records import Record, write_records
 from gymposium.util.lines import LineWriter
-from gymposium.util.plain_file import plain_lines
+from gymposium.util.plain_file import is_compressed, plain_lines
 from gymposium_verifiers.scores import INFO
 
 TRACES = "traces.jsonl"
@@ -44,9 +44,13 @@ def _records_in(line: bytes, where: str) -> list[Record]:
 
 
 def save_records(run: str | Path, to: str | Path) -> int:
-    """Append the records of a run to a file, which `gymposium verify` and `gymposium view` read. Returns their number.
-    Raises as `records_of` does, and `GymposiumError` if the file cannot be written."""
-    lines = [record.line() for record in records_of(run)]
-    with LineWriter(Path(to)) as file:
-        file.append_lines(*lines)
-    return len(lines)
+    """Append the records of a run to a file, which `gymposium verify` and `gymposium view` read. A new file whose name
+    ends in `.gz` is compressed. Returns their number. Raises as `records_of` does, and `GymposiumError` if the file
+    cannot be written."""
+    to, records = Path(to), [*records_of(run)]
+    if is_compressed(to) and not to.exists():
+        write_records(to, records)
+    else:
+        with LineWriter(to) as file:
+            file.append_lines(*(record.line() for record in records))
+    return len(records)

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gymposium.errors import BadOption
-from gymposium.util.plain_file import open_plain, read_plain
+from gymposium.errors import BadOption, reason
+from gymposium.util.plain_file import open_plain, plain_path, read_content
 from gymposium.util.strict_json import each_key_once
 from gymposium_arena.audit.archives import members
 from gymposium_arena.audit.budget import Budget
@@ -21,7 +21,7 @@ from gymposium_arena.audit.episode import BadLog, fail
 
 MAX_BYTES = 256 * 2**20
 """Size of the largest file, and of the largest part of an archive, that is read."""
-SUFFIXES = (".eval", ".json", ".jsonl")
+SUFFIXES = (".eval", ".json", ".jsonl", ".json.gz", ".jsonl.gz")
 """Endings of the files that are read in a folder."""
 
 
@@ -39,7 +39,7 @@ def log_files(paths: list[Path]) -> list[Path]:
     found: list[Path] = []
     for path in paths:
         if path.is_dir():
-            inside = sorted(file for file in path.rglob("*") if file.suffix in SUFFIXES and file.is_file())
+            inside = sorted(file for file in path.rglob("*") if file.name.endswith(SUFFIXES) and file.is_file())
             if not inside:
                 raise BadOption(f"{path} has no logs: no file that ends in {', '.join(SUFFIXES)}.")
             found += inside
@@ -66,12 +66,14 @@ def parts_of(path: Path, budget: Budget) -> Iterator[LogPart]:
                 yield _part(f"{path}:{name}", data, budget)
                 budget.check()
             return
-        text = read_plain(path, MAX_BYTES).removeprefix(BOM_UTF8)
+        text = read_content(path, MAX_BYTES).removeprefix(BOM_UTF8)
         budget.take(len(text))
     except (BadLog, OSError) as error:
-        yield LogPart(str(path), BadLog(str(error)))
+        yield LogPart(str(path), BadLog(reason(error)))
         return
-    yield from _objects(str(path), text, budget, by_line=path.suffix == ".jsonl" or _begins_with_a_line(text))
+    yield from _objects(
+        str(path), text, budget, by_line=plain_path(path).suffix == ".jsonl" or _begins_with_a_line(text)
+    )
 
 
 def _begins_with_a_line(text: bytes) -> bool:

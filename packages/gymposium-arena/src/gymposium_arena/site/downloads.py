@@ -10,7 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from gymposium.errors import BadRecord, reason
-from gymposium.util.plain_file import plain_lines
+from gymposium.util.plain_file import is_compressed, open_plain, plain_lines
 from gymposium_arena.board import Board
 
 FOLDER = "board"
@@ -18,7 +18,14 @@ ARCHIVE = "board.zip"
 INDEX = "index.json"
 FORMAT = "gymposium-site-1"
 
-_KINDS = ("suite.toml", "results.json", "entries/*/entry.json", "entries/*/exact.json", "entries/*/matches/*/*.jsonl")
+_KINDS = (
+    "suite.toml",
+    "results.json",
+    "entries/*/entry.json",
+    "entries/*/exact.json",
+    "entries/*/matches/*/*.jsonl",
+    "entries/*/matches/*/*.jsonl.gz",
+)
 """Patterns of the files that belong to a board. Other files are not published."""
 
 _WHEN = (1980, 1, 1, 0, 0, 0)
@@ -57,19 +64,25 @@ def copy_board(board: Board, out: Path) -> list[Download]:
             entry.file_size = file.stat().st_size
             digest, size = sha256(), 0
             with open(copy, "wb") as copied, archive.open(entry, "w") as packed:
-                for line in _lines(file):
-                    size += len(line)
-                    digest.update(line)
-                    copied.write(line)
-                    packed.write(line)
+                for part in _parts(file):
+                    size += len(part)
+                    digest.update(part)
+                    copied.write(part)
+                    packed.write(part)
             downloads.append(Download(f"{FOLDER}/{name}", size, digest.hexdigest()))
     return downloads
 
 
-def _lines(file: Path) -> Iterator[bytes]:
-    """Yield the lines of a file of the board. Raises `BadRecord` for a file that cannot be published."""
+def _parts(file: Path) -> Iterator[bytes]:
+    """Yield the content of a file of the board in parts: its lines, unless it is compressed. Raises `BadRecord` for a
+    file that cannot be published."""
     try:
-        yield from plain_lines(file)
+        if not is_compressed(file):
+            yield from plain_lines(file)
+            return
+        with open_plain(file) as packed:
+            while part := packed.read(1 << 16):
+                yield part
     except OSError as error:
         raise BadRecord(f"{file} cannot be read ({reason(error)}). Put the board's file there.") from error
 

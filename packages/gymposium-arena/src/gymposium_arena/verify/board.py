@@ -14,7 +14,7 @@ from gymposium.errors import UnknownName, reason
 from gymposium.runs.executors.protocol import Executor
 from gymposium.runs.executors.starting import begin_worker, ctrl_c_waits
 from gymposium.util.child_process import spawn_context
-from gymposium.util.plain_file import read_plain
+from gymposium.util.plain_file import read_content
 from gymposium.util.streams import stream
 from gymposium_arena.board import Board
 from gymposium_arena.entries import Entry
@@ -136,7 +136,7 @@ def _checked(board: Board, checks: Sequence[LineupCheck], executor: Executor | N
 
 
 _MOST_BYTES = 2**30
-"""Size of the largest file of matches."""
+"""Size of the largest file of matches, unpacked."""
 
 
 def _read(board: Board, check: LineupCheck) -> LineupCheck:
@@ -145,7 +145,7 @@ def _read(board: Board, check: LineupCheck) -> LineupCheck:
     if not (file.is_file() and file.resolve() == board.path.resolve() / check.where):
         return check
     try:
-        return replace(check, content=read_plain(file, _MOST_BYTES))
+        return replace(check, content=read_content(file, _MOST_BYTES))
     except OSError as error:
         return replace(check, unreadable=reason(error))
 

@@ -17,7 +17,7 @@ from gymposium.runs.folder import check_new, new_folder
 from gymposium.runs.links import check_contained
 from gymposium.util.durable import MARK, remove_directory, replace_text, replaced, sweep, whole_directory
 from gymposium.util.lines import LineWriter
-from gymposium.util.plain_file import plain_lines, read_plain_text
+from gymposium.util.plain_file import find_form, plain_lines, read_plain_text
 from gymposium.util.strict_json import strict_json
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.reading import read_config
@@ -96,8 +96,8 @@ class RunDirectory:
         write_json(self.versions_file, {"python": platform.python_version(), **packages})
 
     def matches(self, stage: str) -> Path:
-        """The file of a stage's matches."""
-        return self.path / "matches" / f"{stage}.jsonl"
+        """The file of a stage's matches, compressed or not."""
+        return find_form(self.path / "matches" / f"{stage}.jsonl")
 
     def recorded(self, stage: str) -> set[str]:
         """Ids of the matches that are recorded already, by an interrupted run. Broken lines are reported."""

@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from io import BufferedReader
 from pathlib import Path
 from threading import Lock
 
@@ -14,7 +15,7 @@ from gymposium.records import Problem, Record
 from gymposium.runs.growing import Growing, GrowingLine
 from gymposium.runs.links import leads_out
 from gymposium.runs.run import holds_data
-from gymposium.util.plain_file import open_plain
+from gymposium.util.plain_file import is_compressed, open_content, plain_path
 from gymposium_viewer.replays.match_filter import MatchFilter
 from gymposium_viewer.replays.rows import Row, RowReader
 from gymposium_viewer.replays.said import rows_that_say
@@ -35,6 +36,8 @@ class _File:
     """The reason why the file is not a record file; None if it is one."""
     last: Row | Problem | None = None
     """The last line if it has no line break yet: it is complete, cut off, or still being written."""
+    unreadable: Problem | None = None
+    """The reason why the file cannot be read further; None if it can."""
 
 
 class Index:
@@ -44,7 +47,7 @@ class Index:
         self._directory = directory
         self._files: dict[str, _File] = {}
         self._linked: dict[str, str] = {}
-        self._lock = Lock()
+        self._lock, self._reading = Lock(), Lock()
         self.rows: list[Row] = []
         """All matches, ordered by the path of their file, then by line."""
         self.problems: list[Problem] = []
@@ -55,6 +58,8 @@ class Index:
         self._by_deal: dict[tuple[str, int], list[Row]] | None = None
         self._long: dict[str, int] | None = None
         self._selected: dict[MatchFilter, list[Row]] = {}
+        self._unpacked: tuple[Path, BufferedReader] | None = None
+        """The compressed file that was read last, open for its next line."""
 
     def refresh(self) -> None:
         """Reads what was added since the last call."""
@@ -87,9 +92,14 @@ class Index:
     def line(self, row: Row) -> bytes:
         """The line of a match as it stands in its file. Raises `BadRecord` if the file cannot be read any more."""
         try:
-            with open_plain(self._files[row.file].lines.path) as file:
-                file.seek(row.offset)
-                return file.read(row.size)
+            path = self._files[row.file].lines.path
+            if not is_compressed(path):
+                with open_content(path) as file:
+                    return _cut(file, row)
+            with self._reading:
+                if self._unpacked is None or self._unpacked[0] != path:
+                    self._unpacked = path, open_content(path)
+                return _cut(self._unpacked[1], row)
         except (KeyError, OSError) as error:
             raise BadRecord(f"{row.file} cannot be read any more ({error}).") from error
 
@@ -157,8 +167,8 @@ class Index:
         """The files to read by name, and the files that are not read, each with the reason."""
         if self._directory.is_file():
             return {self._directory.name: self._directory}, {}
-        found = (path for path in self._directory.rglob("*.jsonl") if path.is_file())
-        files = sorted(path for path in found if not holds_data(path))
+        found = (path for ending in ("*.jsonl", "*.jsonl.gz") for path in self._directory.rglob(ending))
+        files = sorted((path for path in found if path.is_file() and not holds_data(path)), key=plain_path)
         # rglob does not enter linked folders, so only a file itself can be a link
         linked = [path for path in files if path.is_symlink() and leads_out(path, self._directory)]
         names = {path: path.relative_to(self._directory).as_posix() for path in files}
@@ -169,36 +179,47 @@ class Index:
         files = [self._files[name] for name in sorted(self._files)]
         self.rows = [row for file in files for row in (*file.rows, file.last) if isinstance(row, Row)]
         self.problems = [
-            problem for file in files for problem in (*file.problems, file.last) if isinstance(problem, Problem)
+            problem
+            for file in files
+            for problem in (*file.problems, file.last, file.unreadable if file.foreign is None else None)
+            if isinstance(problem, Problem)
         ]
         self.foreign = {file.reader.file: file.foreign for file in files if file.foreign is not None} | self._linked
-        self._by_id = self._by_deal = self._long = None
+        self._by_id = self._by_deal = self._long = self._unpacked = None
         self._selected = {}
+
+
+def _cut(file: BufferedReader, row: Row) -> bytes:
+    file.seek(row.offset)
+    return file.read(row.size)
 
 
 def _read_on(file: _File) -> bool:
     """Reads the lines that were added to a file. Returns whether anything has changed."""
     lines = file.lines
     if renewed := lines.renewed():
-        file.rows, file.problems, file.foreign, file.last = [], [], None, None
-    elif file.foreign is not None and lines.number >= _SNIFF:
+        file.rows, file.problems, file.foreign, file.last, file.unreadable = [], [], None, None, None
+    elif (file.foreign is not None and lines.number >= _SNIFF) or (file.unreadable and is_compressed(lines.path)):
         return False
-    before = lines.number, lines.rest
-    file.reader.changed = lines.changed()
-    for line in lines.lines():
-        item = _item(file.reader, line)
-        if isinstance(item, Row):
-            file.rows.append(item)
-        else:
-            file.problems.append(item)
-        if line.number >= _SNIFF and not file.rows:
-            break
-    if (lines.number, lines.rest) == before:
+    before = lines.number, lines.rest, file.unreadable
+    file.reader.changed, file.unreadable = lines.changed(), None
+    try:
+        for line in lines.lines():
+            item = _item(file.reader, line)
+            if isinstance(item, Row):
+                file.rows.append(item)
+            else:
+                file.problems.append(item)
+            if line.number >= _SNIFF and not file.rows:
+                break
+    except BadRecord as error:
+        file.unreadable = Problem(file.reader.file, str(error))
+    if (lines.number, lines.rest, file.unreadable) == before:
         return renewed
     file.last = _item(file.reader, lines.rest) if lines.rest else None
     if file.rows or isinstance(file.last, Row):
         file.foreign = None
-    elif first := next(iter(file.problems), file.last):
+    elif first := next(iter(file.problems), file.last or file.unreadable):
         file.foreign, file.problems, file.last = file.foreign or first.what, [], None
     return True
 

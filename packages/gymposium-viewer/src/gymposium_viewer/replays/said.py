@@ -16,7 +16,7 @@ from pathlib import Path
 
 from gymposium.errors import BadRecord
 from gymposium.records import Record
-from gymposium.util.plain_file import open_plain
+from gymposium.util.plain_file import open_content
 from gymposium_viewer.replays.rows import Row
 
 _BLOCK = 1 << 22
@@ -35,7 +35,7 @@ def rows_that_say(rows: Sequence[Row], path: Path, text: str, readings: Sequence
     needles = [spelling.encode("utf-8", "surrogatepass").lower() for spelling in spellings]
     wanted = [reading.encode() for reading in readings]
     try:
-        with open_plain(path) as file:
+        with open_content(path) as file:
             for block in _blocks(sorted(rows, key=lambda row: row.offset)):
                 file.seek(block[0].offset)
                 data = file.read(block[-1].offset + block[-1].size - block[0].offset).lower()

@@ -48,7 +48,9 @@ class ReplayedStep:
 def command(
     file: Annotated[
         Path,
-        typer.Argument(metavar="PATH", exists=True, readable=True, help="A record file (JSONL), or a run's folder."),
+        typer.Argument(
+            metavar="PATH", exists=True, readable=True, help="A record file (.jsonl, .jsonl.gz), or a run's folder."
+        ),
     ],
     match: Annotated[
         str | None, typer.Option(metavar="ID|N", help="Only the match with this id, or the N-th match of the file.")

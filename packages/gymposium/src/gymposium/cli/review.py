@@ -29,7 +29,10 @@ def command(
     paths: Annotated[
         list[Path],
         typer.Argument(
-            metavar="PATH", exists=True, readable=True, help="Record files (JSONL), folders of runs, or boards."
+            metavar="PATH",
+            exists=True,
+            readable=True,
+            help="Record files (.jsonl, .jsonl.gz), folders of runs, or boards.",
         ),
     ],
     judge: Annotated[

@@ -19,7 +19,10 @@ def command(
     files: Annotated[
         list[Path],
         typer.Argument(
-            metavar="FILE|DIR", exists=True, readable=True, help="Record files (JSONL), or folders of runs."
+            metavar="FILE|DIR",
+            exists=True,
+            readable=True,
+            help="Record files (.jsonl, .jsonl.gz), or folders of runs.",
         ),
     ],
     as_json: JsonOption = False,

@@ -9,10 +9,12 @@ from gymposium.records.files import (
     Problem,
     RecordLine,
     RecordWriter,
+    compress_records,
     no_records,
     parse_records,
     read_records,
     recorded,
+    write_records,
 )
 from gymposium.records.record import FORMAT, Record
 from gymposium.records.replay import Script, ScriptedPlayer, Scripts, difference, recorded_game, silences
@@ -33,6 +35,7 @@ __all__ = [
     "ScriptedPlayer",
     "Scripts",
     "board_files",
+    "compress_records",
     "decided",
     "difference",
     "distinct",
@@ -46,4 +49,5 @@ __all__ = [
     "silences",
     "verify_file",
     "walk",
+    "write_records",
 ]

@@ -1,18 +1,29 @@
-"""Files of match records: a writer that appends lines, and a reader that reports every bad line."""
+"""Files of match records: writers that append lines, a reader that reports every bad line, and compressed files.
+
+A file whose name ends in `.gz` is compressed by gzip. It is written whole, and nothing is appended to it.
+"""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from gymposium.errors import BadRecord, reason
+from gymposium.errors import BadOption, BadRecord, reason
 from gymposium.match import EngineError, MatchResult
 from gymposium.records.record import Record
-from gymposium.util.durable import replaced
+from gymposium.util.durable import replaced, replaced_content
 from gymposium.util.lines import LineWriter
-from gymposium.util.plain_file import open_plain, plain_lines
+from gymposium.util.plain_file import (
+    MOST_UNPACKED,
+    compressed_path,
+    is_compressed,
+    open_plain,
+    plain_lines,
+    plain_path,
+)
 
 
 class RecordWriter(LineWriter):
@@ -92,6 +103,39 @@ def recorded(matches: Iterator[MatchResult], write: Callable[[MatchResult], obje
         raise
 
 
+def write_records(path: str | Path, records: Iterable[Record]) -> None:
+    """Write a file of records anew, whole or not at all; a compressed one if its name ends in `.gz`. Equal records give
+    equal bytes.
+
+    Raises `BadOption` if the file is there in the other form, and `GymposiumError` if it cannot be written."""
+    path = Path(path)
+    other = plain_path(path) if is_compressed(path) else compressed_path(path)
+    if other.exists():
+        raise BadOption(f"{other} is there, and would hold the same matches as {path.name}. Remove it.")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replaced_content(path) as file:
+        for record in records:
+            file.write(f"{record.line()}\n".encode())
+
+
+def compress_records(path: str | Path) -> Path:
+    """Replace a finished file of records by its compressed form, and return its path. The file's manifest and reviews
+    stay valid.
+
+    Raises `BadOption` if the file does not exist, is being written, is compressed or holds more than 1 GiB, and
+    `GymposiumError` if the compressed form cannot be written."""
+    path = Path(path)
+    if not path.is_file():
+        raise BadOption(f"{path} does not exist. Name a file of matches.")
+    with LineWriter(path) as locked:
+        if locked.size > MOST_UNPACKED:
+            raise BadOption(f"{path} is larger than {MOST_UNPACKED:,} bytes, and stays as it is.")
+        with replaced_content(compressed_path(path)) as new, open_plain(path, follow=False) as old:
+            shutil.copyfileobj(old, new, 1 << 20)
+    path.unlink()
+    return compressed_path(path)
+
+
 @dataclass(slots=True)
 class Problem:
     """Something wrong in a file, with its place."""
@@ -104,8 +148,9 @@ class Problem:
 
 
 def read_records(path: str | Path) -> Iterator[tuple[int, Record | Problem]]:
-    """Each line of a file with its number, as a record or as the problem with the line. Empty lines are left out; an
-    incomplete last line is a `Problem`. Raises `BadRecord` for a file that cannot be read."""
+    """Each line of a file with its number, as a record or as the problem with the line. A file whose name ends in `.gz`
+    is unpacked. Empty lines are left out; an incomplete last line is a `Problem`. Raises `BadRecord` for a file that
+    cannot be read."""
     try:
         lines = (line.decode("utf-8", "replace") for line in plain_lines(path))
         yield from parse_records(lines, path)

@@ -18,7 +18,7 @@ from gymposium.errors import BadRecord, GymposiumError
 from gymposium.match.seating import MatchPlan, Series
 from gymposium.records.record import Record
 from gymposium.util.durable import replace_text
-from gymposium.util.plain_file import open_plain, read_plain_text
+from gymposium.util.plain_file import open_content, plain_path, read_plain_text
 from gymposium.util.settings import read_settings
 from gymposium.util.strict_json import strict_json
 
@@ -29,8 +29,8 @@ _NAMED = 3
 
 
 def manifest_of(file: Path) -> Path:
-    """The path of a file's manifest."""
-    return file.with_suffix(".manifest.json")
+    """The path of a file's manifest, which a compressed file keeps."""
+    return plain_path(file).with_suffix(".manifest.json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Manifest:
 
     plan: MatchPlan
     digest: str | None = None
-    """SHA-256 of the finished file; None while matches are missing."""
+    """SHA-256 of the finished file, not compressed; None while matches are missing."""
 
     @classmethod
     def beside(cls, file: Path) -> Self | None:
@@ -106,6 +106,6 @@ class Manifest:
 
 
 def digest_of(file: Path) -> str:
-    """The digest of a file, as a manifest holds it."""
-    with open_plain(file) as content:
+    """The digest of a file, as a manifest holds it: that of its content if it is compressed."""
+    with open_content(file) as content:
         return file_digest(content, "sha256").hexdigest()

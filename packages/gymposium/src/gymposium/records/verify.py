@@ -15,6 +15,7 @@ from gymposium.records.manifest import Manifest, digest_of
 from gymposium.records.record import Record
 from gymposium.records.replay import recorded_game, replay_difference, results_are_checked
 from gymposium.util.isolated import CallFailed, isolated
+from gymposium.util.plain_file import find_forms
 
 
 @dataclass(slots=True)
@@ -94,19 +95,18 @@ def distinct(problems: Sequence[Problem]) -> list[tuple[Problem, int]]:
 def match_files(path: Path) -> list[Path]:
     """The files of matches at a path: the file itself, or those in the folder of a run.
 
-    Raises `BadOption` for a folder without such files."""
+    Raises `BadOption` for a folder without such files, and as `find_forms`."""
     if not path.is_dir():
         return [path]
-    files = [path / "matches.jsonl", *sorted((path / "matches").glob("*.jsonl"))]
-    files = [file for file in files if file.is_file()]
+    files = [*find_forms(path, "matches.jsonl"), *find_forms(path, "matches/*.jsonl")]
     if not files:
         raise BadOption(f"{path} is not the folder of a run: it has no matches.jsonl and no matches/*.jsonl.")
     return files
 
 
 def board_files(board: Path) -> list[Path]:
-    """Return the files of matches in the folder of a board, in the order of their names."""
-    return sorted(file for file in board.glob("entries/*/matches/*/*.jsonl") if file.is_file())
+    """Return the files of matches in the folder of a board, in the order of their names. Raises as `find_forms`."""
+    return find_forms(board, "entries/*/matches/*/*.jsonl")
 
 
 def first_difference(record: Record) -> str | None:

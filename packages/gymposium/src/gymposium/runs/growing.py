@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 
-from gymposium.errors import BadRecord
+from gymposium.errors import BadRecord, reason
 from gymposium.records import Problem
-from gymposium.util.plain_file import MOST_BYTES, open_plain
+from gymposium.util.plain_file import MOST_BYTES, is_compressed, open_content
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,30 +32,36 @@ class GrowingLine:
 @dataclass(slots=True)
 class Growing:
     """A file of lines, read further at each call of `lines`. Text after the last line break is not a line: it is still
-    being written, or was cut off."""
+    being written, or was cut off. A compressed file does not grow: it is read once, and again if it was replaced."""
 
     path: Path
     offset: int = 0
-    """Byte offset at which reading goes on."""
+    """Byte offset at which reading goes on, in the content if the file is compressed."""
     number: int = 0
     """Number of lines read so far."""
     rest: GrowingLine | None = None
     """The text after the last line break, as of the last call of `lines`."""
-    _inode: int = 0
+    _known: tuple[int, ...] = (0,)
+    """What tells the file from another one that replaces it; zeros if there was none."""
+    _ended: bool = False
+    """True if a compressed file has been read to its end."""
 
     def renewed(self) -> bool:
         """True if the file was replaced or cut shorter. It is then read from its beginning, and earlier lines are
         void."""
+        packed = is_compressed(self.path)
         try:
             stat = self.path.stat()
         except FileNotFoundError:
-            inode = size = 0
+            size = 0
+            now: tuple[int, ...] = (0,)
         else:
-            inode, size = stat.st_ino, stat.st_size
-        known, self._inode = self._inode, inode
-        if size >= self.offset and known in (0, inode):
+            size = stat.st_size
+            now = (stat.st_ino, size, stat.st_mtime_ns) if packed else (stat.st_ino,)
+        known, self._known = self._known, now
+        if (packed or size >= self.offset) and (known == now or not any(known)):
             return False
-        self.offset, self.number, self.rest = 0, 0, None
+        self.offset, self.number, self.rest, self._ended = 0, 0, None, False
         return True
 
     def changed(self) -> float:
@@ -66,24 +72,29 @@ class Growing:
             return 0.0
 
     def lines(self) -> Iterator[GrowingLine]:
-        """The lines added since the last call, without empty ones; none if there is no file."""
+        """The lines added since the last call, without empty ones; none if there is no file. Raises `BadRecord` if it
+        cannot be read further."""
+        if self._ended:
+            return
         try:
-            file = open_plain(self.path)
+            with open_content(self.path) as file:
+                self.rest = None
+                file.seek(self.offset)
+                while text := file.readline(MOST_BYTES + 1):
+                    if len(text) > MOST_BYTES:
+                        raise BadRecord(f"line {self.number + 1} is larger than {MOST_BYTES:,} bytes")
+                    line = GrowingLine(self.number + 1, self.offset, text)
+                    if not text.endswith(b"\n"):
+                        self.rest = line if text.strip() else None
+                        break
+                    self.number, self.offset = line.number, line.stop
+                    if text.strip():
+                        yield line
         except FileNotFoundError:
             return
-        self.rest = None
-        with file:
-            file.seek(self.offset)
-            while text := file.readline(MOST_BYTES + 1):
-                if len(text) > MOST_BYTES:
-                    raise BadRecord(f"line {self.number + 1} is larger than {MOST_BYTES:,} bytes")
-                line = GrowingLine(self.number + 1, self.offset, text)
-                if not text.endswith(b"\n"):
-                    self.rest = line if text.strip() else None
-                    return
-                self.number, self.offset = line.number, line.stop
-                if text.strip():
-                    yield line
+        except OSError as error:
+            raise BadRecord(f"it cannot be read after line {self.number} ({reason(error)})") from error
+        self._ended = is_compressed(self.path)
 
 
 @dataclass(slots=True)

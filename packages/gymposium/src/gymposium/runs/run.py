@@ -12,7 +12,7 @@ from typing import Any
 
 from gymposium.records import Problem
 from gymposium.runs.links import leads_out
-from gymposium.util.plain_file import open_plain, read_plain_text
+from gymposium.util.plain_file import find_form, open_plain, plain_path, read_plain_text
 from gymposium.util.strict_json import strict_json
 
 if sys.platform != "win32":
@@ -42,8 +42,8 @@ class Run:
 
     @property
     def matches(self) -> Path:
-        """The records of the matches that the learner learned from."""
-        return self.path / "matches" / "train.jsonl"
+        """The records of the matches that the learner learned from, compressed or not."""
+        return find_form(self.path / "matches" / "train.jsonl")
 
     @property
     def sessions(self) -> Path:
@@ -109,9 +109,10 @@ def marked_running(path: Path) -> Iterator[None]:
 def holds_data(file: Path) -> bool:
     """True for a file that gymposium writes beside records of matches: metrics or samples of a run, or the chats of
     `gymposium synth`."""
-    if file.name in ("metrics.jsonl", "samples.jsonl"):
+    name = plain_path(file).name
+    if name in ("metrics.jsonl", "samples.jsonl"):
         return _is_run(file.parent)
-    if file.name == "data.jsonl":
+    if name == "data.jsonl":
         with suppress(OSError, ValueError):
             manifest = strict_json(read_plain_text(file.parent / "manifest.json"))
             return isinstance(manifest, dict) and str(manifest.get("format")).startswith("gymposium-synth-")

@@ -9,11 +9,12 @@ import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from gzip import GzipFile
 from pathlib import Path
 from typing import BinaryIO
 
 from gymposium.errors import GymposiumError
-from gymposium.util.plain_file import open_plain
+from gymposium.util.plain_file import is_compressed, open_plain
 
 if sys.platform != "win32":
     import fcntl
@@ -80,6 +81,18 @@ def replaced(file: Path) -> Iterator[BinaryIO]:
         sync(file.parent)
     except OSError as error:
         raise GymposiumError(f"{file} cannot be written ({error.strerror or error}).") from error
+
+
+@contextmanager
+def replaced_content(file: Path) -> Iterator[BinaryIO | GzipFile]:
+    """As `replaced`, and the content is compressed if the name of `file` says so. Equal content gives equal bytes: the
+    header holds no name and no time."""
+    with replaced(file) as staging:
+        if not is_compressed(file):
+            yield staging
+            return
+        with GzipFile(filename="", mode="wb", compresslevel=9, fileobj=staging, mtime=0) as packed:
+            yield packed
 
 
 def remove_directory(directory: Path) -> None:

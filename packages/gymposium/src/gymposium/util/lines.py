@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Self
 
 from gymposium.errors import BadOption, GymposiumError
-from gymposium.util.plain_file import MOST_BYTES
+from gymposium.util.plain_file import MOST_BYTES, compressed_path, is_compressed, plain_path
 
 if sys.platform != "win32":
     import fcntl
@@ -42,9 +42,10 @@ class LineWriter:
         """`wait`: wait for another writer of the file to close it. `sync=False` leaves it to the operating system when
         lines reach the disk.
 
-        Raises `BadOption` if another writer has the file open, or if it is a link, a pipe or a folder, and
+        Raises `BadOption` if another writer has the file open, or if it is a link, a pipe, a folder or compressed, and
         `OSError` if the file cannot be opened."""
         self.path, self._syncs = Path(path), sync
+        _check_not_compressed(self.path)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         try:
             self._file = os.open(self.path, _APPEND, 0o666)
@@ -136,6 +137,18 @@ class LineWriter:
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+
+def _check_not_compressed(path: Path) -> None:
+    """Raises `BadOption` if a file is compressed, or its compressed form is beside it."""
+    plain, packed = plain_path(path), compressed_path(plain_path(path))
+    if packed.exists():
+        raise BadOption(f"{packed} is compressed, and nothing is appended to it. Unpack it first:  gunzip {packed}")
+    if is_compressed(path):
+        raise BadOption(
+            f"{path}: nothing is appended to a compressed file. Write {plain}, and compress it at the end:  "
+            f"gzip -9n {plain}"
+        )
 
 
 def _is_object(text: bytes) -> bool:

@@ -1,16 +1,29 @@
-"""Reading files that others made: regular files only, up to a size, so that none can stall or fill the process."""
+"""Reading files that others made: regular files only, up to a size, so that none can stall or fill the process.
+
+Files of lines may be compressed by gzip. Their names then end in `.gz`, and their readers unpack them.
+"""
 
 from __future__ import annotations
 
 import errno
 import os
 import stat
+import zlib
 from collections.abc import Iterator
-from io import BufferedReader
+from contextlib import contextmanager
+from gzip import BadGzipFile, GzipFile
+from io import BufferedReader, RawIOBase
 from pathlib import Path
+from typing import BinaryIO
+
+from gymposium.errors import BadOption
 
 MOST_BYTES = 64 * 2**20
 """Size of the largest file that is read whole, and of the longest line of a file that is read by lines."""
+MOST_UNPACKED = 2**30
+"""Number of bytes that a compressed file may hold."""
+_ENDING = ".gz"
+_MAGIC = b"\x1f\x8b"
 
 
 def open_plain(path: str | Path, *, follow: bool = True) -> BufferedReader:
@@ -47,11 +60,108 @@ def read_plain_text(path: str | Path, most: int = MOST_BYTES) -> str:
     return read_plain(path, most).decode("utf-8-sig")
 
 
-def plain_lines(path: str | Path, most: int = MOST_BYTES, *, follow: bool = True) -> Iterator[bytes]:
-    """Yield the lines of a regular file with their line breaks. `follow` is as in `open_plain`.
+def is_compressed(path: str | Path) -> bool:
+    """Whether the name of a file says that it is compressed."""
+    return str(path).endswith(_ENDING)
 
-    Raises `OSError`, also for a line of more than `most` bytes."""
-    with open_plain(path, follow=follow) as file:
+
+def plain_path(path: Path) -> Path:
+    """The path of a file without the ending of compressed files."""
+    return path.with_name(path.name.removesuffix(_ENDING))
+
+
+def compressed_path(path: Path) -> Path:
+    """The path of a file's compressed form."""
+    return path.with_name(path.name + _ENDING)
+
+
+def find_form(path: Path) -> Path:
+    """Return `path`, or the path of its compressed form if only that exists. Raises `BadOption` if both exist."""
+    packed = compressed_path(path)
+    if not packed.exists():
+        return path
+    if path.exists():
+        raise BadOption(f"{path} and {packed.name} are both there. Remove one of them.")
+    return packed
+
+
+def find_forms(folder: Path, pattern: str) -> list[Path]:
+    """Return the files below a folder whose paths match a pattern, compressed or not, in the order of their plain
+    names. Raises `BadOption` for a file that is there in both forms."""
+    found = (*folder.glob(pattern), *folder.glob(pattern + _ENDING))
+    return [find_form(path) for path in sorted({plain_path(path) for path in found if path.is_file()})]
+
+
+def open_content(path: str | Path, *, follow: bool = True, most: int = MOST_UNPACKED) -> BufferedReader:
+    """Open a regular file for reading, with the content of a compressed file unpacked. `follow` is as in `open_plain`.
+
+    Reading raises `OSError` for a compressed file that is damaged or holds more than `most` bytes. Seeking backwards in
+    one unpacks it from its beginning."""
+    file = open_plain(path, follow=follow)
+    if not is_compressed(path):
+        return file
+    if file.peek(len(_MAGIC))[: len(_MAGIC)] != _MAGIC:
+        file.close()
+        raise OSError(errno.EINVAL, f"it is not a gzip file, but its name ends in {_ENDING}", str(path))
+    return BufferedReader(_Unpacked(file, path, most), 1 << 16)
+
+
+class _Unpacked(RawIOBase):
+    """The content of an open gzip file."""
+
+    def __init__(self, file: BinaryIO, path: str | Path, most: int) -> None:
+        self._file, self._path, self._most = file, path, most
+        self._content = GzipFile(fileobj=file, mode="rb")
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        with self._checked():
+            return self._content.readinto(buffer)
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        with self._checked():
+            return self._content.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._content.tell()
+
+    def close(self) -> None:
+        self._content.close()
+        self._file.close()
+        super().close()
+
+    @contextmanager
+    def _checked(self) -> Iterator[None]:
+        try:
+            yield
+        except EOFError:
+            why = "the compressed file is cut off: copy or write it again"
+            raise OSError(errno.EINVAL, why, str(self._path)) from None
+        except (BadGzipFile, zlib.error) as error:
+            raise OSError(errno.EINVAL, f"the compressed file is damaged: {error}", str(self._path)) from error
+        if self._content.tell() > self._most:
+            raise _too_large("its content", self._path, self._most)
+
+
+def read_content(path: str | Path, most: int = MOST_BYTES) -> bytes:
+    """Read a regular file as `read_plain`, with the content of a compressed file unpacked."""
+    if not is_compressed(path):
+        return read_plain(path, most)
+    with open_content(path, most=most) as file:
+        return file.read()
+
+
+def plain_lines(path: str | Path, most: int = MOST_BYTES, *, follow: bool = True) -> Iterator[bytes]:
+    """Yield the lines of a regular file with their line breaks, unpacked from a compressed file. `follow` is as in
+    `open_plain`.
+
+    Raises `OSError` as `open_content`, also for a line of more than `most` bytes."""
+    with open_content(path, follow=follow) as file:
         number = 0
         while line := file.readline(most + 1):
             number += 1

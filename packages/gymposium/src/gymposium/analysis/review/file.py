@@ -12,6 +12,7 @@ from gymposium.games.protocol import Game
 from gymposium.records import Record
 from gymposium.util.durable import replace_text
 from gymposium.util.json_file import FileModel, read_model
+from gymposium.util.plain_file import plain_path
 
 REVIEW_SUFFIX = ".review.json"
 _REMEDY = "Remove it, or write it anew with  gymposium review."
@@ -80,8 +81,8 @@ class Reviews:
 
 
 def review_path(matches: Path) -> Path:
-    """The path of the reviews of a file of matches."""
-    return matches.with_name(matches.name.removesuffix(".jsonl") + REVIEW_SUFFIX)
+    """The path of the reviews of a file of matches, compressed or not."""
+    return matches.with_name(plain_path(matches).name.removesuffix(".jsonl") + REVIEW_SUFFIX)
 
 
 def read_review(matches: Path) -> ReviewFile | None:

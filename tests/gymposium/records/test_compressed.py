@@ -1,0 +1,212 @@
+"""Compressed files: every reader of records unpacks them, damaged ones are refused, and nothing is appended to them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings, strategies as st
+
+import gymposium
+from gymposium import load_game, make_player
+from gymposium.analysis.review.update import review_file
+from gymposium.errors import BadOption, BadRecord
+from gymposium.match import MatchJob, play
+from gymposium.records import (
+    Record,
+    RecordWriter,
+    compress_records,
+    match_files,
+    read_records,
+    verify_file,
+    write_records,
+)
+from gymposium.runs.growing import Growing
+from gymposium.util.durable import replaced_content
+from gymposium.util.plain_file import MOST_UNPACKED, find_form, open_content, plain_lines, read_content
+
+GZIP = shutil.which("gzip")
+GO_ON = "Unpack it first:  gunzip "
+
+
+@pytest.fixture(scope="module")
+def records() -> list[Record]:
+    players = [make_player("random")] * 2
+    return [Record.of(one) for one in play(MatchJob(f"m{n}", load_game("tic_tac_toe"), players, n) for n in range(4))]
+
+
+def found_in(path: Path) -> list[object]:
+    return [found for _, found in read_records(path)]
+
+
+def packed(content: bytes) -> Callable[[Path], object]:
+    return lambda path: path.write_bytes(content)
+
+
+contents = st.binary(max_size=300) | st.builds(lambda part, n: part * n, st.binary(min_size=1), st.integers(0, 3000))
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+@given(content=contents, cut=st.integers(0, 300))
+def test_content_is_kept_as_python_and_gzip_keep_it(tmp_path: Path, content: bytes, cut: int) -> None:
+    plain, ours, theirs = tmp_path / "ours.jsonl", tmp_path / "ours.jsonl.gz", tmp_path / "theirs.jsonl.gz"
+    plain.write_bytes(content)
+    for _ in range(2):
+        with replaced_content(ours) as file:
+            file.write(content)
+        assert ours.read_bytes()[3:8] == bytes(5), "no name and no time"
+    assert gzip.decompress(ours.read_bytes()) == content
+    assert [*plain_lines(ours)] == [*plain_lines(plain)]
+    theirs.write_bytes(gzip.compress(content[:cut]) + gzip.compress(content[cut:]))  # as `cat` joins two files
+    assert read_content(ours) == read_content(theirs) == read_content(plain)
+    with open_content(ours) as file:
+        file.seek(min(cut, len(content)))
+        assert file.read() == content[cut:]
+        file.seek(0)
+        assert file.read() == content
+    if GZIP is not None:
+        done = subprocess.run([GZIP, "-dc", ours], capture_output=True, check=True)
+        assert done.stdout == content
+        theirs.write_bytes(subprocess.run([GZIP, "-9nc", plain], capture_output=True, check=True).stdout)
+        assert read_content(theirs) == content
+
+
+def test_records_are_written_and_compressed_alike(tmp_path: Path, records: list[Record]) -> None:
+    plain, written = tmp_path / "plain" / "matches.jsonl", tmp_path / "matches.jsonl.gz"
+    write_records(plain, records)
+    assert plain.read_text() == "".join(f"{record.line()}\n" for record in records)
+    write_records(written, iter(records))
+    assert found_in(written) == found_in(plain) == records
+    compressed = compress_records(plain)
+    assert (compressed, plain.exists()) == (tmp_path / "plain" / "matches.jsonl.gz", False)
+    assert compressed.read_bytes() == written.read_bytes()
+    assert verify_file(compressed).matches == len(records)
+    assert not verify_file(compressed).problems
+
+
+def test_a_run_verifies_and_is_reviewed_after_it_was_compressed(tmp_path: Path) -> None:
+    gymposium.play("tic_tac_toe", ["random", "random"], n=3, out=tmp_path)
+    matches = tmp_path / "matches.jsonl"
+    reviewed = review_file(matches, "exact", None)
+    compressed = compress_records(matches)
+    assert match_files(tmp_path) == [compressed]
+    verified = verify_file(compressed)
+    assert (verified.matches, verified.planned, verified.finished, verified.problems) == (3, 3, True, [])
+    again = review_file(compressed, "exact", None)
+    assert (again.new, again.reviews) == (0, reviewed.reviews)
+    assert sorted(file.name for file in tmp_path.iterdir()) == [
+        "matches.jsonl.gz",
+        "matches.manifest.json",
+        "matches.review.json",
+        "settings.json",
+    ]
+    changed = gzip.decompress(compressed.read_bytes()).splitlines(keepends=True)
+    compressed.write_bytes(gzip.compress(b"".join([changed[1], changed[0], changed[2]])))
+    assert "comes after match" in str(verify_file(compressed).problems[0])
+
+
+DAMAGED = [
+    (packed(b""), "is not a gzip file"),
+    (packed(b"\x1f"), "is not a gzip file"),
+    (packed(b'{"id":"m"}\n'), "is not a gzip file"),
+    (packed(gzip.compress(b"{}\n" * 99)[:10]), "cut off"),
+    (packed(gzip.compress(b"{}\n" * 99)[:-1]), "cut off"),
+    (packed(gzip.compress(b"{}\n" * 99)[:-8] + bytes(8)), "damaged"),
+    (packed(gzip.compress(b"{}\n" * 99)[:10] + b"\xff" * 20), "damaged"),
+    (packed(gzip.compress(b"{}\n" * 99) + b"more"), "damaged"),
+    (packed(gzip.compress(bytes(2**20)) * 65), "line 1 is larger than 67,108,864 bytes"),
+    (os.mkfifo, "is not a regular file"),
+    (Path.mkdir, "is not a regular file"),
+]
+
+
+@pytest.mark.parametrize(("make", "why"), DAMAGED)
+def test_a_damaged_file_is_refused_by_each_reader(tmp_path: Path, make: Callable[[Path], object], why: str) -> None:
+    path = tmp_path / "matches.jsonl.gz"
+    make(path)
+    for read in (found_in, verify_file):
+        with pytest.raises(BadRecord, match=rf"matches\.jsonl\.gz cannot be read \(.*{why}"):
+            read(path)
+    growing = Growing(path)
+    with pytest.raises(BadRecord, match=why):
+        list(growing.lines())
+
+
+def test_a_small_file_cannot_unpack_to_more_than_a_plain_one_may_have(tmp_path: Path) -> None:
+    path = tmp_path / "matches.jsonl.gz"
+    packed(gzip.compress(b"\n" * 2**20) * 3)(path)
+    assert len(read_content(path, most=3 * 2**20)) == 3 * 2**20
+    for most in (3 * 2**20 - 1, 2**20, 0):
+        with pytest.raises(OSError, match=f"its content is larger than {most:,} bytes"):
+            read_content(path, most)
+    with open_content(path, most=2**20) as file, pytest.raises(OSError, match="larger than"):
+        file.seek(2**21)
+    assert MOST_UNPACKED == 2**30
+
+
+def test_nothing_is_appended_to_a_compressed_file(tmp_path: Path, records: list[Record]) -> None:
+    plain, compressed = tmp_path / "matches.jsonl", tmp_path / "matches.jsonl.gz"
+    with pytest.raises(BadOption, match=r"compress it at the end:  gzip -9n .*matches\.jsonl$"):
+        RecordWriter(compressed)
+    assert not [*tmp_path.iterdir()]
+    write_records(compressed, records)
+    before = compressed.read_bytes()
+    for path in (plain, compressed):
+        with pytest.raises(BadOption, match=rf"{GO_ON}.*matches\.jsonl\.gz$"):
+            RecordWriter(path)
+        with pytest.raises(BadOption):
+            compress_records(path)
+    with pytest.raises(BadOption, match="is there, and would hold the same matches"):
+        write_records(plain, records)
+    assert (compressed.read_bytes(), [*tmp_path.iterdir()]) == (before, [compressed])
+
+
+def test_a_file_is_not_compressed_while_it_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "matches.jsonl"
+    with RecordWriter(path), pytest.raises(BadOption, match="being written by another process"):
+        compress_records(path)
+    assert [*tmp_path.iterdir()] == [path]
+
+
+def test_a_file_in_both_forms_is_refused(tmp_path: Path, records: list[Record]) -> None:
+    write_records(tmp_path / "matches.jsonl", records)
+    shutil.copy(compress_records(tmp_path / "matches.jsonl"), tmp_path / "kept")
+    write_records(tmp_path / "others.jsonl", records)
+    assert find_form(tmp_path / "matches.jsonl") == tmp_path / "matches.jsonl.gz"
+    (tmp_path / "matches.jsonl").touch()
+    for find in (find_form, lambda path: match_files(path.parent)):
+        with pytest.raises(BadOption, match=r"matches\.jsonl and matches\.jsonl\.gz are both there"):
+            find(tmp_path / "matches.jsonl")
+
+
+def test_a_compressed_file_is_followed_when_it_is_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "matches.jsonl.gz"
+    growing = Growing(path)
+    assert not growing.renewed()
+    assert not [*growing.lines()]
+    for content in (b"1\n2\n3", b"1\n2\n3\n4\n", b"5\n"):
+        with replaced_content(path) as file:
+            file.write(content)
+        growing.renewed()
+        lines = [line.text for line in growing.lines()]
+        assert b"".join(lines) + (growing.rest.text if growing.rest else b"") == content
+        assert not growing.renewed()
+        assert not [*growing.lines()], "read once"
+
+
+def test_a_run_in_a_compressed_folder_says_how_to_go_on(tmp_path: Path) -> None:
+    gymposium.play("tic_tac_toe", ["random", "random"], n=2, out=tmp_path)
+    compress_records(tmp_path / "matches.jsonl")
+    done = subprocess.run(
+        [sys.executable, "-m", "gymposium", "run", "--resume", tmp_path], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert GO_ON in done.stderr
+    assert json.loads((tmp_path / "matches.manifest.json").read_text())["count"] == 2
