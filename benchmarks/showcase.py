@@ -23,6 +23,8 @@ from pathlib import Path
 from benchmarks.cpu_time import cpu_seconds
 from benchmarks.pretrained import TASKS, last_of, program, run_directory, trained
 from benchmarks.report import RESULTS
+from gymposium.records import compress_records
+from gymposium.util.plain_file import find_forms
 
 SUITE = Path("benchmarks/leaderboard/showcase.toml")
 PLAYERS = "benchmarks/leaderboard/players"
@@ -94,13 +96,15 @@ def train() -> None:
 
 
 def make(board: Path) -> None:
-    """Play the board, or go on with it, then review and rate it."""
+    """Play the board, or go on with it, then review, rate and compress it."""
     show(*ALLOW, "leaderboard", "run", SUITE, "--out", board)
     for entry in entries():
         show(*ALLOW, "leaderboard", "run", "--out", board, *entry.options)
-    show("review", *(file for game in SOLVED for file in sorted(board.glob(f"entries/*/matches/{game}/*.jsonl"))))
+    show("review", *(file for game in SOLVED for file in find_forms(board, f"entries/*/matches/{game}/*.jsonl")))
     exact = [part for entry in entries() if {*entry.games} & {*SOLVED} for part in ("--exact", entry.player)]
     show(*ALLOW, "leaderboard", "rate", board, *exact)
+    for file in sorted(board.glob("entries/*/matches/*/*.jsonl")):
+        compress_records(file)
 
 
 def verify(board: Path) -> None:

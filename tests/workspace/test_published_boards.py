@@ -35,6 +35,13 @@ def test_play_on_a_published_board_is_made_again(board: str, entry: str, asked: 
     assert asked in done.stdout.partition(f"\n {label} ")[2].partition("\n")[0]
 
 
+def test_matches_are_stored_compressed() -> None:
+    """Plain, they are 36 million characters, which every tool that reads sources would read."""
+    folder = ROOT / "benchmarks/results/leaderboard"
+    assert not [*folder.rglob("*.jsonl")]
+    assert len([*folder.rglob("*.jsonl.gz")]) > 100
+
+
 def test_there_are_boards() -> None:
     boards = [suite.parent.name for suite in sorted((ROOT / "benchmarks/results/leaderboard").glob("*/suite.toml"))]
     assert boards == [*dict.fromkeys(board for board, *_ in ENTRIES)]
