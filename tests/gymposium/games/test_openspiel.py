@@ -381,6 +381,7 @@ def test_resampled_worlds_look_the_same_to_the_seat_and_replay(name: str) -> Non
     assert different >= 5
 
 
+@pytest.mark.slow
 def test_resampling_is_even_over_the_hidden_cards() -> None:
     """If a seat holds the queen, the other seat has the jack as often as the king."""
     game = load_game("kuhn_poker")

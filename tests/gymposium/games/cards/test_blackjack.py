@@ -62,6 +62,7 @@ def cards_of(state: pyspiel.State, who: int) -> list[str]:
     return [suits[card // 13] + ranks[card % 13] for card in state.cards(who)]
 
 
+@pytest.mark.slow
 def test_every_card_is_as_likely_to_be_the_dealers() -> None:
     game = load_game("blackjack")
     deal = ["H2", "CA", "D7", "HA"]  # the third is the hidden one

@@ -345,6 +345,7 @@ MINE = ["2c", "3c", "4c", "5c", "6c", "7c", "9c"]
 THEIRS = ["2d", "3d", "4d", "5d", "6d", "7d", "Tc"]
 
 
+@pytest.mark.slow
 def test_every_unseen_card_is_as_likely_but_an_eight_that_was_put_back() -> None:
     match, rng = begun(hands=(MINE, THEIRS), up=["8h", "Jc"], drawn=[]), random.Random(0)
     held = Counter(card for _ in range(2000) for card in hidden(match.resample(0, rng)))
@@ -353,6 +354,7 @@ def test_every_unseen_card_is_as_likely_but_an_eight_that_was_put_back() -> None
     assert abs(chi_square(held, 43)) < 4
 
 
+@pytest.mark.slow
 def test_a_card_that_was_played_came_from_any_hidden_place_before() -> None:
     """P1 draws twice and plays Tc, P0 follows, and P1 draws once more and plays 2d, the neighbour of 5c."""
     match = begun(

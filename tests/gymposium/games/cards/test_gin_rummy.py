@@ -422,6 +422,7 @@ def hidden(world: Match, size: int) -> list[str]:
     return cards
 
 
+@pytest.mark.slow
 def test_every_unseen_card_is_as_likely_in_the_other_hand() -> None:
     match, rng = load_game("gin_rummy").new(11), random.Random(0)
     held = Counter(card for _ in range(3000) for card in hidden(match.resample(0, rng), 10))
@@ -431,6 +432,7 @@ def test_every_unseen_card_is_as_likely_in_the_other_hand() -> None:
     assert abs(true - 3000 * 100 / 41) < 4 * (3000 * 100 / 41) ** 0.5
 
 
+@pytest.mark.slow
 def test_a_discard_came_from_any_hidden_draw() -> None:
     """Seat 1 draws from the stock twice and discards 9c, then 2c. 9c was dealt or drawn first, evenly, and 2c comes
     evenly from the remaining draws. The card taken from the pile stays known."""

@@ -291,6 +291,7 @@ def chi_square(counts: Counter[str], expected: dict[str, float]) -> float:
     return float((distance - (len(expected) - 1)) / (2 * (len(expected) - 1)) ** 0.5)
 
 
+@pytest.mark.slow
 def test_a_hand_is_any_that_the_hints_allow() -> None:
     """P0 holds R1 and Y2, P1 Y1 and R3. P1 hints that the second card is P0's only 2, P0 plays R1 and draws a card, and
     P1 hints the red cards."""

@@ -218,6 +218,7 @@ def test_a_move_of_the_game_is_illegal_and_anything_else_unparsable() -> None:
     assert kinds == ["move", *["illegal"] * 3, *["unparsable"] * 6]
 
 
+@pytest.mark.slow
 def test_a_card_is_turned_up_only_when_it_must_and_any_is_as_likely() -> None:
     """Forks of a match turn up different cards, none of which was seen before."""
     match = load_game("solitaire").new(1)

@@ -197,6 +197,7 @@ def histories(
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("obstype", ["reveal-nothing", "reveal-numturns"])
 @pytest.mark.parametrize("version", ["cdh", "adh"])
 def test_worlds_are_as_likely_as_random_play_makes_them(version: str, obstype: str) -> None:

@@ -121,6 +121,7 @@ def test_the_range_of_results_is_what_can_be_collected(params: dict[str, Any], s
     assert load_game("coin_game", **params).utility_range == span
 
 
+@pytest.mark.slow
 def test_either_colour_of_the_other_is_as_likely() -> None:
     game, rng = load_game("coin_game", num_extra_coin_colors=3), random.Random(0)
     match = game.new(5)

@@ -174,6 +174,7 @@ def test_chance_draws_as_the_engine_does_and_never_nothing_but_zeros() -> None:
     assert all(abs(number - 300) < 80 for number in worth.values())
 
 
+@pytest.mark.slow
 def test_the_others_values_are_drawn_evenly() -> None:
     game, rng = load_game("negotiation", num_items=2, enable_utterances=False), random.Random(0)
     match = game.new(2)

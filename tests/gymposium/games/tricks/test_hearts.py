@@ -262,6 +262,7 @@ def test_hands_of_hearts_are_even_among_all_that_fit(seed: int) -> None:
     assert abs(chi_square(worlds, len(fitting))) < 4
 
 
+@pytest.mark.slow
 def test_a_hidden_pass_of_hearts_is_any_three_cards() -> None:
     seed = next(seed for seed in range(99) if load_game("hearts").new(seed).events[0].move == "Left")
     match, rng = load_game("hearts").new(seed), random.Random(0)

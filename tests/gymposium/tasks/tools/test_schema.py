@@ -265,7 +265,9 @@ STALLING = {
 }
 
 
-@pytest.mark.parametrize("stalling", STALLING)
+@pytest.mark.parametrize(
+    "stalling", [pytest.param(one, marks=pytest.mark.slow if n > 2 else ()) for n, one in enumerate(STALLING)]
+)
 def test_a_schema_cannot_stall_a_match(stalling: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "SECONDS", 0.2)
     schema, bad = Schema(STALLING[stalling]), "a" * 60 + "!"
