@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,7 @@ from gymposium.records import (
     verify_file,
     write_records,
 )
+from gymposium.runs.executors.local import LocalExecutor
 from gymposium.runs.growing import Growing
 from gymposium.util.durable import replaced_content
 from gymposium.util.plain_file import MOST_UNPACKED, find_form, open_content, plain_lines, read_content
@@ -94,12 +96,13 @@ def test_records_are_written_and_compressed_alike(tmp_path: Path, records: list[
 def test_a_run_verifies_and_is_reviewed_after_it_was_compressed(tmp_path: Path) -> None:
     gymposium.play("tic_tac_toe", ["random", "random"], n=3, out=tmp_path)
     matches = tmp_path / "matches.jsonl"
-    reviewed = review_file(matches, "exact", None)
-    compressed = compress_records(matches)
+    with closing(LocalExecutor(1)) as executor:
+        reviewed = review_file(matches, "exact", executor)
+        compressed = compress_records(matches)
+        again = review_file(compressed, "exact", executor)
     assert match_files(tmp_path) == [compressed]
     verified = verify_file(compressed)
     assert (verified.matches, verified.planned, verified.finished, verified.problems) == (3, 3, True, [])
-    again = review_file(compressed, "exact", None)
     assert (again.new, again.reviews) == (0, reviewed.reviews)
     assert sorted(file.name for file in tmp_path.iterdir()) == [
         "matches.jsonl.gz",
