@@ -38,6 +38,23 @@ def test_the_reason_comes_first(style: Style) -> None:
     assert prompt(seen, "No such square.", rules=False) == f"No such square.\n{prompt(seen, rules=False)}"
 
 
+@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("style", ["full", "compact"])
+@pytest.mark.parametrize("reason", [None, "", "No such move."])
+@pytest.mark.parametrize("rules", [True, False])
+def test_the_parts_joined_are_the_prompt(game: str, style: Style, reason: str | None, rules: bool) -> None:
+    loaded = load_game(game)
+    prompt, match = prompt_for(loaded, style, READERS["move"]), loaded.new(3)
+    seen = match.observe(match.to_move()[0], style)
+    parts = prompt.parts(seen, reason, rules=rules)
+    assert "".join(parts) == prompt(seen, reason, rules=rules)
+    assert parts.reason == ("" if reason is None else f"{reason}\n")
+    assert bool(parts.rules) == rules
+    assert parts.rules.strip() in loaded.rules(seen.seat, style)
+    assert parts.position.startswith(seen.text)
+    assert parts.instructions == READERS["move"].instructions(style)
+
+
 def test_the_digest_is_of_the_game_the_style_and_the_reader() -> None:
     styles: tuple[Style, ...] = ("full", "compact")
     prompts = [(load_game(game), style, READERS[name]) for game in GAMES for style in styles for name in READERS]

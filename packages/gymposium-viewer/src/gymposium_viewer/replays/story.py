@@ -271,9 +271,7 @@ def _seat(record: Record, number: int, labels: Mapping[str, str]) -> Seat:
 def _describe_prompts(game: Game, seat: Seat, prompt: dict[str, Any]) -> None:
     seat.style, seat.reader = prompt["style"], prompt["reader"]
     render = prompt_for(game, prompt["style"], reader(prompt["reader"]))
-    nothing = Observation(seat.number, "", None)
-    complete, without_rules = render(nothing), render(nothing, rules=False)
-    seat.rules = complete[: len(complete) - len(without_rules)]
+    seat.rules = render.parts(Observation(seat.number, "", None)).rules
     if prompt["version"] != PROMPT_VERSION:
         seat.differs = f"They were worded by version {prompt['version']}; what is shown is by version {PROMPT_VERSION}."
     elif render.hash != prompt["hash"]:
@@ -304,11 +302,8 @@ def _act(record: Record, game: Game, seat: Seat, decision: Decision[_Position]) 
     observation = decision.seen.asked[seat.number]
     for reply in decision.replies.get(seat.number, ()):
         turn, usage = reply.turn, reply.turn.usage or Usage()
-        prompt = _prompt(
-            render(observation, reply.reason), render(observation, reply.reason, rules=False), reply.reason
-        )
-        if seat.context and seat.asked:
-            prompt.rules = ""
+        parts = render.parts(observation, reply.reason, rules=not (seat.context and seat.asked))
+        prompt = PromptText(parts.reason, parts.rules, parts.position + parts.instructions)
         seat.asked += 1
         act.tries.append(
             Try(
@@ -331,12 +326,6 @@ def _act(record: Record, game: Game, seat: Seat, decision: Decision[_Position]) 
         failure = record.ending.failure_of(seat.number)
         act.silent = failure.predicate if failure is not None and failure.kind != "no legal move" else ""
     return act
-
-
-def _prompt(complete: str, without_rules: str, reason: str | None) -> PromptText:
-    begin = 0 if reason is None else len(reason) + 1
-    end = begin + len(complete) - len(without_rules)
-    return PromptText(complete[:begin], complete[begin:end], complete[end:])
 
 
 def _write_as_people_do(steps: Sequence[StoryStep], written: Sequence[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from functools import lru_cache
+from typing import NamedTuple
 
 from gymposium.errors import BadOption
 from gymposium.games.protocol import Game, Observation, Style
@@ -14,6 +15,19 @@ from gymposium.tasks.tools.wording import tools_in_words
 
 PROMPT_VERSION = 1
 """Version of the prompts' wording, which every record holds. Raise it when the wording changes."""
+
+
+class PromptParts(NamedTuple):
+    """The parts of a prompt, in their order. Joined, they are the prompt."""
+
+    reason: str
+    """Why the seat's last reply was not accepted; empty unless this is a retry."""
+    rules: str
+    """The rules, which are the same in all prompts of a seat."""
+    position: str
+    """What the seat sees, and in the full style its legal moves."""
+    instructions: str
+    """How to answer, which is the same in all prompts."""
 
 
 class Prompt:
@@ -37,12 +51,19 @@ class Prompt:
     def __call__(self, observation: Observation, reason: str | None = None, *, rules: bool = True) -> str:
         """The prompt for an observation. `reason` says why the seat's last reply was not accepted and stands first.
         `rules=False` leaves the rules out, for later messages of a conversation that began with them."""
-        head = self._heads[observation.seat] if rules else ""
-        if reason is not None:
-            head = f"{reason}\n{head}"
+        return "".join(self.parts(observation, reason, rules=rules))
+
+    def parts(self, observation: Observation, reason: str | None = None, *, rules: bool = True) -> PromptParts:
+        """The parts of the prompt that the same arguments give."""
+        position = observation.text
         if self._full and observation.legal_moves is not None:
-            return f"{head}{observation.text}Legal moves: {', '.join(observation.legal_moves)}\n{self._tail}"
-        return f"{head}{observation.text}{self._tail}"
+            position += f"Legal moves: {', '.join(observation.legal_moves)}\n"
+        return PromptParts(
+            "" if reason is None else f"{reason}\n",
+            self._heads[observation.seat] if rules else "",
+            position,
+            self._tail,
+        )
 
 
 @lru_cache(maxsize=256)
