@@ -48,6 +48,34 @@ def test_a_player_is_entered_once_and_last(board: Board) -> None:
         board.add("mcts-7", None, ["chess"])
 
 
+@pytest.mark.parametrize(
+    ("player", "game", "why"),
+    [
+        ("cfr-5", "tic_tac_toe", "it hides nothing"),
+        ("hold-20", "tic_tac_toe", "plays only pig"),
+        ("exact", "kuhn_poker", "nothing hidden"),
+        ("cfr-5", "phantom_ttt", "histories"),
+        ("openspiel-bot:uniform_random", "kuhn_poker", "hide something"),
+        ("mcts-5", "openspiel:battleship", "does not play openspiel:battleship"),
+        ("greedy", "openspiel:battleship", "does not play openspiel:battleship"),
+    ],
+)
+def test_a_player_that_cannot_play_the_board_s_game_is_not_entered(
+    player: str, game: str, why: str, tmp_path: Path
+) -> None:
+    """Neither by a suite nor later, and nothing is written."""
+    board = Board.begin(tmp_path / "board", parse_suite(f'name = "s"\n[[games]]\nname = "{game}"\n'))
+    with pytest.raises(BadOption, match=f"{player} cannot be entered in {game}: .*{why}"):
+        board.add(player, 0)
+    assert board.entries() == []
+    if player != "cfr-5" or game != "phantom_ttt":
+        with pytest.raises(BadOption, match="cannot be entered"):
+            Board.begin(
+                tmp_path / "other", parse_suite(f'name = "s"\nplayers = ["{player}"]\n[[games]]\nname = "{game}"\n')
+            )
+        assert not (tmp_path / "other").exists()
+
+
 def test_an_entry_that_cannot_be_is_refused(board: Board) -> None:
     file = board.entry_file("greedy")
     data = json.loads(file.read_text())

@@ -53,7 +53,10 @@ class Board:
         `BadOption` if the directory is the board of another suite, or a link in it leads out of it."""
         file = path / "suite.toml"
         if not file.exists():
+            entries = [own_entry(suite, player) for player in suite.players]  # refused before anything is written
             _write(file, suite.text())
+            for entry in entries:
+                _write(path / "entries" / entry.slug / "entry.json", entry.text())
         board = cls.to_write(path)
         if board.suite != suite:
             raise BadOption(

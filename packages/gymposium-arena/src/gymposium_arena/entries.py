@@ -16,8 +16,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
+from gymposium.envs.table import Table
 from gymposium.errors import BadOption, BadRecord, GymposiumError
-from gymposium.games.protocol import Style
+from gymposium.games.protocol import Game, Style
 from gymposium.games.registry import load_game
 from gymposium.players.grammar import check_named_player, check_player, make_player
 from gymposium.players.identity import FITTED_FILES, FITTED_TO, Fact, Identity, code_of, digest_of_files
@@ -137,7 +138,10 @@ def new_entry(
 ) -> Entry:
     """A new entry, without matches. The player is made to read its identity, so a model's weights are loaded.
 
-    Raises as `make_player`, and `BadOption` if the player's name is not `player`."""
+    Raises as `make_player`, and `BadOption` if the player's name is not `player` or it cannot play one of the games."""
+    made_player = make_player(player)
+    for name in games:
+        _check_plays(made_player, load_game(name), tries=not own)
     return Entry(
         number=number,
         player=player,
@@ -151,8 +155,22 @@ def new_entry(
         versions=dict(versions()),
         by=by,
         made=made,
-        **_described(make_player(player), player, games),
+        **_described(made_player, player, games),
     ).sealed()
+
+
+def _check_plays(player: Player, game: Game, *, tries: bool) -> None:
+    """Raise `BadOption` if the player refuses the game. With `tries`, a quick player of the core is also asked for the
+    first move of a match, because some see the size of a game only then."""
+    try:
+        check = getattr(player, "check_game", None)  # of `Choosy`
+        if check is not None:
+            check(game)
+        is_core = check_player(player.name)[0].entry_point.startswith("gymposium.")
+        if tries and is_core and repeats_of(player) == "quickly" and game.seats > 1:
+            Table(game, seats=range(1, game.seats), opponents=[player], seed=0).close()
+    except GymposiumError as error:
+        raise BadOption(f"{player.name} cannot be entered in {game.name}: {error}") from error
 
 
 def _described(player: Player, text: str, games: Sequence[str]) -> dict[str, Any]:

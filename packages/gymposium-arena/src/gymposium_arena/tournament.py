@@ -32,7 +32,7 @@ class Tournament:
     finished: int = 0
     """Finished matches on the board, as far as workers have opened the lineups' files."""
     played: int = 0
-    """Matches played in this run."""
+    """Matches finished in this run."""
     faults: Counter[tuple[str, str]] = field(default_factory=Counter)
     """Number of failures in them, by player and kind: `("mcts-100", "in go it did not answer in time")`."""
     broken: Counter[str] = field(default_factory=Counter)
@@ -143,8 +143,9 @@ class _Files:
         file, cut = self._open[lineup]
         file.append(done.lines)
         cut.add(done)
-        state.played += len(done.lines)
-        state.finished += sum(line.finished for line in done.lines)
+        finished = sum(line.finished for line in done.lines)
+        state.played += finished
+        state.finished += finished
         state.faults.update(done.faults)
         state.broken.update(done.broken)
         if done.error is not None:

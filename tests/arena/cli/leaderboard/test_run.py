@@ -114,6 +114,8 @@ def test_what_cannot_be_reached_is_nobody_s_loss_and_is_played_when_it_is_back(g
     first = matches(tmp_path / "board")
     assert all(record.ending.seat is None for record in first.values())
     assert 0 < len(first) < 8
+    finished = sum(not record.ending.broke_off for record in first.values())
+    assert f"{finished} of 8 matches, {finished} of them played now" in run.stdout
     again = gymposium(*command, env={"ODD_SERVER": "there"})
     assert again.returncode == 0, again.stderr
     assert "8 of 8 matches" in again.stdout

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from gymposium.games.protocol import Match, Style
+from gymposium.games.protocol import Game, Match, Style
 from gymposium.players.protocol import Ask, Repeats, Reply
 from gymposium.players.search.refusal import random_moves, refuse
 from gymposium.replies.reading import READERS, Reader
@@ -29,6 +29,10 @@ class GreedyPlayer:
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
         """Number of moves so far (`moves`), and of those that were random because no world was found (`no world`)."""
+
+    def check_game(self, game: Game) -> None:
+        """Raise `NoSampler` with the reason if search would play this game badly."""
+        refuse(game, self.name)
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         return [Reply(self._choose(ask)) for ask in asks]

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gymposium.games.protocol import Style
+from gymposium.games.protocol import Game, Style
 from gymposium.players.protocol import Ask, Repeats, Reply, Source
 from gymposium.players.search import engine
 from gymposium.players.search.refusal import random_moves, refuse
@@ -48,6 +48,10 @@ class MctsPlayer:
         self.counts: Counter[str] = Counter()
         """Number of moves so far (`moves`), of those without an alternative (`forced`), and of those that were random
         because no world was found (`no world`)."""
+
+    def check_game(self, game: Game) -> None:
+        """Raise `NoSampler` with the reason if search would play this game badly."""
+        refuse(game, self.name)
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         prepared = [self._prepare(ask) for ask in asks]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gymposium.errors import BadOption
-from gymposium.games.protocol import Style
+from gymposium.games.protocol import Game, Style
 from gymposium.players.distribution import MoveDistribution
 from gymposium.players.protocol import Ask, Repeats, Reply
 from gymposium.plugins.command_line import command_line
@@ -22,6 +22,11 @@ class RandomPlayer:
     reader: Reader = READERS["move"]
     style: Style = "compact"
     repeats: Repeats = "quickly"
+
+    def check_game(self, game: Game) -> None:
+        """Raise `BadOption` if the game takes free text and offers no tools."""
+        if game.spec.free_text and not tools_of(game):
+            raise _free_text(game)
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         return [Reply(self._choose(ask)) for ask in asks]
@@ -43,8 +48,12 @@ class RandomPlayer:
 def _legal(ask: Ask) -> list[str]:
     moves = ask.legal_moves
     if moves is None:
-        raise BadOption(
-            f"{ask.game.name} takes free text, so the random player cannot play it. A person can "
-            f"({command_line('play', ask.game.name)}), or a language model (lm:MODEL)."
-        )
+        raise _free_text(ask.game)
     return moves
+
+
+def _free_text(game: Game) -> BadOption:
+    return BadOption(
+        f"{game.name} takes free text, so the random player cannot play it. A person can "
+        f"({command_line('play', game.name)}), or a language model (lm:MODEL)."
+    )

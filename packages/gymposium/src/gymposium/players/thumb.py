@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from gymposium.errors import GymposiumError
-from gymposium.games.protocol import Style
+from gymposium.errors import BadOption
+from gymposium.games.protocol import Game, Style
 from gymposium.players.protocol import Ask, Repeats, Reply
 from gymposium.plugins.specs import DISGUISE
 from gymposium.replies.reading import READERS, Reader
@@ -28,12 +28,16 @@ class ThumbPlayer:
     deterministic: bool = True
     repeats: Repeats = "quickly"
 
+    def check_game(self, game: Game) -> None:
+        """Raise `BadOption` if this is another game than the player's, or a disguise of it."""
+        if game.spec.name != self.game or game.params.get(DISGUISE.name):
+            raise BadOption(f"{self.name} plays only {self.game}, not {game.name}.")
+
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         return [Reply(self._choose(ask)) for ask in asks]
 
     def _choose(self, ask: Ask) -> str:
-        if ask.game.spec.name != self.game or ask.game.params.get(DISGUISE.name):
-            raise GymposiumError(f"{self.name} plays only {self.game}, not {ask.game.name}.")
+        self.check_game(ask.game)
         numbers = re.findall(r"(?m)^([a-z ]+) (\d+)$", ask.observe("compact").text)
         move = self.rule({words: int(number) for words, number in numbers})
         legal = ask.legal_moves or []

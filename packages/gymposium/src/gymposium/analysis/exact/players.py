@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from gymposium.analysis.exact.equilibrium import average_policy
-from gymposium.analysis.exact.minimax import Minimax, children
+from gymposium.analysis.exact.equilibrium import average_policy, solvable_game
+from gymposium.analysis.exact.minimax import Minimax, check_solvable, children
 from gymposium.analysis.exact.policy import State
 from gymposium.analysis.exact.size import MOST_POSITIONS, TooLarge
 from gymposium.games.protocol import Game, Style
@@ -29,6 +29,12 @@ class ExactPlayer:
     def __init__(self) -> None:
         self._solved: dict[Game, Minimax] = {}
 
+    def check_game(self, game: Game) -> None:
+        """Raise `TooLarge` with the reason for a game of another kind. The size is seen at the first move."""
+        check_solvable(game)
+        if game.spec.utility != "zero_sum":
+            raise TooLarge(f"exact does not play {game.name}: what one seat gets is not what the other loses.")
+
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         return [Reply(ask.rng.choice(self._best(ask))) for ask in asks]
 
@@ -43,10 +49,8 @@ class ExactPlayer:
 
     def _best(self, ask: Ask) -> list[str]:
         if ask.game not in self._solved:
-            solved = Minimax(ask.game, 0, MOST_POSITIONS)
-            if ask.game.spec.utility != "zero_sum":
-                raise TooLarge(f"exact does not play {ask.game.name}: what one seat gets is not what the other loses.")
-            self._solved[ask.game] = solved
+            self.check_game(ask.game)
+            self._solved[ask.game] = Minimax(ask.game, 0, MOST_POSITIONS)
         _, (position,) = ask.sampler.worlds(1, ask.rng)
         worth = {move: self._solved[ask.game].value(child) for move, child in children(position)}
         best = (max if ask.seat == 0 else min)(worth.values())
@@ -68,6 +72,10 @@ class CfrPlayer:
         self.iterations = int(iterations)
         self.name = f"cfr-{self.iterations}"
         self._solved: dict[Game, Mapping[State, Mapping[int, float]]] = {}
+
+    def check_game(self, game: Game) -> None:
+        """Raise `TooLarge` with the reason for a game of another kind. The size is seen at the first move."""
+        solvable_game(game)
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         return [
