@@ -371,6 +371,8 @@ def test_verify_reports_the_first_difference_of_each_bad_record(gymposium: Run, 
     path = tmp_path / RECORD
     done = gymposium("verify", RECORD)
     assert (done.returncode, "5 matches played again; all agree" in done.stdout) == (0, True)
+    again = gymposium("verify", RECORD, f"./{RECORD}", str(path))  # three names of one file
+    assert again.stdout == done.stdout
     lines = path.read_text().splitlines()
     tampered = json.loads(lines[1])
     tampered["returns"] = [9, -9]

@@ -259,7 +259,7 @@ def make_plan(settings: EvalSettings, protocol: Preset | None) -> Plan:
         tuple(opponents),
         even_share(preset.matches, *games) if settings.matches is None else settings.matches,
         preset.seed if settings.seed is None else settings.seed,
-        FailurePolicy.parse(settings.on_illegal or preset.on_illegal),
+        FailurePolicy.parse(preset.on_illegal if settings.on_illegal is None else settings.on_illegal),
     )
     if settings.opponents is not None and all(game.seats == 1 for game in games):
         raise BadOption(f"--opponents {settings.opponents}: each game has one seat ({games[0].name}). Leave it out.")

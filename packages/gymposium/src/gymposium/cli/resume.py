@@ -16,6 +16,7 @@ from rich.progress import Progress
 
 from gymposium.cli.matches import match_bar, note_record
 from gymposium.cli.text import complain, note
+from gymposium.cli.usage import spelling
 from gymposium.errors import BadOption, GymposiumError, NotAllowed
 from gymposium.games.registry import check_named_game
 from gymposium.match import EngineError, GameRefused
@@ -163,12 +164,7 @@ def given_options(ctx: typer.Context) -> dict[str, str]:
         for parameter in ctx.command.params
         if (source := ctx.get_parameter_source(parameter.name or "")) is not None and source.name == "COMMANDLINE"
     ]
-    return {
-        parameter.name or "": parameter.opts[0]
-        if parameter.param_type_name == "option"
-        else getattr(parameter, "metavar", "")
-        for parameter in typed
-    }
+    return {parameter.name or "": spelling(ctx, parameter) for parameter in typed}
 
 
 def refuse_unused(ctx: typer.Context, names: Collection[str], where: str) -> None:

@@ -20,7 +20,7 @@ from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.matches import ShowOption, match_bar
 from gymposium.cli.text import complain, note, out, show
 from gymposium.errors import BadOption
-from gymposium.records import Record, board_files, match_files, walk
+from gymposium.records import Record, board_files, distinct_files, match_files, walk
 from gymposium.runs.links import check_contained
 from gymposium.util.visible import visible
 
@@ -70,7 +70,7 @@ def command(
     """
     found: list[Reviewed] = []
     with chosen_executor(executor, jobs, address) as chosen, match_bar() as bar:
-        for file in {file.resolve(): file for path in paths for file in _files(path)}.values():
+        for file in distinct_files(file for path in paths for file in _files(path)):
             task = bar.add_task(file.name, total=None)
             try:
                 found.append(

@@ -15,6 +15,9 @@ from gymposium.errors import BadOption, UnknownName
 _CommandLineError: Any = typer.BadParameter.__mro__[2]
 """The base class of Typer's errors, which has no public name of its own: Click's `ClickException`."""
 
+_ARGUMENTS = f"{__name__}.arguments"
+"""Key of the arguments of the command in Typer's contexts."""
+
 
 @contextmanager
 def usage_errors(root: Any = None) -> Iterator[None]:
@@ -34,8 +37,8 @@ def usage_errors(root: Any = None) -> Iterator[None]:
 
 def parse_strictly(command: Any) -> None:
     """Let a command and those below it raise `BadOption` for arguments that Typer accepts without a word: an option
-    that is given several times and takes one value, of which the last would win, and a path that `_check_path`
-    refuses."""
+    that is given several times and takes one value, of which the last would win, an option with empty text, and a path
+    that `_check_path` refuses."""
     make_parser = command.make_parser
     command.make_parser = lambda context: strict_parser(make_parser(context), command)
     for below in getattr(command, "commands", {}).values():
@@ -47,6 +50,7 @@ def strict_parser(parser: Any, command: Any) -> Any:
     parse_args = parser.parse_args
 
     def parse(args: list[str]) -> Any:
+        parser.ctx.meta[_ARGUMENTS] = [*args]  # the parser consumes them
         parsed = parse_args(args=args)
         given, _, order = parsed
         for option in (one for one in order if one.param_type_name == "option" and not one.multiple):
@@ -57,10 +61,22 @@ def strict_parser(parser: Any, command: Any) -> Any:
             for value in values if isinstance(values, list | tuple) else [values]:
                 if isinstance(value, str) and _takes_paths(command, parameter):
                     _check_path(_name(parameter), value)
+                elif value == "" and parameter.param_type_name == "option":
+                    raise BadOption(f"{_name(parameter)} is empty. Give it a value, or leave it out.")
         return parsed
 
     parser.parse_args = parse
     return parser
+
+
+def spelling(context: Any, parameter: Any) -> str:
+    """A parameter of a command as the user typed it: `--no-swap`, `-n`, `FILE`."""
+    if parameter.param_type_name != "option":
+        return _name(parameter)
+    names = [*parameter.opts, *parameter.secondary_opts]
+    typed = [arg.partition("=")[0] for arg in context.meta.get(_ARGUMENTS, ())]
+    typed += [arg[:2] for arg in typed if not arg.startswith("--")]  # -n5
+    return next((name for name in names if name in typed), names[0])
 
 
 def _takes_paths(command: Any, parameter: Any) -> bool:

@@ -11,7 +11,7 @@ import typer
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.text import complain, out
 from gymposium.plugins.command_line import command_line
-from gymposium.records import distinct, match_files, verify_file
+from gymposium.records import distinct, distinct_files, match_files, verify_file
 from gymposium.util.visible import visible
 
 
@@ -51,7 +51,9 @@ def command(
         gymposium verify gymposium-runs/2026-11-23-run-1
         gymposium verify runs/*.jsonl --json
     """
-    verifications = [(path, verify_file(path)) for file in files for path in match_files(file)]
+    verifications = [
+        (path, verify_file(path)) for path in distinct_files(path for file in files for path in match_files(file))
+    ]
     problems = sum(len(verified.problems) for _, verified in verifications)
     if as_json:
         print_json(

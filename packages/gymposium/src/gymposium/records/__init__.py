@@ -18,7 +18,15 @@ from gymposium.records.files import (
 )
 from gymposium.records.record import FORMAT, Record
 from gymposium.records.replay import Script, ScriptedPlayer, Scripts, difference, recorded_game, silences
-from gymposium.records.verify import FileVerification, board_files, distinct, first_difference, match_files, verify_file
+from gymposium.records.verify import (
+    FileVerification,
+    board_files,
+    distinct,
+    distinct_files,
+    first_difference,
+    match_files,
+    verify_file,
+)
 from gymposium.records.walk import Decision, RecordedReply, decided, walk
 
 __all__ = [
@@ -39,6 +47,7 @@ __all__ = [
     "decided",
     "difference",
     "distinct",
+    "distinct_files",
     "first_difference",
     "match_files",
     "no_records",

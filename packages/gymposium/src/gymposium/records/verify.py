@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -102,6 +102,14 @@ def match_files(path: Path) -> list[Path]:
     if not files:
         raise BadOption(f"{path} is not the folder of a run: it has no matches.jsonl and no matches/*.jsonl.")
     return files
+
+
+def distinct_files(files: Iterable[Path]) -> list[Path]:
+    """Each file once, by the first path that names it."""
+    named: dict[Path, Path] = {}
+    for file in files:
+        named.setdefault(file.resolve(), file)
+    return [*named.values()]
 
 
 def board_files(board: Path) -> list[Path]:
