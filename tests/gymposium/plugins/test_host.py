@@ -17,7 +17,7 @@ from gymposium.plugins.plugin import Plugin
 from gymposium.util.child_process import python_command, python_environment
 
 Install = Callable[..., None]
-HEAD = "from gymposium import CommandSpec, GameSpec, OpponentSpec, hookimpl\n"
+HEAD = "from gymposium import CommandSpec, GameSpec, OpponentSpec, Parameter, hookimpl\n"
 GOOD = (
     HEAD
     + """
@@ -69,7 +69,7 @@ BROKEN = {
     **{
         f"odd_{number}": (
             one_game("odd").replace('title="T"', f"**{{'title': 'T', **dict({fields})}}"),
-            f"ValueError: game odd: {complaint}",
+            complaint if complaint.startswith("entry") else f"ValueError: game odd: {complaint}",
         )
         for number, (fields, complaint) in enumerate(
             {
@@ -81,6 +81,11 @@ BROKEN = {
                 "namespace='ex amples/x'": "namespace='ex amples/x' must be letters",
                 "chance=1": "chance=1 must be True or False",
                 "seat_names=[1, 2]": "seat_names=[1, 2] must be a tuple, each item text",
+                "after_colon='nope'": "after_colon='nope' must name a text parameter",
+                "replay='nope'": "entry_point 'nope' is not of the form",
+                "tools='pure'": "tools='pure' needs free_text=True",
+                "parameters=(Parameter(name='players', default=2, help='', low=-3),)": "its parameter players must",
+                "parameters=(Parameter(name='players', default=2, help=''),)": "its parameter players must allow",
                 "examples=({1: 2},)": "examples=({1: 2},) must be a tuple, each item a mapping from text",
             }.items()
         )

@@ -40,6 +40,19 @@ def test_duplicate_parameters_are_refused() -> None:
         GameSpec(name="x", title="X", summary="X.", entry_point="x:game", parameters=(n, n))
 
 
+@pytest.mark.parametrize(
+    ("patterns", "complaint"),
+    [
+        ({"pattern": "("}, r"player x: pattern='\(' is not a regular expression \(missing \)"),
+        ({"opens_where": "["}, "player x: opens_where="),
+        ({"variable": "key=x"}, "variable='key=x' must have one group"),
+    ],
+)
+def test_patterns_are_regular_expressions(patterns: dict[str, str], complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        OpponentSpec(**{"name": "x", "summary": "X.", "entry_point": "x:y", "form": "x", "pattern": "x", **patterns})
+
+
 @pytest.mark.parametrize("kind", [GameSpec, LoggerSpec, OpponentSpec])
 @pytest.mark.parametrize("field", ["name", "summary", "entry_point"])
 def test_specs_of_every_kind_check_the_types_of_their_fields(kind: Any, field: str) -> None:

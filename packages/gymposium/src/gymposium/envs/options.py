@@ -60,6 +60,8 @@ class SharedOptions:
             raise BadRenderMode(f"render_mode={render_mode!r}: write {modes}.")
         self.render_mode = render_mode
         self.policy = on_illegal if isinstance(on_illegal, FailurePolicy) else FailurePolicy.parse(on_illegal)
+        if not isinstance(prompt, str):  # text is checked where prompts are made
+            raise BadOption(f"prompt={prompt!r}: write 'full' or 'compact'.")
         self.outside = OutsideSeat(reader(reply), prompt, "env")
         self.views = Views(self.game, prompt, self.outside.reader)
         self.kind = observation

@@ -19,6 +19,7 @@ from gymposium.games.protocol import CHANCE, Event, Game, Match, Style
 from gymposium.games.registry import load_game
 from gymposium.match import EngineError, Guard, MatchJob, MatchResult, RunningMatch, ask_players, replies_of
 from gymposium.match.failures import FailurePolicy
+from gymposium.match.result import check_type
 from gymposium.match.watchdog import Watchdog
 from gymposium.players.grammar import make_opponents
 from gymposium.players.protocol import Ask, Player, Reply
@@ -116,6 +117,8 @@ class Table:
         opened = load_game(game) if isinstance(game, str) else game
         outside = _check_seats(seats, opened.seats)
         others = iter(make_opponents(opponents, opened.seats - len(outside)))
+        check_type("Table: name", name, str, "text")
+        check_type("Table: prompt", prompt, str, "'full' or 'compact'")
         caller = OutsideSeat(reader(reply), prompt, name)
         prompt_for(opened, prompt, caller.reader)  # refuses an unknown style now, not at the first prompt
         self._open(

@@ -56,9 +56,12 @@ class MatchJob:
         policy: object = self.on_illegal
         if not isinstance(policy, FailurePolicy):
             raise WrongType("MatchJob: on_illegal", "a policy, as FailurePolicy.parse('random') returns one", policy)
-        _check_integer("seed", self.seed)
-        _check_integer("player_seed", 0 if self.player_seed is None else self.player_seed)
-        _check_integer("opening", self.opening)
+        check_type("MatchJob: id", self.id, str, "text")
+        check_integer("MatchJob: seed", self.seed)
+        check_integer("MatchJob: player_seed", 0 if self.player_seed is None else self.player_seed)
+        check_integer("MatchJob: opening", self.opening)
+        if self.opening < 0:
+            raise BadOption(f"MatchJob: opening={self.opening}: give 0 or more random plies.")
 
     @property
     def seed_for_players(self) -> int:
@@ -66,11 +69,19 @@ class MatchJob:
         return derived_seed(self.seed, "players") if self.player_seed is None else self.player_seed
 
 
-def _check_integer(name: str, value: object) -> None:
-    if not isinstance(value, SupportsIndex):
-        raise WrongType(f"MatchJob: {name}", "an integer", value)
+def check_type(what: str, value: object, kind: type, expected: str) -> None:
+    """Raise `WrongType` unless an argument is of this type. `what` names it: `play: swap`."""
+    if not isinstance(value, kind):
+        raise WrongType(what, expected, value)
+
+
+def check_integer(what: str, value: object) -> None:
+    """Raise `WrongType` unless an argument is an integer, Python's or NumPy's and no boolean, and `BadOption` if it has
+    more than 64 bits."""
+    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
+        raise WrongType(what, "an integer", value)
     if not is_integer(index(value)):
-        raise BadOption(f"MatchJob: {name}={value}: give an integer of at most 64 bits.")
+        raise BadOption(f"{what}={value}: give an integer of at most 64 bits.")
 
 
 @dataclass(slots=True)

@@ -48,7 +48,10 @@ def make_opponents(opponents: str | Player | Sequence[str | Player], count: int)
         if len(opponents) != count:
             raise BadOption(f"Opponents: {len(opponents)} players were given for {count} other seats.")
         return [player_of(opponent) for opponent in opponents]
-    return [player_of(opponents)] * count if count else []
+    if count or not isinstance(opponents, str):
+        return [player_of(opponents)] * count
+    check_player(opponents)  # nothing is loaded for a player without a seat
+    return []
 
 
 def check_player(text: str) -> tuple[OpponentSpec, dict[str, str | None]]:

@@ -222,6 +222,19 @@ class GameSpec(Spec):
                 f"game {self.name}: seats={self.seats} must be the default of its parameter players, "
                 f"{players.default!r}"
             )
+        if players is not None:
+            fewest = players.low if players.choices is None else min(map(int, players.choices))
+            if fewest is None or fewest < 1:
+                raise ValueError(f"game {self.name}: its parameter players must allow 1 or more only, not {fewest!r}")
+        texts = [parameter.name for parameter in self.parameters if isinstance(parameter.default, str)]
+        if self.after_colon and self.after_colon not in texts:
+            raise ValueError(
+                f"game {self.name}: after_colon={self.after_colon!r} must name a text parameter, one of {texts}"
+            )
+        if self.replay:
+            _check_entry_point(f"replay of game {self.name}", self.replay)
+        if self.tools and not self.free_text:
+            raise ValueError(f"game {self.name}: tools={self.tools!r} needs free_text=True")
 
     @property
     def env_id(self) -> str:
@@ -298,8 +311,15 @@ class FormSpec(Spec):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for pattern in (self.pattern, self.opens_where, self.variable):
-            re.compile(pattern)
+        for name in ("pattern", "opens_where", "variable"):
+            try:
+                groups = re.compile(getattr(self, name)).groups
+            except re.error as error:
+                raise ValueError(
+                    f"{self.kind} {self.name}: {name}={getattr(self, name)!r} is not a regular expression ({error})"
+                ) from None
+            if name == "variable" and self.variable and groups != 1:
+                raise ValueError(f"{self.kind} {self.name}: variable={self.variable!r} must have one group")
 
     def opened(self, text: str) -> str:
         """What a text of this form opens, as a noun; empty if it opens nothing."""

@@ -15,6 +15,7 @@ from gymposium.games.registry import load_game
 from gymposium.match import SCHEDULES, MatchJob, MatchResult, Schedule, play as play_jobs
 from gymposium.match.ending import FAILURES
 from gymposium.match.failures import FailurePolicy
+from gymposium.match.result import check_integer, check_type
 from gymposium.match.seating import MatchPlan, Series, seats_of
 from gymposium.match.watchdog import Watchdog
 from gymposium.players.grammar import player_of
@@ -248,6 +249,11 @@ def play(
     exception that a player raises."""
     if isinstance(players, str) or not isinstance(players, Sequence):
         raise WrongType("players", "a list with a player for each seat, such as ['mcts-100', 'random']", players)
+    check_integer("play: n", n)
+    check_integer("play: seed", seed)
+    check_type("play: swap", swap, bool, "True or False")
+    if out is not None and not isinstance(out, str | Path):
+        raise WrongType("play: out", "a path", out)
     names = ",".join(player if isinstance(player, str) else player_of(player).name for player in players)
     settings = RunSettings(game, names, n, seed, swap, on_illegal, watchdog, schedule)
     comparison = Comparison(settings, players)
