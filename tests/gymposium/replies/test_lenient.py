@@ -511,22 +511,76 @@ def test_thoughts_in_front_of_one_tagged_move_never_change_it(family: str, thoug
 
 
 LABELS = [
-    "Wait: **Move:** {}",
-    "Wait: Move: {}",
-    "No, it is taken. Final move: **{}**.",
-    "My move: {}, the centre",
-    "**Final answer:** {}",
+    *("Wait: **Move:** {}", "Wait: Move: {}", "No, it is taken. Final move: **{}**.", "My move: {}, the centre"),
+    *("**Final answer:** {}", "Move: {}", "\n> Move: {}", "- Move: {}", "`Move: {}`", "(Move: {})", "[Move: {}]"),
+    *("Move：{}", "Revised move: {}", "Correction: {}", "Corrected: {}", "Move = {}", "Move -> {}", "Final move – {}"),
+    *("Move: {}, since it wins", "Move: {} because it wins", "Move:\n\n{}", "Move:\n```\n{}\n```", '"Move": "{}"'),
+    *("## Move\n{}", "## Final Answer\n\n**{}**", "**Move**\n{}\n\nIt wins.", "Move\n{}", '{{"answer": "{}"}}'),
+    *(r"\boxed{{{}}}", r"So $\boxed{{\text{{{}}}}}$.", "<answer>{}</answer>", "<answer>\n{}\n</answer> I think."),
+    *("[ANSWER]{}[/ANSWER]", "[Answer] {}", "<|begin_of_box|>{}<|end_of_box|>", "<final_answer>{}", "{}", "**{}**."),
+    *("My move is {}.", "Wait, the best move is now {}.", "No, I'll play {} instead.", "Actually, make that {}"),
 ]
+"""What names a move behind a mark."""
 
 
 @pytest.mark.parametrize("label", LABELS)
 @pytest.mark.parametrize("first", ["<move>a3</move>", '{"move": "a3"}', "hm</think>So: <move>a3</move>"])
 def test_another_move_behind_a_label_withdraws_a_move_and_the_same_one_does_not(first: str, label: str) -> None:
     for name in READERS:
-        for other in ("b2", "a1"):
+        shapes = ("b2", "B2") if label.startswith(("{}", "**{}")) else ("b2", "B2", "a1")
+        for other in shapes:
             assert read_by(f"{name}-lenient", f"{first}\n{label.format(other)}") == Reading("unparsable")
-        for behind in (label.format("a3"), "The opponent's next move: b2?", "Why this move: b2 is worse."):
-            assert read_by(f"{name}-lenient", f"{first}\n\n{behind}").move == "a3"
+        for move in ("a3", "A3"):
+            assert read_by(f"{name}-lenient", f"{first}\n{label.format(move)}").move == "a3"
+
+
+@pytest.mark.parametrize(
+    "behind",
+    [
+        *("The opponent's next move: b2?", "Why this move: b2 is worse.", "If they play c1, the best move is b2."),
+        *("The opponent's best move is b2.", "Next I would play b2.", "## Plan\nb2 comes next.", "No other move wins."),
+        *("The move: a good one", "I rejected <answer> tags.", "Alternatives: b2, c1", "Actually, b2 is worse."),
+    ],
+)
+def test_a_move_in_an_explanation_withdraws_nothing(behind: str) -> None:
+    for first in ("<move>a3</move>", '{"move": "a3"}'):
+        assert read_by("tags-lenient", f"{first}\n\n{behind}").move == "a3"
+
+
+def test_a_label_that_names_no_move_behind_a_mark_is_a_broken_mark() -> None:
+    for behind in ("Move: the centre", "move: a3?b2", "{move: [b2]}"):
+        assert read_by("tags-lenient", f"<move>a3</move>\n{behind}").kind == (
+            "unparsable" if "a3" not in behind else "move"
+        )
+
+
+@pytest.mark.parametrize(
+    "name", ["gin_rummy", "hanabi", "bargaining", "goofspiel", "oware", "chess", "backgammon", "hex"]
+)
+def test_labels_are_read_with_the_moves_of_games(name: str) -> None:
+    game = load_game(name)
+    match, legal = game.new(3), list[str]()
+    while len(legal) < 2:
+        seats = match.to_move()
+        legal = match.legal_moves(seats[0]) or []
+        match.apply({seat: (match.legal_moves(seat) or [""])[-1] for seat in seats})
+    move, others = legal[0], [*legal[1:3], legal[-1]]
+    for label in LABELS:
+        first = f"<move>{move}</move>\n"
+        same = read(first + label.format(move), legal, GENERAL["tags-lenient"], game.move_pattern)
+        assert (same.kind, same.move) == ("move", move), label.format(move)
+        for other in others:
+            reading = read(first + label.format(other), legal, GENERAL["tags-lenient"], game.move_pattern)
+            assert reading == Reading("unparsable"), label.format(other)
+
+
+def test_the_longest_move_behind_a_label_counts() -> None:
+    legal, pattern = ["raise", "raise 5", "raise 50"], re.compile(r"raise( \d+)?")
+    for move in legal:
+        for other in (*legal, "raise 7"):
+            text = f"<move>{move}</move> Final move: {other}, since it is cheap."
+            reading = read(text, legal, GENERAL["tags-lenient"], pattern)
+            assert (reading.kind == "move") == (move == other or (other == "raise 7" and move == "raise")), text
 
 
 @pytest.mark.parametrize(
@@ -738,13 +792,17 @@ def test_free_text_keeps_its_white_space_and_its_fences() -> None:
         '{"a": 1 \n' * 40_000,
         '"\n' * 100_000,
         "move " * 50_000,
-        *("[/think]" * 120_000, "[think]" * 140_000, "<details " * 110_000, "<|im_start|>user " * 50_000),
+        *("<move>b2</move>" + text for text in (".Move: x" * 50_000, "no, I " * 50_000, "\n" * 300_000 + "x")),
+        "<move>b2</move>" + "".join(f"\nMove: {number}" for number in range(20_000)),
+        *("<move>b2</move>" + "<answer>" * 40_000, "<move>b2</move>" + "my move is " * 40_000),
+        *("[/think]" * 50_000, "[think]" * 50_000, "<details " * 50_000, "<|im_start|>user " * 30_000),
         *("<" * MAX_REPLY, "<|a|>" * 200_000, "<|a|> b " * 120_000, "<answer>" * 120_000, r"\boxed{" * 140_000),
     ],
     ids=[
         *("think", "thought", "open", "close", "ticks", "fences", "blank fence", "JSON fences", "in one fence"),
         *("moves", "fenced", "too long", "objects", "lists", "JSON", "open JSON", "comments", "escaped", "Kimi"),
         *("ticks and text", "dots", "calls", "braces", "keys", "broken objects", "quotes", "words"),
+        *("labels", "corrections", "line breaks", "different labels", "answers behind", "statements"),
         *("closing brackets", "brackets", "details", "turns"),
         *("angles", "tokens", "tokens and text", "answers", "boxes"),
     ],

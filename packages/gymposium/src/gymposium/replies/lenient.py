@@ -9,18 +9,20 @@ move is marked, in one of these ways:
   tag or object, or a mark in an HTML comment.
 
 A mark with no text, or with an ellipsis, is an example of the form and does not count. The last mark holds the move. If
-it is odd, or a complete mark before it holds another move, the reply has no move. Prose is never searched.
+it is odd, or a complete mark before it holds another move, the reply has no move. An odd mark that only repeats the
+move (`Move: b2`) does not count, and a label behind the mark withdraws it if it names another move. Prose is never
+searched for a move.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from gymposium.replies.delimiters import strip_turn_tokens, unwrap_answer
+from gymposium.replies.delimiters import find_answers, strip_turn_tokens, unwrap_answer
 from gymposium.replies.thoughts import SplitReply, remove_thoughts
 from gymposium.util.strict_json import strict_json
 
@@ -61,12 +63,39 @@ _FENCE = re.compile(r"(?:`{3,}|~{3,})[\w.+-]*")
 _INFO = re.compile(r"[^\S\n]*+[\w.+-]*+[^\S\n]*+\n")
 """The rest of the line that opens a fence, such as `json`."""
 
-_LABEL = re.compile(
-    r"(?:^|[.:;!?,])[\s*_#>-]{0,9}+(?:(?:my|so|the|final|new|correct(?:ed)?|better|best) ){0,3}+"
-    r"(?:move|answer)[*_]*+\s{0,9}+[:=][*_]*+(?P<line>[^\n]{0,80})",
-    re.IGNORECASE | re.MULTILINE,
+_BEFORE = r"[\s*_#>~`\"'“(\[{|–—-]{0,9}+"
+_BEHIND = r"[\s*_`\"'“]{0,9}+(?P<line>[^\n]{0,80})"
+_KINDS = (
+    "(?:(?:my|so|the|final|new|correct(?:ed)?|better|best|revised|updated|amended|actual|chosen|selected|recommended"
+    "|optimal|winning|intended|real)[ _-]){%s,3}+"
 )
-"""A label such as `Move:` at the beginning of a line or a clause, and what follows it."""
+_LABELS = [
+    # Move: b2, [Answer] b2, "answer": "b2", or a heading
+    re.compile(
+        rf"(?:^|[.:;!?,(\[{{]){_BEFORE}{_KINDS % 0}(?:move|answer|choice|decision|action|selection|correction|revision"
+        rf"|corrected|revised)(?:[*_`\"'”]{{0,3}}+(?:\s{{0,9}}+(?:[:：=]|[-=]>|→|[–—-](?=\s))|\](?=\s))"
+        rf"|[*_#:]{{0,3}}+[ \t\r]{{0,9}}+\n){_BEHIND}",
+        re.IGNORECASE | re.MULTILINE,
+    ),
+    # My move is b2
+    re.compile(
+        rf"(?:^|[.:;!?]|\b(?:wait|no|actually|hmm|sorry|oops|instead|rather),){_BEFORE}{_KINDS % 1}"
+        rf"(?:move|answer|choice)\s+(?:is|will\s+be|should\s+be|must\s+be)(?:\s+now)?\b:?{_BEHIND}",
+        re.IGNORECASE | re.MULTILINE,
+    ),
+    # No, I play b2
+    re.compile(
+        rf"\b(?:wait|no|actually|hmm|sorry|oops|instead|correction)[\s,.:;!…–—-]{{1,9}}+(?:(?:i(?:['’]ll|\s+will)?|"
+        rf"let(?:['’]s|\s+me))\s+(?:play|choose|pick|take|go\s+with|meant?)|make\s+(?:it|that))\b{_BEHIND}",
+        re.IGNORECASE,
+    ),
+]
+"""Labels such as `Move:` at the beginning of a line or a clause, and what follows them."""
+_EDGES = "*_`\"'“”‘’()[]{}<>.,;:!?$"
+_MOST_WORDS = 12
+"""Number of words of a line that may be part of a move."""
+_MOST_LABELS = 1000
+"""Number of different labels behind which a move counts as withdrawn without a look at them."""
 
 _LONGEST_DECORATED = 1000
 _MOST_LAYERS = 5
@@ -122,10 +151,22 @@ def find_marks(answer: str) -> Iterator[MoveMark]:
 def find_final_mark(answer: str) -> MoveMark | None:
     """Return the mark that holds the move of an answer, or None if the answer has no move."""
     marks = [*find_marks(answer)]
-    if not marks or (final := marks[-1].text) is None:
+    last = next((number for number in reversed(range(len(marks))) if marks[number].text is not None), None)
+    if last is None or (final := marks[last].text) is None:
+        return None
+    if not all(_repeats(answer, odd, undress(final)[0]) for odd in marks[last + 1 :]):
         return None
     differ = any(mark.text.strip() != final.strip() for mark in marks if mark.is_complete and mark.text is not None)
-    return None if differ else marks[-1]
+    return None if differ else marks[last]
+
+
+def _repeats(answer: str, odd: MoveMark, move: str) -> bool:
+    """Whether an odd mark is a label in front of a move, such as `Move: b2`."""
+    label = _LABELS[0].search(answer, odd.start, odd.end + _REACH)
+    if label is None or label.start() > odd.end:
+        return False
+    line, move = label["line"].casefold(), move.casefold()
+    return line.startswith(move) and not line[len(move) : len(move) + 1].isalnum()
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,11 +198,45 @@ def find_move(answer: SplitReply, form: str, *, is_free_text: bool = False) -> F
     return Found(mark.text, {name for name, is_needed in needed.items() if is_needed}, text[mark.end :])
 
 
-def find_labeled(behind: str) -> set[str]:
-    """Return what may be moves behind labels such as `Move:` in the text behind a mark: the first word and the rest of
-    the line, without decoration."""
-    lines = [label["line"].strip() for label in _LABEL.finditer(behind)]
-    return {undress(text)[0].rstrip(".,;:!?") for line in lines for text in (line, *line.split()[:1])}
+def is_withdrawn(move: str, behind: str, legal: Sequence[str], pattern: re.Pattern[str] | None) -> bool:
+    """Whether the text behind the mark of a move names another one: with a label such as `Move:`, in the tags or the
+    box of an answer, or in its last line. Moves that are not legal count if they have the shape of a move (`pattern`).
+    """
+    labeled = [label["line"] for labels in _LABELS for label in labels.finditer(behind)]
+    lines = {*labeled, *find_answers(behind)}
+    end = behind.rstrip("`~ \t\r\n").rpartition("\n")[2] if "\n" in behind else ""
+    if not lines and not end:
+        return False
+    if len(lines) > _MOST_LABELS:
+        return True
+    exact, folded = frozenset(legal), {one.casefold(): one for one in legal}
+    named = {_named(line, move, exact, folded, pattern) for line in lines}
+    if len(end) <= _LONGEST_DECORATED:
+        plain = undress(end)[0]
+        named.add(plain if plain in exact else folded.get(plain.casefold()))
+    return any(one is not None and one.casefold() != move.casefold() for one in named) or any(
+        one in exact and one != move for one in named
+    )
+
+
+def _named(
+    line: str, move: str, legal: frozenset[str], folded: dict[str, str], pattern: re.Pattern[str] | None
+) -> str | None:
+    """Return the longest move with which a line begins, without decoration; None if it begins with none."""
+    words = line.split()[:_MOST_WORDS]
+    begins = [" ".join(words[:count]) for count in range(len(words), 0, -1)]
+    texts = [text for begin in begins for text in (begin, undress(begin)[0], begin.strip(_EDGES))]
+    for text in texts:
+        if text in legal:
+            return text
+        if text.casefold() == move.casefold():
+            return move
+        if text.casefold() in folded:
+            return folded[text.casefold()]
+    shapes = (
+        text for text in texts if pattern is not None and (pattern.fullmatch(text) or pattern.fullmatch(text.lower()))
+    )
+    return next(shapes, None)
 
 
 def _is_whole(answer: str, final: MoveMark) -> bool:

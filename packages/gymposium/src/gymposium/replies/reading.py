@@ -21,8 +21,8 @@ from gymposium.replies.lenient import (
     Found,
     Repair,
     find_final_mark,
-    find_labeled,
     find_move,
+    is_withdrawn,
     undress,
     unwrap_fence,
 )
@@ -356,10 +356,8 @@ def _read_leniently(
         again = read(bare, legal, READERS["move"], pattern, calls=calls)
         if _is_certain(again, pattern):
             reading, repairs = again, repairs | undressed
-    if found is not None and legal is not None:
-        labeled = find_labeled(found.behind) - {reading.move or ""}
-        if any(move in legal or (pattern is not None and pattern.fullmatch(move)) for move in labeled):
-            return Reading("unparsable")
+    if found is not None and legal is not None and is_withdrawn(reading.move or "", found.behind, legal, pattern):
+        return Reading("unparsable")
     if reading.kind != "unparsable":
         reading.repaired = tuple(repair for repair in REPAIRS if repair in repairs)
     return reading
