@@ -79,6 +79,11 @@ def test_a_context_says_whether_its_history_only_grows(name: str, grows: bool) -
         ("opened by the template</think>b2", "<think>[TRUNCATED]</think>b2"),
         ("<think>a</think>b2<think>c</think>d", "<think>[TRUNCATED]</think>b2<think>[TRUNCATED]</think>d"),
         ("<think></think>", "<think>[TRUNCATED]</think>"),
+        ("[THINK]a[/THINK]\nb2", "<think>[TRUNCATED]</think>b2"),
+        ("<think_fast>a</think_fast>b2", "<think>[TRUNCATED]</think>b2"),
+        ("◁think▷never closed", "<think>[TRUNCATED]</think>"),
+        ("opened by the template[unused17]b2", "<think>[TRUNCATED]</think>b2"),
+        ("[Analysis]\nb2", "[Analysis]\nb2"),
         ("", ""),
     ],
 )

@@ -29,6 +29,9 @@ GOOD = scores(("2", 0.25), ("1", 1))
         f"```\n{GOOD}\n```\n",
         f"<think>2 is worse. {{}}</think>\n{GOOD}",
         f"2 is worse.</think>```json\n{GOOD}```",  # the template had opened the thoughts
+        f"[THINK]2 is worse. {{}}[/THINK]\n{GOOD}</s>",
+        f"<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>{GOOD}<|return|>",
+        f"<think>2</think>{GOOD.replace('well', 'it wrote </think>')}",
         GOOD.replace("well", "it wrote </think> and ```"),
         GOOD.replace('"1"', "1"),
         '{"scores": [{"id": "1", "score": 1.0}, {"id": "2", "score": 0.25}], "winner": "1"}',

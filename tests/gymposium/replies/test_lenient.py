@@ -274,6 +274,7 @@ THOUGHTS = {
     "escaped slash": ("<think>", r"<\/think>"),
     "K2 with the slash behind": ("<ifm|think>", "<ifm|/think>"),
     "K2 mismatched": ("<ifm|think_fast>", "</ifm|think>"),
+    "Ollama": ("Thinking...\n", "\n...done thinking.\n"),
     "openPangu": ("[unused16]", "[unused17]"),
     "s1": ("<|im_start|>think\n", "\n<|im_start|>answer\n"),
     "HyperCLOVA X": ("<|im_start|>assistant/think\n", "<|im_end|>\n<|im_start|>assistant\n"),
@@ -311,7 +312,7 @@ def test_no_move_is_read_out_of_thoughts(family: str) -> None:
 def test_a_thought_that_is_not_closed_holds_no_move(family: str) -> None:
     opening, _ = THOUGHTS[family]
     begins_reply = opening.startswith(("H", "/"))
-    if not opening or HEADING.fullmatch(opening) or opening == "analysis":
+    if not opening or HEADING.fullmatch(opening) or opening in ("analysis", "Thinking...\n"):
         return
     for name in READERS:
         mark = READERS[name].answer("b2")
@@ -356,7 +357,8 @@ USERS = [
     *("<end_of_turn>\n<start_of_turn>user\n", "<|user|>\n", "<|end|><|user|>"),
     *("<｜end▁of▁sentence｜><｜User｜>", "</s>[INST] "),
     *("<|im_end|><|im_user|>user<|im_middle|>", "<|end|><|begin|>user<|content|>", "<|end|><|start|>user<|message|>"),
-    *("[|endofturn|]\n[|user|]", "<role>HUMAN</role>", "[e~[\n]~b]user\n", "<turn|>\n<|turn>user\n", "<|observation|>"),
+    *("[|endofturn|]\n[|user|]", "<role>HUMAN</role>", "</s><s>[INST]"),
+    *("[e~[\n]~b]user\n", "<turn|>\n<|turn>user\n", "<|observation|>"),
     *("<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><|USER_TOKEN|>", "<|im_end|>\n<|im_start|>system\n"),
 ]  # fmt: skip
 """What begins a turn that a model invents behind its own."""
@@ -373,7 +375,9 @@ def test_the_move_of_the_first_turn_is_the_answer(family: str) -> None:
         reading = read_by("tags-lenient", f"{opening}c1?{closing}\n{mark}{behind}")
         assert (reading.kind, reading.move) == ("move", "b2"), behind
         for before in (f"{opening}{mark}", f"{opening}{mark}{closing}", f"{opening}{mark}{closing}\nI play c1."):
-            if before.endswith((closing, "c1.")) or not (HEADING.fullmatch(opening) or opening == "analysis"):
+            if before.endswith((closing, "c1.")) or not (
+                HEADING.fullmatch(opening) or opening in ("analysis", "Thinking...\n")
+            ):
                 assert read_by("tags-lenient", before + behind) == Reading("unparsable"), (before, behind)
 
 
@@ -519,6 +523,7 @@ LABELS = [
     *(r"\boxed{{{}}}", r"So $\boxed{{\text{{{}}}}}$.", "<answer>{}</answer>", "<answer>\n{}\n</answer> I think."),
     *("[ANSWER]{}[/ANSWER]", "[Answer] {}", "<|begin_of_box|>{}<|end_of_box|>", "<final_answer>{}", "{}", "**{}**."),
     *("My move is {}.", "Wait, the best move is now {}.", "No, I'll play {} instead.", "Actually, make that {}"),
+    *("That loses. Let me play {}.", "It's taken, I'll take {} instead.", "On second thought: {}", "Scratch that, {}"),
 ]
 """What names a move behind a mark."""
 

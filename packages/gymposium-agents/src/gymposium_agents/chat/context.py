@@ -22,8 +22,10 @@ from typing import Protocol
 from gymposium.errors import BadOption, GymposiumError, UnknownName
 from gymposium.games.protocol import Game, Observation
 from gymposium.players.protocol import Ask
+from gymposium.replies.delimiters import THOUGHT
 from gymposium.replies.prompt import Prompt
 from gymposium.replies.reading import Reader
+from gymposium.replies.thoughts import find_answer
 from gymposium.tasks.tools import Call, Tool, calls_of, tools_of
 from gymposium.tasks.tools.reader import ToolsReader
 from gymposium_agents.chat.tokens import Message
@@ -178,7 +180,12 @@ def context(name: str) -> Context:
 
 def without_thoughts(reply: str) -> str:
     """`reply` with a placeholder for each of its thoughts. A thought is the text between two tags, up to the end if it
-    is never closed, or from the start if the chat template opened it."""
+    is never closed, or from the start if the chat template opened it. Thoughts in delimiters of other models
+    (`gymposium.replies.thoughts`) have one placeholder at the start."""
+    first = THOUGHT.search(reply)
+    if first is not None and first[0] not in ("<think>", "</think>"):
+        found = find_answer(reply)
+        return f"{TRUNCATED}{found.text}" if found.thoughts else reply
     before, closed, after = reply.partition("</think>")
     if closed and "<think>" not in before:
         reply = TRUNCATED + after

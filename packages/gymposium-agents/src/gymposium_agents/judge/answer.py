@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from gymposium.errors import Unrated
+from gymposium.replies.delimiters import strip_turn_tokens
 from gymposium.replies.reading import MAX_REPLY
+from gymposium.replies.thoughts import remove_thoughts
 from gymposium.util.strict_json import strict_json
 
 CUT_OFF = "the judge's answer was cut off"
@@ -41,19 +43,25 @@ def _entries(answer: str) -> list[dict[str, Any]]:
     """The list under `scores` in the answer. Raises `Unrated` if the answer is too long or has no such list."""
     if len(answer) > MAX_REPLY:
         raise Unrated(NO_JSON, f"It has {len(answer):,} characters; at most {MAX_REPLY:,} are read.")
-    text = answer.strip()
-    if not text.startswith(("{", "`")):  # an answer that begins with JSON may quote the tag in an explanation
-        text = text.partition("</think>")[2].strip()
-    if text.startswith(_FENCE) and text.endswith(_FENCE) and len(text) >= 2 * len(_FENCE):
-        text = text[len(_FENCE) : -len(_FENCE)].removeprefix("json").strip()
-    try:
-        data = strict_json(text)
-    except ValueError:
-        data = None
+    texts = [strip_turn_tokens(answer)]
+    if not texts[0].startswith(("{", "`")):  # an answer that begins with JSON may quote delimiters in an explanation
+        texts = [texts[0].partition("</think>")[2], strip_turn_tokens(remove_thoughts(texts[0]))]
+    data = next((data for text in texts if (data := _json(text)) is not None), None)
     entries = data.get("scores") if isinstance(data, dict) else None
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise Unrated(NO_JSON, f"It says: {_short(answer)}")
     return entries
+
+
+def _json(text: str) -> Any:
+    """The value of a JSON text, apart from a code fence around it; None for other text."""
+    text = text.strip()
+    if text.startswith(_FENCE) and text.endswith(_FENCE) and len(text) >= 2 * len(_FENCE):
+        text = text[len(_FENCE) : -len(_FENCE)].removeprefix("json").strip()
+    try:
+        return strict_json(text)
+    except ValueError:
+        return None
 
 
 def _id(entry: dict[str, Any]) -> str:

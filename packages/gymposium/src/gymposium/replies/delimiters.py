@@ -45,13 +45,15 @@ PAIRS = {
     ),
     "granite": (r"\AHere is my thought process:", "Here is my response:"),
     "apriel": (r"\AHere are my reasoning steps:", r"\[BEGIN FINAL RESPONSE\]"),
+    # Ollama's heading alone opens nothing, because models write it too
+    "ollama": (r"(?!)", r"^\.\.\.done thinking\.$"),
     # the next turn of the assistant closes such thoughts
     "clova": (r"<\|im_start\|>assistant/think\b|(?-i:\A/think\n)", r"(?!)"),
     # Solar and Inkling open thoughts with a tag
     "message": (r"(?!)", r"<\|content(?:_text)?\|>"),
 }
 """What opens a thought and what closes it, in the styles of some families of models. These do not nest."""
-TOKEN_STYLES = PAIRS.keys() - {"granite"}
+TOKEN_STYLES = PAIRS.keys() - {"granite", "ollama"}
 """The styles whose delimiters are control tokens, which text does not hold by chance."""
 _PAIRED = [f"(?P<{style}>{opens}|(?P<{style}_closes>{closes}))" for style, (opens, closes) in PAIRS.items()]
 
@@ -78,12 +80,12 @@ def _header(roles: str) -> str:
     )
 
 
-USER_TURN = re.compile(rf"{_header(_OTHERS)}|</s>\s*\[INST\]", re.IGNORECASE)
+USER_TURN = re.compile(rf"{_header(_OTHERS)}|</s>\s{{0,9}}(?:<s>)?\s{{0,9}}\[INST\]", re.IGNORECASE)
 """What begins a turn that is not the assistant's."""
 ASSISTANT_TURN = re.compile(_header("assistant|model|ai|chatbot"), re.IGNORECASE)
 """What begins a turn of the assistant."""
 
-_FIRST = r"(?=<[|｜\\/\w:.-]|&lt;|\[[|\\/\w:.-]|\]~|◁|a(?:na|ss)|comm|here|to=|\A/|`{3}|~{3})"
+_FIRST = r"(?=<[|｜\\/\w:.-]|&lt;|\[[|\\/\w:.-]|\]~|◁|a(?:na|ss)|comm|here|to=|\.{3}done|\A/|`{3}|~{3})"
 """The first characters of all delimiters: a look at them makes the search several times faster."""
 _DELIMITER = "|".join((_DETAILS, *_NAMED, *_PAIRED, _FENCE))
 THOUGHT = re.compile(

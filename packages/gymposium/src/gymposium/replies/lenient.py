@@ -69,6 +69,7 @@ _KINDS = (
     "(?:(?:my|so|the|final|new|correct(?:ed)?|better|best|revised|updated|amended|actual|chosen|selected|recommended"
     "|optimal|winning|intended|real)[ _-]){%s,3}+"
 )
+_PLAY = r"(?:play|choose|pick|take|go\s+with|meant?)"
 _LABELS = [
     # Move: b2, [Answer] b2, "answer": "b2", or a heading
     re.compile(
@@ -85,10 +86,18 @@ _LABELS = [
     ),
     # No, I play b2
     re.compile(
-        rf"\b(?:wait|no|actually|hmm|sorry|oops|instead|correction)[\s,.:;!…–—-]{{1,9}}+(?:(?:i(?:['’]ll|\s+will)?|"
-        rf"let(?:['’]s|\s+me))\s+(?:play|choose|pick|take|go\s+with|meant?)|make\s+(?:it|that))\b{_BEHIND}",
+        rf"\b(?:wait|no|actually|hmm|sorry|oops|instead|on\s+second\s+thought|scratch\s+that)[\s,.:;!…–—-]{{1,9}}+"
+        rf"(?:i(?:['’]ll|\s+will)?\s+{_PLAY}|make\s+(?:it|that))\b{_BEHIND}",
         re.IGNORECASE,
     ),
+    # Let me play b2, or I'll play b2 instead
+    re.compile(
+        rf"(?:^|[.;!?:,]){_BEFORE}(?:let(?:['’]s|\s+me)\s+{_PLAY}|i(?:['’]ll|\s+will)?\s+{_PLAY}"
+        rf"(?=[^\n.]{{0,40}}\binstead\b))\b{_BEHIND}",
+        re.IGNORECASE | re.MULTILINE,
+    ),
+    # On second thought: b2
+    re.compile(rf"\b(?:on\s+second\s+thought|scratch\s+that)[,.:;!…–—-]{{1,3}}+{_BEHIND}", re.IGNORECASE),
 ]
 """Labels such as `Move:` at the beginning of a line or a clause, and what follows them."""
 _EDGES = "*_`\"'“”‘’()[]{}<>.,;:!?$"
