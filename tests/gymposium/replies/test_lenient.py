@@ -64,7 +64,7 @@ wraps = st.lists(
     st.one_of(
         st.builds("<think>{}<move>a3</move></think>{{}}".format, unmarked),
         st.builds("{}<move>c1</move></think>\n\n{{}}".format, unmarked),
-        st.builds("{}\n{{}}\n{}".format, unmarked, unmarked),
+        st.builds("{}\n{{}}\n{} is why".format, unmarked, unmarked),  # a move alone in the last line withdraws
         st.just("```\n{}\n```"),
         st.just("```xml\n{}\n```\n"),
         st.just("**{}**"),
