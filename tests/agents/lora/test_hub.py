@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from gymposium.errors import GymposiumError
 from gymposium_agents.lora.attach import attach_lora
+from gymposium_agents.lora.hub import push_to_hub
 from gymposium_agents.lora.saving import save_lora
 from gymposium_agents.models.loading import load_model
 
@@ -222,6 +225,17 @@ def test_a_private_push_to_a_public_repository_is_refused(hub: Hub, adapter: Pat
     assert done.returncode == 2
     assert "it is public, so nothing was pushed" in done.stderr
     assert "secret.json" not in hub.repositories["alice/open"].branches["main"]
+
+
+@pytest.mark.parametrize("name", ["README.md", "notes.txt", "LICENSE", "more.json"])
+def test_a_link_that_leads_out_is_not_published(name: str, adapter: Path, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("a key")
+    copy = tmp_path / "copy"
+    shutil.copytree(adapter, copy)
+    (copy / name).unlink(missing_ok=True)
+    (copy / name).symlink_to("../secret")
+    with pytest.raises(GymposiumError, match=rf"{name} is a symbolic link to .*secret, which would be published"):
+        push_to_hub(copy, "alice/ttt")
 
 
 def test_what_is_refused_says_what_to_do(hub: Hub, adapter: Path, tmp_path: Path) -> None:

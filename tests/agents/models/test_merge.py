@@ -29,19 +29,31 @@ def test_a_merged_model_is_base_and_adapter(model_directory: Path, adapter_direc
     assert not list(merged.glob("adapter*"))
 
 
+REPLY = {"adapter": "tags", "model": "json"}
+"""How the `player.json` beside each says that it replies."""
+
+
 @pytest.mark.parametrize("beside", ["adapter", "model", "both"])
 def test_how_it_is_asked_comes_along(
     model_directory: Path, adapter_directory: Path, tmp_path: Path, beside: str
 ) -> None:
-    import shutil
-
     for name, source in (("model", model_directory), ("adapter", adapter_directory)):
         shutil.copytree(source, tmp_path / name)
         if beside in (name, "both"):
-            (tmp_path / name / "player.json").write_text(json.dumps({"reply": name}))
+            (tmp_path / name / "player.json").write_text(json.dumps({"reply": REPLY[name]}))
     merge_lora(tmp_path / "model", tmp_path / "adapter", tmp_path / "merged")
     asked = json.loads((tmp_path / "merged" / "player.json").read_text())
-    assert asked == {"reply": "adapter" if beside == "both" else beside}
+    assert asked == {"reply": REPLY["adapter" if beside == "both" else beside]}
+
+
+def test_a_link_to_another_file_is_not_copied(model_directory: Path, adapter_directory: Path, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("a key")
+    shutil.copytree(adapter_directory, tmp_path / "adapter")
+    (tmp_path / "adapter" / "player.json").unlink(missing_ok=True)
+    (tmp_path / "adapter" / "player.json").symlink_to("../secret")
+    with pytest.raises(GymposiumError, match=r"player\.json is not JSON"):
+        merge_lora(model_directory, tmp_path / "adapter", tmp_path / "merged")
+    assert not (tmp_path / "merged").exists()
 
 
 def test_a_16_bit_base_stays_in_16_bits(model_directory: Path, adapter_directory: Path, tmp_path: Path) -> None:

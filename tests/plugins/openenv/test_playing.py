@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
 import socket
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from http import HTTPStatus
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -183,6 +185,21 @@ def test_an_answer_that_trickles_in_is_given_up(monkeypatch: pytest.MonkeyPatch)
         assert begun.is_set()
         given_up.set()
         trickling.join()
+
+
+def test_a_server_that_does_not_read_is_not_waited_for_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The end of a match must not keep the place of another one."""
+    monkeypatch.setattr(connection, "_CLOSE_SECONDS", 0.05)
+    ended: list[str] = []
+
+    class Stuck:
+        transport = SimpleNamespace(abort=lambda: ended.append("aborted"))
+
+        async def send(self, text: str) -> None:
+            await asyncio.Event().wait()
+
+    asyncio.run(asyncio.wait_for(connection.Connection(Stuck()).close(), 5))  # type: ignore[arg-type]
+    assert ended == ["aborted"]
 
 
 def test_redirections_are_not_followed(serving) -> None:

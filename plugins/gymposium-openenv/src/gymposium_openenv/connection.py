@@ -21,6 +21,8 @@ from gymposium_openenv.actions import BadAction
 
 SECONDS = 60.0
 """Time limit of one answer of a server."""
+_CLOSE_SECONDS = 10.0
+"""Time limit of the end of a session."""
 
 
 class Address:
@@ -125,9 +127,10 @@ class Connection:
         raise WorldBroke(f"The server answered {kind} with something else than an observation")
 
     async def close(self) -> None:
-        """End the session."""
+        """End the session. A server that does not read is not waited for."""
         try:
-            await self._socket.send(json.dumps({"type": "close"}))
-        except WebSocketException:
-            return  # it has ended already
-        await self._socket.close()
+            async with asyncio.timeout(_CLOSE_SECONDS):
+                await self._socket.send(json.dumps({"type": "close"}))
+                await self._socket.close()
+        except (OSError, TimeoutError, WebSocketException):
+            self._socket.transport.abort()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
@@ -14,6 +15,7 @@ from huggingface_hub.errors import (  # type: ignore[attr-defined]  # HTTPError 
 )
 
 from gymposium.errors import GymposiumError
+from gymposium.runs.links import leads_out
 from gymposium.runs.run import Run
 from gymposium_agents.lora.card import model_card, player_settings
 from gymposium_agents.lora.files import CONFIG, read_adapter
@@ -90,11 +92,18 @@ def push_to_hub(
 
 
 def _files(directory: Path) -> tuple[list[Path], tuple[str, ...]]:
-    """The files of a directory that are pushed, and the names of all others."""
+    """The files of a directory that are pushed, and the names of all others.
+
+    Raises `GymposiumError` for a link that leads out of the directory: who made it may have been after another file."""
     if not directory.is_dir():
         raise GymposiumError(f"There is nothing at {str(directory)!r} to push: it is not a directory.")
     entries = sorted(directory.iterdir())
     files = [file for file in entries if file.is_file() and any(fnmatch(file.name, form) for form in _SHARED)]
+    if link := next((file for file in files if leads_out(file, directory)), None):
+        raise GymposiumError(
+            f"{link} is a symbolic link to {os.path.realpath(link)}, which would be published. Replace it by a copy if "
+            f"that is what you want."
+        )
     return files, tuple(entry.name for entry in entries if entry not in files)
 
 

@@ -11,6 +11,7 @@ from transformers import AutoConfig, AutoTokenizer
 from gymposium.errors import GymposiumError
 from gymposium.util.durable import whole_directory
 from gymposium.util.plain_file import read_plain
+from gymposium_agents.chat.settings import PlayerSettings
 from gymposium_agents.lora.attach import adapter_directory, load_lora
 from gymposium_agents.lora.files import PLAYER
 from gymposium_agents.modeling.sources import NO_TRUST, Trust, no_model, reading
@@ -39,11 +40,13 @@ def merge_lora(model: str | Path, adapter: str | Path, out: str | Path, *, trust
             f"beside the quantized one."
         )
     files = adapter_directory(adapter)
+    settings = next((place / PLAYER for place in (files, Path(model)) if (place / PLAYER).is_file()), None)
+    if settings is not None:
+        PlayerSettings.beside(settings.parent)  # raises for what holds no settings, such as a link elsewhere
     merged = merged_model(model, files, trust=trust)
     with whole_directory(out) as staging:
         merged.to(config.dtype or torch.float32).save_pretrained(staging)
         tokenizer.save_pretrained(staging)
-        settings = next((place / PLAYER for place in (files, Path(model)) if (place / PLAYER).is_file()), None)
         if settings is not None:
             (staging / PLAYER).write_bytes(read_plain(settings))
     return out
