@@ -167,7 +167,7 @@ def test_tokens_and_cost_are_accounted_for_refused_answers_too() -> None:
     assert CheckedReward("ruler", rate).remarks() == [
         "The judge rated 1 groups in 3 answers, 20 tokens in and 4 out (1 answers uncounted), cost 0.0280.",
         "2 groups were not rated: the judge's answer was not the JSON asked for.",
-        "1 replies came without token counts: sums and costs leave them out.",
+        "1 reply came without token counts: sums and costs leave them out.",
     ]
     assert account.as_dict()["unrated"] == {"the judge's answer was not the JSON asked for": 2}
 

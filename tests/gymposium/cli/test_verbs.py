@@ -154,6 +154,14 @@ def test_run_swaps_seats_and_shares_the_deal(gymposium: Run, tmp_path: Path) -> 
     assert len({record.seed for record in fixed}) == 4
 
 
+def test_one_match_is_no_matches(gymposium: Run) -> None:
+    for verb in (["run", "2048", "--players", "random"], ["eval", "random", "--game", "2048"]):
+        done = gymposium(*verb, "-n", "1")
+        assert done.returncode == 0, done.stderr
+        assert "1 match, seed" in done.stdout
+        assert "1 matches" not in done.stdout + done.stderr
+
+
 def test_run_of_one_match_has_no_interval_and_still_is_json(gymposium: Run) -> None:
     data = as_json(gymposium("run", "tic_tac_toe", "--players", "random,random", "-n", "1", "--json", *HERE))
     assert data["players"][0]["return"][1:] == [None, None]

@@ -7,7 +7,7 @@ import unicodedata
 
 import pytest
 
-from gymposium.util.visible import visible
+from gymposium.util.visible import plural, visible
 
 
 def test_no_character_that_steers_is_left() -> None:
@@ -30,3 +30,12 @@ def test_no_character_that_steers_is_left() -> None:
 def test_it_becomes_a_symbol_and_all_else_stays(text: str, shown: str) -> None:
     assert visible(text) == shown
     assert visible(shown) == shown
+
+
+@pytest.mark.parametrize(
+    ("one", "many"), [("match", "matches"), ("reply", "replies"), ("check", "checks"), ("was", "were")]
+)
+def test_the_noun_of_one_thing_is_singular(one: str, many: str) -> None:
+    assert [plural(count, one, many) for count in (0, 1, 2)] == [many, one, many]
+    if one in ("match", "check"):
+        assert plural(2, one) == many

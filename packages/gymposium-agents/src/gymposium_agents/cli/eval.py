@@ -48,6 +48,7 @@ from gymposium.runs.executors.series import SeriesMatches
 from gymposium.runs.folder import RunFolder, check_new
 from gymposium.runs.playing import BreakOffs, names_of, play_missing, read_schedule
 from gymposium.util.settings import read_settings
+from gymposium.util.visible import plural
 from gymposium_agents.cli.blocks import blocks, overview
 from gymposium_agents.cli.own_server import ServerOptions, seated_players
 from gymposium_agents.players.evaluate import Evaluation, check_share, contestants, seat_of
@@ -387,7 +388,8 @@ def _print(plan: Plan, protocol: Preset | None, session: _Session) -> None:
         against = "" if opponent == ALONE else f" against {opponent}"
         seats = "" if game.seats == 1 else ", as many in each seat"
         console.print(f"{name} at {game.name}{against}", soft_wrap=True)
-        console.print(f"{plan.matches} matches{seats}, seed {plan.seed}, a failed reply: {plan.on_illegal}")
+        played = f"{plan.matches} {plural(plan.matches, 'match')}{seats}"
+        console.print(f"{played}, seed {plan.seed}, a failed reply: {plan.on_illegal}")
         for table in blocks(evaluation):
             console.print()
             console.print(table)

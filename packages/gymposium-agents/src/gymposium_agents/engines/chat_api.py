@@ -16,7 +16,7 @@ from weakref import finalize
 from gymposium.errors import MissingExtra
 from gymposium.replies.reading import MAX_REPLY
 from gymposium.util.background import BackgroundLoop
-from gymposium.util.visible import is_encodable, visible
+from gymposium.util.visible import is_encodable, plural, visible
 from gymposium_agents.chat.tokens import FinishReason, Message, Sampling
 from gymposium_agents.engines.api_errors import ApiError, explained, malformed
 from gymposium_agents.engines.api_settings import OPENAI_URL, ApiSettings
@@ -104,13 +104,15 @@ class OpenAIChatEngine:
     def remarks(self) -> list[str]:
         """Sentences about unusual events so far, such as retries."""
         sentences = {
-            "retries": "{} requests had to be sent again.",
-            "withheld": "{} replies were cut off by the service's content filter.",
-            "tool calls": "{} replies held tool calls, which were not offered and are not read: turn off the tool-call "
+            "retries": "{} {request} had to be sent again.",
+            "withheld": "{} {reply} {was} cut off by the service's content filter.",
+            "tool calls": "{} {reply} held tool calls, which were not offered and are not read: turn off the tool-call "
             "parser of the server.",
-            "uncounted": "{} replies came without token counts: sums and costs leave them out.",
+            "uncounted": "{} {reply} came without token counts: sums and costs leave them out.",
         }
-        counted = [sentence.format(self.counts[name]) for name, sentence in sentences.items() if self.counts[name]]
+        counted = [
+            _with_nouns(sentence, self.counts[name]) for name, sentence in sentences.items() if self.counts[name]
+        ]
         return counted + self._accepted.remarks()
 
     def close(self) -> None:
@@ -188,6 +190,12 @@ class OpenAIChatEngine:
         if reason in _WITHHELD:  # the service cut the reply off
             self.counts["withheld"] += 1
         return "length" if reason in _WITHHELD or reason in _CUT_OFF else "stop"
+
+
+def _with_nouns(sentence: str, count: int) -> str:
+    """A sentence about so many requests or replies."""
+    nouns = {"request": plural(count, "request"), "reply": plural(count, "reply", "replies")}
+    return sentence.format(count, was=plural(count, "was", "were"), **nouns)
 
 
 def _content(content: Any) -> str:

@@ -22,7 +22,7 @@ from gymposium.cli.text import complain, note, out, show
 from gymposium.errors import BadOption
 from gymposium.records import Record, board_files, distinct_files, match_files, walk
 from gymposium.runs.links import check_contained
-from gymposium.util.visible import visible
+from gymposium.util.visible import plural, visible
 
 
 def command(
@@ -150,7 +150,7 @@ def _print(found: list[Reviewed], shown: int) -> None:
         estimate = "" if files[0].reviews.exact else ", which estimates"
         show(
             console,
-            f"{game}: {matches:,} {'match' if matches == 1 else 'matches'}, judged by {judge}{estimate}",
+            f"{game}: {matches:,} {plural(matches, 'match')}, judged by {judge}{estimate}",
             "bold",
         )
         table = Table(
@@ -179,7 +179,7 @@ def _print(found: list[Reviewed], shown: int) -> None:
         if len(found) == 1
         else f"{len(found)} files like {review_path(found[0].matches)}"
     )
-    note(f"{new:,} {'match' if new == 1 else 'matches'} reviewed now. Kept in {where}")
+    note(f"{new:,} {plural(new, 'match')} reviewed now. Kept in {where}")
 
 
 def _in_words(record: Record, drop: Drop) -> str:

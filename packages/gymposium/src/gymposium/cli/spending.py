@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from gymposium.cli.text import note
 from gymposium.records import Record
+from gymposium.util.visible import plural
 
 
 @dataclass(slots=True)
@@ -41,4 +42,4 @@ class Spending:
         for player, spent in self._players.items():
             cost = "" if spent.cost is None else f", cost {spent.cost:.4f}"
             tokens = f"{spent.prompt_tokens:,} tokens in and {spent.completion_tokens:,} out"
-            note(f"{player}: {spent.replies:,} replies, {tokens}{cost}.")
+            note(f"{player}: {spent.replies:,} {plural(spent.replies, 'reply', 'replies')}, {tokens}{cost}.")

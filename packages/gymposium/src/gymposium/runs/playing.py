@@ -27,6 +27,7 @@ from gymposium.runs.executors.cutting import Cut
 from gymposium.runs.executors.protocol import Executor
 from gymposium.runs.executors.series import SeriesMatches
 from gymposium.runs.folder import RunFolder, RunMatches, check_new
+from gymposium.util.visible import plural
 
 AT_ONCE = 256
 """Number of matches that are played side by side."""
@@ -84,7 +85,7 @@ class BreakOffs:
         if not self.reasons:
             return ""
         [(reason, count), *others] = self.reasons.most_common()
-        noun = "match" if self.reasons.total() == 1 else "matches"
+        noun = plural(self.reasons.total(), "match")
         why = f"{count} of them because: {reason}" if others else f"because: {reason}"
         more = f" {self.not_begun} more were not begun, because the last ones all broke off." if self.not_begun else ""
         return f"{self.reasons.total()} {noun} broke off and have no result, {why.rstrip('.')}.{more}"
@@ -144,7 +145,7 @@ class Comparison:
         """The game, the number of matches, the seed and whether seats are swapped."""
         settings = self.settings
         seats = "" if self.game.seats == 1 else ", seats swapped" if settings.swap else ", seats fixed"
-        return f"{self.game.name}: {settings.matches} matches, seed {settings.seed}{seats}"
+        return f"{self.game.name}: {settings.matches} {plural(settings.matches, 'match')}, seed {settings.seed}{seats}"
 
     def headings(self) -> list[str]:
         """The name of each player, with its number if several have the same name."""
@@ -312,7 +313,7 @@ def make_players(game: Game, given: Sequence[str | Player]) -> list[Player]:
     Raises `BadOption` for another number of players, and the errors of `make_player`."""
     names = [player if isinstance(player, str) else player_of(player).name for player in given]
     if len(names) != game.seats:
-        needed = "1 player" if game.seats == 1 else f"{game.seats} players"
+        needed = f"{game.seats} {plural(game.seats, 'player')}"
         raise BadOption(f"players {','.join(names)}: {game.name} needs {needed}, not {len(names)}.")
     if "human" in names:
         raise BadOption(

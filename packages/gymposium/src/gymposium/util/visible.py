@@ -45,3 +45,11 @@ def _shown(character: str) -> str:
     if code < 0x20:
         return chr(0x2400 + code)
     return "␡" if code == 0x7F else f"⟨U+{code:04X}⟩"
+
+
+def plural(count: int, noun: str, nouns: str = "") -> str:
+    """The noun for so many things: `match` for 1, else `matches`. `nouns` is the plural if it is not the noun with an
+    `s` or, after a hiss, an `es`."""
+    if count == 1:
+        return noun
+    return nouns or f"{noun}{'es' if noun.endswith(('ch', 'sh', 's', 'x')) else 's'}"

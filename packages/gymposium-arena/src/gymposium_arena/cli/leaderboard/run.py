@@ -17,7 +17,7 @@ from gymposium.errors import BadOption
 from gymposium.players.grammar import check_named_player
 from gymposium.plugins.allowed import allow
 from gymposium.runs.folder import RUNS
-from gymposium.util.visible import visible
+from gymposium.util.visible import plural, visible
 from gymposium.util.writable import check_writable
 
 if TYPE_CHECKING:
@@ -151,7 +151,8 @@ def run_suite(
 
 def _print(end: Tournament, board: Path) -> None:
     console = out()
-    console.print(f"{board}: {end.finished} of {end.planned} matches, {end.played} of them played now.", soft_wrap=True)
+    planned = f"{end.planned} {plural(end.planned, 'match')}"
+    console.print(f"{board}: {end.finished} of {planned}, {end.played} of them played now.", soft_wrap=True)
     for problems in (
         [f"{player}: {what}, {_times(count)}" for (player, what), count in end.faults.most_common()],
         [f"{_times(count)}: a match broke off: {why}" for why, count in end.broken.most_common()],
