@@ -113,6 +113,16 @@ def test_it_says_why_a_reply_failed(tmp_path: Path, said: tuple[str, ...], reply
     assert story.difference == story.trouble == ""
 
 
+def test_a_page_plays_its_match_again_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "matches.jsonl", "tic_tac_toe", ["random", "random"])
+    record = Record.parse((tmp_path / "matches.jsonl").read_text())
+    monkeypatch.setattr("gymposium.records.replay.play", None)
+    story = build_story(record)
+    assert (story.trouble, story.difference) == ("", "")
+    record.penalties = {"0": 1.0}
+    assert build_story(record).difference.startswith("penalties: ")
+
+
 def test_each_seat_sees_its_own(tmp_path: Path) -> None:
     story = story_of(tmp_path, "kuhn_poker", ["random", "random"])
     assert story.steps[0].chance

@@ -216,10 +216,12 @@ def _build(record: Record, labels: Mapping[str, str], trouble: str = "") -> Stor
             unchecked = not results_are_checked(game)
             for seat, prompt in zip(seats, record.prompts, strict=False):
                 _describe_prompts(game, seat, prompt)
+            played = None
             for decision in walk(record, partial(_look, record, pictures)):
+                played = decision.played
                 acts = [_act(record, game, seats[number], decision) for number in decision.seats]
                 steps.append(StoryStep(len(steps), decision.chance, decision.seen.views, acts, ends=not decision.moves))
-            difference = first_difference(record) or ""
+            difference = first_difference(record, played) or ""
             if isinstance(game, Notates):
                 _write_as_people_do(steps, game.notation(record.events))
     except GymposiumError as error:

@@ -138,8 +138,9 @@ def replay_job(game: Game, record: Record) -> MatchJob:
     )
 
 
-def replay_difference(game: Game, record: Record) -> str | None:
-    """The first part of a record that does not follow from its replies and seeds, or None.
+def replay_difference(game: Game, record: Record, played: MatchResult | None = None) -> str | None:
+    """The first part of a record that does not follow from its replies and seeds, or None. `played` is the match as the
+    driver has played it again already.
 
     Two facts are checked: the driver, playing the recorded replies from the recorded seeds, writes this record; and the
     game's `load` makes of the events a legal match with the same utilities.
@@ -148,7 +149,8 @@ def replay_difference(game: Game, record: Record) -> str | None:
     if record.ending.broke_off and not record.events and not results_are_checked(game):
         return record.ending.in_words()  # the world did not open, and must not be asked now
     loaded = game.load(record.events, record.seed)
-    [played] = play([replay_job(game, record)], guard=Scripts({record.id: Script(record)}))
+    if played is None:
+        [played] = play([replay_job(game, record)], guard=Scripts({record.id: Script(record)}))
     if not record.ending.broke_off:
         return difference(record, Record.of(played)) or _wrong_load(loaded, played)
     # the match broke off: only what came before can be compared, as the next step may fail again

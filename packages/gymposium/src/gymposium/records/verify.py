@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from gymposium.errors import BadOption, BadRecord, GymposiumError, describe
 from gymposium.games.registry import chance_is_recorded, needs_isolation
+from gymposium.match import MatchResult
 from gymposium.records.files import Problem, no_records, read_records
 from gymposium.records.manifest import Manifest, digest_of
 from gymposium.records.record import Record
@@ -117,9 +118,10 @@ def board_files(board: Path) -> list[Path]:
     return find_forms(board, "entries/*/matches/*/*.jsonl")
 
 
-def first_difference(record: Record) -> str | None:
-    """The first difference between a record and its replay (`gymposium.records.replay.replay_difference`), or None."""
-    return _replayed(record).difference
+def first_difference(record: Record, played: MatchResult | None = None) -> str | None:
+    """The first difference between a record and its replay (`gymposium.records.replay.replay_difference`), or None.
+    `played` is the replay, if `walk` has made it already; a match that broke off is played again all the same."""
+    return (_replayed(record) if played is None or record.ending.broke_off else _play_again(record, played)).difference
 
 
 class _Replayed(NamedTuple):
@@ -142,7 +144,7 @@ def _replayed(record: Record) -> _Replayed:
         return _Replayed(False, str(error))
 
 
-def _play_again(record: Record) -> _Replayed:
+def _play_again(record: Record, played: MatchResult | None = None) -> _Replayed:
     try:
         game = recorded_game(record)
     except GymposiumError as error:
@@ -151,6 +153,6 @@ def _play_again(record: Record) -> _Replayed:
         return _Replayed(False, f"made with version {record.game_version} of the game; this is version {version}")
     unchecked = not results_are_checked(game)
     try:
-        return _Replayed(True, replay_difference(game, record), unchecked)
+        return _Replayed(True, replay_difference(game, record, played), unchecked)
     except Exception as error:  # noqa: BLE001 - an engine may raise anything for an untrusted record
         return _Replayed(True, describe(error), unchecked)

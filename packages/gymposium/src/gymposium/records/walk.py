@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 
 from gymposium.errors import BadRecord
 from gymposium.games.protocol import Event, Match
-from gymposium.match import EngineError, RunningMatch, Turn
+from gymposium.match import EngineError, MatchResult, RunningMatch, Turn
 from gymposium.records.record import Record
 from gymposium.records.replay import (
     Script,
@@ -53,6 +53,8 @@ class Decision(Generic[T]):
     """The replies of each seat in order; all but the last were not accepted. Seats that gave no reply are left out."""
     opening: bool = False
     """True if the moves were drawn as part of the match's opening; no player was asked."""
+    played: MatchResult | None = None
+    """The replay, in a decision with which it ended."""
 
 
 def walk(record: Record, look: Callable[[Match], T]) -> Iterator[Decision[T]]:
@@ -88,9 +90,12 @@ def walk(record: Record, look: Callable[[Match], T]) -> Iterator[Decision[T]]:
         if record.ending.broke_off and len(match.events) > len(record.events):
             yield steps.break_off(step, match)  # the engine failed here in the recorded match, but not in this one
             return
+        step.played = played
         yield steps.end(step, match)
     if not match.to_move():
-        yield steps.begin(match)
+        step = steps.begin(match)
+        step.played = played
+        yield step
     if played.ending.broke_off and not record.ending.broke_off:
         raise BadRecord(played.ending.detail)
     if len(record.events) > len(match.events):
