@@ -151,7 +151,8 @@ def _install(folder: Path, name: str, code: bytes, entry_points: bytes, metadata
 
 
 def _run(folder: Path, command: list[str]) -> subprocess.CompletedProcess[str]:
-    own = {"PYTHONPATH": str(folder / "site"), "COLUMNS": "200"}
+    paths = os.pathsep.join([str(folder / "site"), os.environ.get("PYTHONPATH", "")])
+    own = {"PYTHONPATH": paths, "COLUMNS": "200"}
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("GYMPOSIUM_")}
     (folder / "work").mkdir(exist_ok=True)
     return subprocess.run(
