@@ -76,7 +76,7 @@ def test_a_target_that_has_changed_is_said_to_have(board: Board, tmp_path: Path)
     write_results(board, found.model_copy(update={"games": [game]}))
     build(board, tmp_path / "site")
     page = (tmp_path / "site" / "games" / "kuhn_poker.html").read_text()
-    assert "It was fitted to other files of this player" in page
+    assert "files have changed since the adversary was fitted" in page
 
 
 def test_pages_show_it_beside_its_target(board: Board, tmp_path: Path) -> None:

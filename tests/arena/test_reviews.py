@@ -79,7 +79,7 @@ def test_reviews_of_one_game_are_by_one_judge(board: Board, executor: LocalExecu
     new = [file for file in board.files() if "kuhn" in str(file) and file not in kuhn]
     for file in new:
         review_file(file, "cfr-21", executor)
-    with pytest.raises(BadRecord, match=r"was reviewed by .* and other matches of kuhn_poker by"):
+    with pytest.raises(BadRecord, match=r"was reviewed by .* but other matches of kuhn_poker by"):
         results_of(board, samples=100)
 
 
@@ -106,8 +106,8 @@ def test_a_verified_board_has_right_reviews(board: Board) -> None:
     match, review = next(iter(content["matches"].items()))
     (step, seat, failed, before, *rest), *others = review["decisions"]
     forged = {**review, "decisions": [[step, seat, failed, before + 0.5, *rest], *others]}
-    assert "its review is not what the judge says" in found(matches={**content["matches"], match: forged})
-    assert "not in the file" in found(matches={"nobody": review})
+    assert "its review differs from the judge's" in found(matches={**content["matches"], match: forged})
+    assert "which the match file does not have" in found(matches={"nobody": review})
     assert "is wrong" in found(returns=[-2, 1])
     assert "Write exact, cfr-N or search-N" in found(judge="magic")
     assert "holds no reviews" in found(format="other")

@@ -130,7 +130,7 @@ def test_openings_are_for_those_who_draw_nothing() -> None:
 def test_a_player_that_calls_itself_otherwise_is_refused() -> None:
     suite = parse_suite('name = "s"\nplayers = ["random", "greedy"]\n[[games]]\nname = "tic_tac_toe"\n')
     [lineup] = lineups(suite, own_entries(suite))
-    with pytest.raises(BadOption, match="'greedy' calls itself 'random'"):
+    with pytest.raises(BadOption, match="'greedy' is not a canonical name"):
         jobs(lineup, [PLAYERS["random"]] * 2)
 
 

@@ -40,8 +40,8 @@ def test_what_is_left_out_is_written_out() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("name = ", "not TOML"),
-        ('name = "a"', "at least one game"),
+        ("name = ", "invalid TOML"),
+        ('name = "a"', "no games"),
         (TINY.replace("players", "plyers"), "called 'plyers'. Did you mean 'players'?"),
         (TINY + "gruops = 3\n", "option of game 1 called 'gruops'. Did you mean 'groups'?"),
         (TINY + "groups = 0\n", "groups = 0: give 1 or more"),
@@ -49,11 +49,11 @@ def test_what_is_left_out_is_written_out() -> None:
         (TINY + "opening = -1\n", "opening = -1: give 0 or more"),
         (TINY.replace("tic_tac_toe", "tic_tac_to"), "Did you mean 'tic_tac_toe'"),
         (TINY.replace("greedy", "greedi"), "called 'greedi'. Did you mean 'greedy'"),
-        (TINY.replace("greedy", "human"), "leave out the player human"),
-        (TINY.replace("greedy", "random"), "random is listed twice"),
-        (TINY + '[[games]]\nname = "tic_tac_toe"\n', "tic_tac_toe is listed twice"),
+        (TINY.replace("greedy", "human"), "Remove the player human"),
+        (TINY.replace("greedy", "random"), "duplicate in players of tic_tac_toe: random"),
+        (TINY + '[[games]]\nname = "tic_tac_toe"\n', "duplicate in games: tic_tac_toe"),
         (TINY.replace('"tiny"', '"Tiny one"'), "lower-case letters"),
-        ("watchdog = 0.0\n" + TINY, "give seconds, more than 0"),
+        ("watchdog = 0.0\n" + TINY, "seconds greater than 0"),
         ('on_illegal = "sometimes"\n' + TINY, "is not a policy"),
         (TINY + '[[games]]\nname = "trace"\nopening = 2\n', "takes free text"),
     ],
@@ -64,8 +64,8 @@ def test_what_cannot_be_is_refused_and_says_why(text: str, said: str) -> None:
 
 
 def test_a_file_is_named_in_what_is_wrong_with_it(tmp_path: Path) -> None:
-    with pytest.raises(GymposiumError, match=re.escape(f"{tmp_path / 'no.toml'} cannot be read")):
+    with pytest.raises(GymposiumError, match=re.escape(f"Cannot read the suite {tmp_path / 'no.toml'}")):
         read_suite(tmp_path / "no.toml")
     (tmp_path / "bad.toml").write_text("x = 1")
-    with pytest.raises(GymposiumError, match=re.escape(f"The suite {tmp_path / 'bad.toml'}: name at least one game")):
+    with pytest.raises(GymposiumError, match=re.escape(f"Invalid suite {tmp_path / 'bad.toml'}: no games")):
         read_suite(tmp_path / "bad.toml")

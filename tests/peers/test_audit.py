@@ -141,4 +141,4 @@ def test_a_log_of_another_task_of_inspect_ai_is_named(tmp_path: Path) -> None:
     assert log.status == "success"
     ((where, problem),) = audit_logs([tmp_path / "logs"]).problems
     assert where.endswith(".json")
-    assert "gymposium-inspect did not play this sample" in problem
+    assert "gymposium-inspect did not finish this sample" in problem

@@ -224,7 +224,7 @@ def test_trackio_goes_on_with_no_run_but_its_own(tmp_path: Path) -> None:
         loggers = make_loggers(table, start(tmp_path / folder))
         log(loggers, 0, 0)
         close_loggers(loggers)
-    with pytest.raises(BadOption, match="project 'two' has a later run that is called 'first try' too"):
+    with pytest.raises(BadOption, match="project 'two' has a later run also called 'first try'"):
         make_loggers(table, start(tmp_path / "one", resumed=True, step=1))
 
 
@@ -259,7 +259,7 @@ def test_mlflow(tmp_path: Path) -> None:
     for error, status in ((ValueError("x"), "FAILED"), (KeyboardInterrupt(), "KILLED")):
         directory = tmp_path / status
         loggers = make_loggers(table, start(directory))
-        with pytest.raises(LoggerError, match="two have the same name in MLflow"):
+        with pytest.raises(LoggerError, match="have the same name in MLflow"):
             loggers[0].log(0, {"a(b": 1.0, "a)b": 2.0})
         close_loggers(loggers, error)
         assert client.get_run((directory / "loggers" / "mlflow.txt").read_text()).info.status == status
@@ -378,7 +378,7 @@ def test_langfuse_stops_a_run_at_the_start_where_it_is_refused(
 def test_what_langfuse_refuses_in_the_middle_is_raised(tmp_path: Path, langfuse: Stand) -> None:
     loggers = make_loggers({"langfuse": {"host": langfuse.url}}, start(tmp_path))
     langfuse.answers["/api/public/scores"] = (207, {"accepted": 2, "rejected": 1, "errors": [{"message": "too long"}]})
-    with pytest.raises(LoggerError, match=r"1 scores of step 0 were refused: .*too long"):
+    with pytest.raises(LoggerError, match=r"1 scores of step 0 were rejected: .*too long"):
         log(loggers, 0, 0)
     langfuse.answers["/api/public/otel/v1/traces"] = (403, {"message": "Forbidden"})
     with pytest.raises(LoggerError, match=r"Logger langfuse failed at step 1: .*403.* resume the run"):
@@ -440,10 +440,10 @@ def test_a_stored_id_of_a_run_is_read_within_bounds(tmp_path: Path) -> None:
     file = tmp_path / "loggers" / "wandb.txt"
     with file.open("wb") as sparse:
         sparse.truncate(6 << 30)
-    with pytest.raises(BadOption, match=r"wandb\.txt: the id .* cannot be read .*larger than 4,096 bytes"):
+    with pytest.raises(BadOption, match=r"wandb\.txt: cannot read .*larger than 4,096 bytes"):
         recall(resumed, "wandb")
     file.write_bytes(b"\xff\xfe")
-    with pytest.raises(BadOption, match="cannot be read"):
+    with pytest.raises(BadOption, match="cannot read the run"):
         recall(resumed, "wandb")
     file.unlink()
     os.mkfifo(file)

@@ -164,7 +164,7 @@ plant(
     lambda: type(
         "Bent", (BentGame,), {"new": remembering_new, "match": type("M", (BentMatch,), {"apply": last_mover_draws})}
     )("pig"),
-    "another way if another one is played beside it",
+    "diverges if another one is played in between",
     "pieces_load_and_play_on",
     "records_verify",
 )
@@ -281,7 +281,10 @@ def draws_and_refuses(self: Any, moves: Mapping[int, str]) -> None:
 
 
 plant(
-    "refused_moves_change_nothing", "a draw before a refusal", bent("pig", apply=draws_and_refuses), "goes another way"
+    "refused_moves_change_nothing",
+    "a draw before a refusal",
+    bent("pig", apply=draws_and_refuses),
+    "the match diverges",
 )
 
 
@@ -361,13 +364,13 @@ for what, picture, told in (
     (
         "an unknown colour",
         Picture('<b style="color: var(--gren)">?</b>', 10, 10),
-        "no colour called 'gren'",
+        "unknown color 'gren'",
     ),
     ("a picture with a script", Picture("<script>1</script>", 10, 10), "it has '<script'"),
     ("a picture that loads", Picture("<img src='http://a.example/b'>", 10, 10), "it has \"src='http:"),
     ("a picture that is cut off", Picture("<svg aria-label='a'><g></svg>", 10, 10), "not well-formed"),
     ("a picture without words", Picture("<svg></svg>", 10, 10), "no aria-label"),
-    ("a place beside the picture", Picture("", 10, 10, (PicturePlace("a1", 9, 9, 2, 2),)), "does not lie within it"),
+    ("a place beside the picture", Picture("", 10, 10, (PicturePlace("a1", 9, 9, 2, 2),)), "lies outside it"),
 ):
     plant("pictures_are_whole", what, bent("tic_tac_toe", picture=lambda self, seat, shown=picture: shown), told)
 
@@ -408,7 +411,7 @@ plant(
     "sampled_worlds_are_possible",
     "the true world and no other",
     bent("kuhn_poker", resample=lambda self, seat, rng: self.fork(rng)),
-    "nothing but the true world",
+    "only the true world",
     "sampling_draws_alike",
 )
 
@@ -522,7 +525,7 @@ def loads_with_fresh_chance(self: BentGame, events: Sequence[Event], seed: int |
     return self.match(self, loaded, "loaded")
 
 
-plant("pieces_load_and_play_on", "draws that are not spent", with_load("pig", loads_with_fresh_chance), "another way")
+plant("pieces_load_and_play_on", "draws that are not spent", with_load("pig", loads_with_fresh_chance), "diverges")
 
 
 def loads_too_much(self: BentGame, events: Sequence[Event], seed: int | None = None) -> BentMatch:
@@ -589,7 +592,7 @@ plant(
     "any_order_of_calls_is_fine",
     "forks of loaded matches",
     bent("tic_tac_toe", apply=shouts_later),
-    "stand in the events as",
+    "are recorded in the events as",
 )
 
 # -- environments
@@ -614,7 +617,7 @@ plant(
     "pettingzoo_checks_it_in_parallel",
     "an infinite tensor",
     bent("goofspiel(num_cards=4)", tensor=infinite),
-    "not in its space",
+    "outside its space",
     "pettingzoo_checks_it",
     "gymnasium_checks_it",
 )

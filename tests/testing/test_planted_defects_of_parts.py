@@ -305,7 +305,7 @@ def test_built_in_players_and_rewards_pass(name: str, monkeypatch: pytest.Monkey
 def test_a_player_that_refuses_every_game_is_not_judged() -> None:
     [subject] = subjects_of(player("Refusing"))
     [check] = [check for check in CHECKS if check.name == "players_answer_every_ask"]
-    with pytest.raises(NotApplicable, match="refuses every game"):
+    with pytest.raises(NotApplicable, match="refuses every tested game"):
         check.run(subject.get(), 0, FEW)
 
 

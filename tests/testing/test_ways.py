@@ -96,7 +96,7 @@ def test_as_a_command(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("--quick", "--thorough"), "give one of them"),
+        (("--quick", "--thorough"), "conflicts with"),
         (("--only", "everything"), "plugins check --list"),
         (("knu_poker",), "Did you mean 'kuhn_poker'"),
         (("gym:CartPole-v1",), "gymnasium.utils.env_checker"),

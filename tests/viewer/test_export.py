@@ -118,7 +118,7 @@ def test_a_long_exported_list_is_turned_and_ordered(look: Any, tmp_path: Path) -
 
 def test_it_writes_over_nothing(runs: Path, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine", encoding="utf-8")
-    with pytest.raises(BadOption, match="empty or not there"):
+    with pytest.raises(BadOption, match="an empty or new folder"):
         export(runs, tmp_path)
 
 

@@ -171,7 +171,7 @@ def test_a_file_that_is_gone_is_named(tmp_path: Path) -> None:
     file.write_text(a_record().line(), encoding="utf-8")
     index = index_of(tmp_path)
     file.unlink()
-    with pytest.raises(BadRecord, match=r"matches\.jsonl cannot be read"):
+    with pytest.raises(BadRecord, match=r"matches\.jsonl can no longer be read"):
         index.record(index.rows[0])
 
 
@@ -199,7 +199,7 @@ def test_filters(runs: Path) -> None:
     assert min(row.replies for row in long) > max(others)
     longest = [row.replies for row in selected(index, sort="longest")]
     assert longest == sorted(longest, reverse=True)
-    with pytest.raises(BadOption, match="ended=never: write won, lost"):
+    with pytest.raises(BadOption, match=r"Invalid ended=never. Use one of won, lost"):
         selected(index, ended="never")
 
 

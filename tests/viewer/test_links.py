@@ -58,7 +58,7 @@ def test_matches_outside_are_neither_listed_nor_served(serve: Any, shown: Path) 
     assert SECRET not in page
     assert "own-0" in page
     assert '<b class="shown">2</b> of 2 matches' in page, "a link to a file inside is one more file"
-    assert page.count("is a symbolic link that leads out of the directory") == 2
+    assert page.count("a symbolic link that leaves the viewed folder") == 2
     for name in ("stolen.jsonl", "up.jsonl", "folder/secret.jsonl"):
         for path in (f"matches/{name}/1.html", f"matches/{name}/1.json"):
             status, page = ask(address, path)
@@ -118,7 +118,7 @@ def test_a_run_with_a_file_outside_is_not_read(
     assert status == 200
     assert "runs/whole/index.html" in page
     assert "runs/linked/index.html" not in page
-    assert f"linked/{name}</span> leads, through a symbolic link, out" in page
+    assert f"linked/{name}</span> leaves the viewed folder" in page
     pages = ("index.html", "curves.js", "events", "rollouts.html", "rollouts/1-0.html", "match?id=train-0-0-0")
     for path in (*pages, "sessions.html", "sessions.events", "sessions/s-1.html"):
         assert ask(address, f"runs/linked/{path}")[0] == 404
@@ -130,7 +130,7 @@ def test_a_run_outside_is_not_read(serve: Any, training_run: Callable[..., Any],
     (tmp_path / "shown").mkdir()
     (tmp_path / "shown" / "run").symlink_to(tmp_path / "training" / "a")
     address = serve(tmp_path / "shown")
-    assert "1 not read: a link leads out of the directory" in ask(address, "index.html")[1]
+    assert "1 not read: a link leaves the folder" in ask(address, "index.html")[1]
     assert ask(address, "runs/run/index.html")[0] == 404
 
 
@@ -144,5 +144,5 @@ def test_no_match_is_recorded_outside(tmp_path: Path) -> None:
     assert table.play(1, "nothing") == ""
     table.wait(60)
     assert table.state.end is not None
-    assert "leads, through a symbolic link, out of the directory" in table.state.end.sentences[-1]
+    assert "leaves the folder through a symbolic link" in table.state.end.sentences[-1]
     assert not any((tmp_path / "outside").iterdir())

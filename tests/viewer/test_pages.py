@@ -54,12 +54,12 @@ def test_from_the_first_page_to_a_lost_match(serve: Any, look: Any, runs: Path) 
     page.locator(".card").first.click()
     expect(page.locator("tbody tr")).to_have_count(15)
     expect(page.locator(".banner").first).to_contain_text("1 line is not a match")
-    expect(page.locator(".banner").last).to_contain_text("1 file holds something else")
+    expect(page.locator(".banner").last).to_contain_text("1 other file")
     page.locator("select[name=player]").select_option("lm:talks")
     expect(page.locator("tbody tr")).to_have_count(1)
     page.locator("tbody tr").click()
     expect(page.locator(".verdict.head")).to_contain_text("Seat 1 (lm:talks) gave no legal move and forfeits.")
-    expect(page.locator(".verdict.head")).to_contain_text("“I like b2.” is not written like a move of this game.")
+    expect(page.locator(".verdict.head")).to_contain_text("“I like b2.” does not look like a move in this game.")
     expect(page).to_have_url(re.compile(r"10\.html\?player=lm%3Atalks$"))
     expect_step(page, 0, ["0"])
     page.get_by_role("link", name="The reply that ended it").click()
@@ -74,7 +74,7 @@ def test_from_the_first_page_to_a_lost_match(serve: Any, look: Any, runs: Path) 
 def test_files_of_another_version_are_named_from_the_first_page_on(serve: Any, look: Any, tmp_path: Path) -> None:
     (tmp_path / "old.jsonl").write_text('{"format":"gymposium-match-1"}\n' * 30, encoding="utf-8")
     page = look.at(serve(tmp_path))
-    expect(page.locator(".card").first).to_contain_text("1 file holds something else")
+    expect(page.locator(".card").first).to_contain_text("1 other file")
     page.locator(".card").first.click()
     page.locator(".banner summary").click()
     expect(page.locator(".banner li")).to_contain_text("old.jsonl not a match record of format")
@@ -211,7 +211,7 @@ def test_a_prompt_can_be_copied_as_it_was_sent(serve: Any, look: Any, runs: Path
 @pytest.mark.slow
 def test_two_matches_side_by_side(serve: Any, look: Any, runs: Path) -> None:
     page = look.at(f"{serve(runs)}matches.html?game=tic_tac_toe")
-    button = page.get_by_role("button", name="Set two side by side")
+    button = page.get_by_role("button", name="Compare")
     assert button.is_disabled()
     boxes = page.locator("td.pick input")
     boxes.nth(0).check()
@@ -298,7 +298,7 @@ def test_hostile_text_is_shown_and_does_nothing(serve: Any, look: Any, tmp_path:
     reply = page.locator("#step-0 .reply pre").inner_text()
     assert reply.startswith("<script>window.hacked=1</script><img src=x onerror='window.hacked=2'>")
     assert "{{ 7*7 }} ␛[31m␛]0;title␇ ⟨U+202E⟩gnp.exe ⟨U+200B⟩⟨U+D800⟩ <!-- ␀" in reply
-    assert "characters are left out here" in reply
+    assert "characters omitted" in reply
     assert len(reply) < 25_000
     assert page.evaluate("document.documentElement.scrollWidth") == 1280
 
@@ -335,7 +335,7 @@ def test_without_scripts_everything_can_be_read(serve: Any, look: Any, runs: Pat
     page = look.at(f"{serve(runs)}{TTT}/9.html", scripts=False)
     assert all(step.is_visible() for step in page.locator(".step").all())
     expect(page.locator(".step")).to_have_count(3)
-    expect(page.locator("#step-2")).to_contain_text("is a move of this game, but not one of the")
+    expect(page.locator("#step-2")).to_contain_text("is a move in this game, but not one of the")
     assert not page.locator(".stepper").is_visible()
 
 

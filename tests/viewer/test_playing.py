@@ -130,7 +130,7 @@ def test_playing_again_from_the_same_seed_with_seats_changed(visitor: Visitor, t
 
 def test_a_typing_error_costs_nothing(visitor: Visitor, tmp_path: Path) -> None:
     visitor.begin("tic_tac_toe", seat="0")
-    for wrong, said in (("z9", "'z9' is not a legal move here."), ("", "Write a move first."), ("10", "'10' is not")):
+    for wrong, said in (("z9", "'z9' is not a legal move here."), ("", "Enter a move first."), ("10", "'10' is not")):
         visitor.move(typed=wrong)
         assert visitor.status == 400
         assert said in visitor.text
@@ -151,7 +151,7 @@ def test_an_answer_counts_once(visitor: Visitor) -> None:
     assert visitor.status == 200
     visitor.post(visitor.url, turn="1", choice="0")
     assert visitor.status == 400
-    assert "That was for an earlier position." in visitor.text
+    assert "That answer was for an earlier position." in visitor.text
 
 
 def test_free_text_is_sent_line_by_line(visitor: Visitor, tmp_path: Path) -> None:
@@ -278,13 +278,13 @@ def test_where_nothing_is_hidden_the_others_moves_are_told() -> None:
     [
         ({"game": "kuhn_pokr"}, "kuhn_poker"),
         ({"game": "tic_tac_toe", "opponent": "rndom"}, "There is no player called 'rndom'. Did you mean 'random'"),
-        ({"game": "tic_tac_toe", "opponent": "human"}, "write another opponent"),
+        ({"game": "tic_tac_toe", "opponent": "human"}, "Enter another opponent"),
         ({"game": "tic_tac_toe", "opponent": "lm:runs/mine"}, "gymposium --allow lm:runs/mine"),
         ({"game": "tic_tac_toe", "opponent": "api:x?base_url=http://a.test&key=HOME"}, "needs your permission"),
-        ({"game": "tic_tac_toe", "opponent": ""}, "Write who plays against you"),
-        ({"game": "tic_tac_toe", "opponent": ["random", "random"]}, "the game has one other seat"),
-        ({"game": "tic_tac_toe", "seat": "2"}, "Write a seat from 0 to 1, or random."),
-        ({"game": "tic_tac_toe", "seed": "-1"}, "Write a number from 0"),
+        ({"game": "tic_tac_toe", "opponent": ""}, "No opponent. Enter a player"),
+        ({"game": "tic_tac_toe", "opponent": ["random", "random"]}, "for a game with one other seat"),
+        ({"game": "tic_tac_toe", "seat": "2"}, "Enter a seat from 0 to 1, or random."),
+        ({"game": "tic_tac_toe", "seed": "-1"}, "Enter a non-negative number"),
         ({"game": "tic_tac_toe", "on_illegal": "shrug"}, "is not a policy"),
         ({"game": "goofspiel", "parameter.num_cards": "1000"}, "num_cards=1000: must be"),
         ({"game": "goofspiel", "parameter.num_crads": "4"}, "num_cards"),
@@ -309,12 +309,12 @@ def test_nothing_begins_without_our_own_form(visitor: Visitor) -> None:
     visitor.get("play/new.html?" + urlencode(asked))
     visitor.post("play/new.html", token="guessed", **asked)
     assert visitor.status == 403
-    assert "This form comes from an earlier server" in visitor.text
+    assert "This form is from an earlier server" in visitor.text
     visitor.get("play/new.html?game=tic_tac_toe")
     visitor.post("play/new.html", origin="http://evil.example", **asked)
     assert visitor.status == 403
     visitor.get("play.html")
-    assert "Under way" not in visitor.text
+    assert "In progress" not in visitor.text
     visitor.begin("tic_tac_toe", seat="0")
     match = visitor.url
     visitor.post(match, token="guessed", turn="1", choice="0")
@@ -336,9 +336,9 @@ def test_a_match_can_be_left(visitor: Visitor, tmp_path: Path) -> None:
     assert "your turn" in visitor.text
     visitor.get(match)
     visitor.post(match, leave="yes")
-    assert "Under way" not in visitor.text
+    assert "In progress" not in visitor.text
     visitor.get(match)
-    assert (visitor.status, "This match was left." in visitor.text) == (410, True)
+    assert (visitor.status, "You left this match." in visitor.text) == (410, True)
     assert not (tmp_path / PLAYED).exists()
 
 
@@ -364,7 +364,7 @@ def test_abandoned_tabs_lock_nobody_out(serve: Any, tmp_path: Path) -> None:
     first.move(typed="b2")
     assert first.status == 410
     assert "This match was given up to make room for another." in first.text
-    assert "this one had not been opened for the longest time" in first.text
+    assert "this one had been idle longest" in first.text
     again = re.search(r'main-action" href="([^"]+)"', first.html)
     assert again is not None
     first.get(urljoin(first.url, unescape(again[1])))
@@ -379,9 +379,9 @@ def test_a_page_of_a_match_that_is_gone_says_so(serve: Any, tmp_path: Path) -> N
     page = visitor.url
     visitor.post(page, leave="yes")
     visitor.get(page.replace(".html", "/events"))
-    assert (visitor.status, "This match was left." in visitor.text) == (410, True)
+    assert (visitor.status, "You left this match." in visitor.text) == (410, True)
     visitor.get("play/unknown.html")
-    assert (visitor.status, "There is no such match here." in visitor.text) == (404, True)
+    assert (visitor.status, "Unknown match." in visitor.text) == (404, True)
 
 
 # -- without a server
@@ -465,7 +465,7 @@ def test_a_player_that_cannot_be_made_says_why() -> None:
 def test_while_others_think_no_answer_is_taken() -> None:
     let_go = threading.Event()
     table = against(Odd(let_go), [])
-    assert table.play(0, "b2").startswith("That was for an earlier position.")
+    assert table.play(0, "b2").startswith("That answer was for an earlier position.")
     let_go.set()
     table.wait(60)
     assert table.state.phase == "yours"

@@ -148,10 +148,10 @@ def test_a_long_session_is_shown_from_its_end(
     for number in range(4):
         served.turn(name, f"move-{number}")
     found = page(serve(tmp_path), f"runs/training/first/sessions/{name}.html")
-    assert "The first 2 turns are left out here." in found
+    assert "The first 2 turns are omitted here." in found
     assert "move-1" not in found
     assert "move-2" in found
-    assert found.count("Its tokens are left out") == 1
+    assert found.count("Its tokens are omitted") == 1
 
 
 @pytest.mark.parametrize("name", ["s-2", "..", "%2e%2e%2fconfig", "s-1%00", "S-1", "index", "a" * 200, "é"])

@@ -62,23 +62,23 @@ def test_later_messages_of_a_conversation_are_without_the_rules(
 @pytest.mark.parametrize(
     ("said", "reply", "reading", "why"),
     [
-        (("b2", "b2"), "move", "illegal", "“b2” is a move of this game, but not one of the 7 that are legal here."),
-        (("I like b2.",), "move", "unparsable", "“I like b2.” is not written like a move of this game."),
+        (("b2", "b2"), "move", "illegal", "“b2” is a move in this game, but not one of the 7 legal ones here."),
+        (("I like b2.",), "move", "unparsable", "“I like b2.” does not look like a move in this game."),
         (("B2",), "move", "unparsable", "The legal move “b2” must be written exactly like this."),
         (("",), "move", "unparsable", "It is empty."),
         (
             ("b2",),
             "tags",
             "unparsable",
-            "It does not have the form that was asked for: <think>...</think><move>...</move>",
+            "It does not have the requested form: <think>...</think><move>...</move>",
         ),
-        (("<move> </move>",), "tags", "unparsable", "It is empty where the move should stand."),
-        (('{"move": "up"}',), "json", "unparsable", "“up” in the place of the move is not written like"),
+        (("<move> </move>",), "tags", "unparsable", "The place for the move is empty."),
+        (('{"move": "up"}',), "json", "unparsable", "“up” in the place of the move does not look like"),
         (
             ("x" * 5000,),
             "move",
             "unparsable",
-            "5,000 characters, and no move of this game is written like that.",
+            "5,000 characters, and does not look like a move in this game.",
         ),
         (
             ("<move>a3</move> or <move>b2</move>",),
@@ -90,11 +90,11 @@ def test_later_messages_of_a_conversation_are_without_the_rules(
             ("<move>a3</move> Wait. Move: b2",),
             "tags-lenient",
             "unparsable",
-            "marks “a3”, and names another move behind",
+            "marks “a3”, but names another move after",
         ),
-        (("<move>a3</move> No: <move b2>",), "tags-lenient", "unparsable", "Its last mark of a move is broken."),
-        (("<move>b2</move>", "<Move>**b2**</Move>"), "tags-lenient", "illegal", "“b2” is a move of this game, but not"),
-        (("<think>b<cut>",), "tags", "cut off", "reached the limit of tokens"),
+        (("<move>a3</move> No: <move b2>",), "tags-lenient", "unparsable", "Its last move marker is malformed."),
+        (("<move>b2</move>", "<Move>**b2**</Move>"), "tags-lenient", "illegal", "“b2” is a move in this game, but not"),
+        (("<think>b<cut>",), "tags", "cut off", "reached the token limit"),
     ],
 )
 def test_it_says_why_a_reply_failed(tmp_path: Path, said: tuple[str, ...], reply: str, reading: str, why: str) -> None:
@@ -167,7 +167,7 @@ def test_other_prompts_than_were_sent_are_called_so(tmp_path: Path) -> None:
     data["prompts"][1]["hash"] = "0123456789ab"
     data["prompts"][0]["version"] = 0
     story = build_story(Record.parse(json.dumps(data)))
-    assert "worded by version 0" in story.seats[0].differs
+    assert "wording version 0" in story.seats[0].differs
     assert "digest in the record is 0123456789ab" in story.seats[1].differs
     assert "prompt differs: seat 1" in story.difference
 

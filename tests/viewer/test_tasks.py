@@ -85,7 +85,7 @@ def test_a_long_result_is_folded_and_not_too_long(monkeypatch: pytest.MonkeyPatc
     summary = f'<summary>Result <span class="quiet">({size:,} characters)</span></summary>'
     assert f'<details class="result"{"" if folded else " open"}>{summary}' in page
     assert len(page) < 250_000
-    assert ("characters are left out here" in page) == (size == 2_000_000)
+    assert ("characters omitted" in page) == (size == 2_000_000)
 
 
 def test_a_result_that_the_match_has_cut_off_is_shown_whole(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,7 +160,7 @@ def test_events_that_are_no_task_are_told_of(monkeypatch: pytest.MonkeyPatch, ev
     with pytest.raises(BadRecord):
         Transcript.of(record.events)
     page = page_of(record)
-    assert "It could not be played again to its end." in page
+    assert "It could not be replayed to the end." in page
     assert "The task as JSON" not in page
 
 
@@ -186,7 +186,7 @@ def test_whatever_is_nested_deeply_is_shown_or_said_to_be() -> None:
     for _ in range(100_000):
         deep = [deep]
     call = ShownCall.of(Call("read", {"id": deep}), Result("", value=deep))
-    assert call.value == call.arguments[0][1] == "(it is nested too deeply to be shown)"
+    assert call.value == call.arguments[0][1] == "(too deeply nested to show)"
     assert ShownTask.of(transcript({"deep": deep}, "the end"), [0]).found[0].value == "end"
 
 

@@ -12,11 +12,11 @@ from tests.commands import run_command
 ROOT = Path(__file__).resolve().parents[2]
 
 ENTRIES = [
-    ("classic", "exact", "all asked for again"),
-    ("classic", "lm-benchmarks-leaderboard-players-connect_four-m-4539a415", "a sample asked for again"),
-    ("quick", "lm-benchmarks-leaderboard-players-two-games-mode-9d2860ea", "a sample asked for again"),
-    ("showcase", "exact", "all asked for again"),
-    ("worlds", "lm-benchmarks-leaderboard-players-mail-model-94b7fab2", "a sample asked for again"),
+    ("classic", "exact", "all repeated"),
+    ("classic", "lm-benchmarks-leaderboard-players-connect_four-m-4539a415", "a sample repeated"),
+    ("quick", "lm-benchmarks-leaderboard-players-two-games-mode-9d2860ea", "a sample repeated"),
+    ("showcase", "exact", "all repeated"),
+    ("worlds", "lm-benchmarks-leaderboard-players-mail-model-94b7fab2", "a sample repeated"),
 ]
 """Entries that are quick to ask again: the language models that learned, and a player that is code."""
 
@@ -31,7 +31,7 @@ def test_play_on_a_published_board_is_made_again(board: str, entry: str, asked: 
     done = run_command(*allowed, "leaderboard", "verify", folder, *options, folder=ROOT, env=env, learns=True)
     label = json.loads((ROOT / folder / "entries" / entry / "entry.json").read_text(encoding="utf-8"))["label"]
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "; all agrees." in done.stdout
+    assert "; no mismatches." in done.stdout
     assert asked in done.stdout.partition(f"\n {label} ")[2].partition("\n")[0]
 
 

@@ -90,7 +90,7 @@ def test_it_replies_the_same_to_the_token_when_it_is_asked_again(board: Board) -
     silent = verify_board(board)
     assert silent.findings == []
     [told] = [one for one in silent.players if one.player.startswith("lm:")]
-    assert (told.asked, told.behind()) == (0, "follow from its seed; not asked for again (--rerun N asks for some)")
+    assert (told.asked, told.behind()) == (0, "follow from its seed; not repeated (--rerun N repeats some)")
     asked = verify_board(board, rerun=4)
     assert asked.findings == []
     [told] = [one for one in asked.players if one.player.startswith("lm:")]

@@ -54,7 +54,7 @@ OPENSPIEL = [
         "move after the end",
         1,
         lambda e: e[1]["transitions"].append({"player": 0, "action": 4}),
-        r"transition 6: it comes after the end of the match",
+        r"transition 6: the match is already over",
     ),
     Corruption(
         "changed chance", 4, lambda e: e[4]["transitions"][0].update(action=2), r"transition 1: 2 is not an outcome"
@@ -66,7 +66,7 @@ OPENSPIEL = [
         r"returns are \[-1.0, 1.0\], but the match pays \[1.0, -1.0\]",
     ),
     Corruption(
-        "wrong claimed status", 0, lambda e: e[0]["header"].update(terminal=False), r"says that the match goes on"
+        "wrong claimed status", 0, lambda e: e[0]["header"].update(terminal=False), r"says that the match is unfinished"
     ),
     Corruption(
         "changed joint action",
@@ -74,7 +74,12 @@ OPENSPIEL = [
         lambda e: _joint(e).__setitem__(0, 7),
         r"transition 1: action 7 of seat 0 is not legal",
     ),
-    Corruption("duplicated episode id", 8, lambda e: e.append(deepcopy(e[2])), r"connect_four-0 is in .*:3 already"),
+    Corruption(
+        "duplicated episode id",
+        8,
+        lambda e: e.append(deepcopy(e[2])),
+        r"duplicate episode connect_four-0, first seen in .*:3",
+    ),
 ]
 
 TEXTARENA = [
@@ -82,7 +87,7 @@ TEXTARENA = [
         "changed action",
         0,
         lambda e: e[0]["actions"][3].__setitem__(1, "[2]"),
-        r"rewards are those of a finished match, but the log ends where seat 0 is to move",
+        r"rewards belong to a finished match, but the log ends where seat 0 is to move",
     ),
     Corruption(
         "changed reward",
@@ -101,7 +106,7 @@ TEXTARENA = [
         "move after the end",
         0,
         lambda e: e[0]["actions"].append([1, "[3]"]),
-        r"action 7 .*: it comes after the end of the match",
+        r"action 7 .*: the match is already over",
     ),
     Corruption(
         "wrong winner", 6, lambda e: _swap(e[6]["rewards"], "0", "1"), r"rewards are \[1, -1\], but the match pays"
@@ -122,7 +127,10 @@ TEXTARENA = [
         "changed game", 3, lambda e: e[3].update(env="TicTacToe-v0"), r"action 1 .*: seat 1 moves, but 0 is to move"
     ),
     Corruption(
-        "duplicated episode id", 9, lambda e: e.append(deepcopy(e[5])), r"the episode textarena-\w+ is in .*:6 already"
+        "duplicated episode id",
+        9,
+        lambda e: e.append(deepcopy(e[5])),
+        r"duplicate episode textarena-\w+, first seen in .*:6",
     ),
 ]
 
@@ -131,7 +139,7 @@ KAGGLE = [
         "changed action",
         0,
         lambda e: _move_of(e[0], 3).update(action=(_move_of(e[0], 3)["action"] + 1) % 7),
-        r"step 3: the observation shows another board",
+        r"step 3: the observation shows a board that the moves do not produce",
     ),
     Corruption("changed reward", 0, lambda e: _pay(e[0], [1, 1]), r"rewards are \[1, 1\], but the match pays"),
     Corruption(
@@ -140,18 +148,23 @@ KAGGLE = [
         lambda e: [step.reverse() for step in e[3]["steps"]],
         r"its rewards are \[1.0, -1.0\], but those of the last step",
     ),
-    Corruption("dropped move", 0, lambda e: e[0]["steps"].pop(4), r"step 4: the observation shows another board"),
+    Corruption(
+        "dropped move",
+        0,
+        lambda e: e[0]["steps"].pop(4),
+        r"step 4: the observation shows a board that the moves do not produce",
+    ),
     Corruption(
         "move after the end",
         3,
         lambda e: e[3]["steps"].append(deepcopy(e[3]["steps"][-1])),
-        r"step 7: it comes after the end of the match",
+        r"step 7: the match is already over",
     ),
     Corruption(
         "changed chance",
         6,
         lambda e: e[6]["info"]["actionHistory"].__setitem__(0, "871"),
-        r"step 1: .* has the history \[870\], but it is \[871\]",
+        r"step 1: .* has the history \[870\], but it should be \[871\]",
     ),
     Corruption(
         "wrong winner",
@@ -163,7 +176,7 @@ KAGGLE = [
         "wrong claimed status",
         1,
         lambda e: _end(e[1], ["DONE", "TIMEOUT"]),
-        r"step 6: seat 1 timed out by its status, but it moves 99",
+        r"step 6: the status says that seat 1 timed out, but it moves 99",
     ),
     Corruption(
         "summary of another episode",
@@ -172,7 +185,7 @@ KAGGLE = [
         r"its rewards are \[-1, 1\], but those of the last step",
     ),
     Corruption(
-        "duplicated episode id", 7, lambda e: e.append({**deepcopy(e[0]), "id": e[5]["id"]}), r"is in .*:6 already"
+        "duplicated episode id", 7, lambda e: e.append({**deepcopy(e[0]), "id": e[5]["id"]}), r"duplicate episode .*:6"
     ),
 ]
 
@@ -214,7 +227,7 @@ INSPECT = [
         "changed reward",
         1,
         lambda e: _record(e[1]).update(returns=[0.5, -0.5]),
-        r"the score outcome.return is 0.0, but by the record it is -0.5",
+        r"the score outcome.return is 0.0, but the record gives -0.5",
     ),
     Corruption(
         "swapped players",
@@ -238,19 +251,19 @@ INSPECT = [
         "changed seed",
         3,
         lambda e: _record(e[3]).update(player_seed=1),
-        r"the metadata have player_seed \d+, but the record has 1",
+        r"the metadata has player_seed \d+, but the record has 1",
     ),
     Corruption(
         "wrong winner",
         4,
         lambda e: _record(e[4])["results"].reverse(),
-        r"the score outcome has the answer 'loss', but by the record it is 'win'",
+        r"the outcome score has the answer 'loss', but the record gives 'win'",
     ),
     Corruption(
         "wrong claimed status",
         0,
         lambda e: _scores(e[0]).update(forfeit=1.0, forfeit_illegal=1.0),
-        r"the score outcome.forfeit\w* is 1.0, but by the record it is 0.0",
+        r"the score outcome.forfeit\w* is 1.0, but the record gives 0.0",
     ),
     Corruption(
         "changed message",
@@ -258,7 +271,7 @@ INSPECT = [
         lambda e: next(m for m in e[0]["messages"] if m["role"] == "assistant").update(content="zz"),
         r"the model's message 0 is 'zz'",
     ),
-    Corruption("duplicated episode id", 6, lambda e: e.append(deepcopy(e[0])), r"is in .* already"),
+    Corruption("duplicated episode id", 6, lambda e: e.append(deepcopy(e[0])), r"duplicate episode .*"),
 ]
 
 PLANTED = {"openspiel": OPENSPIEL, "textarena": TEXTARENA, "kaggle": KAGGLE, "inspect": INSPECT}

@@ -16,22 +16,22 @@ from gymposium_arena.audit.logged_match import LoggedMatch, NeedsIsolation
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ("", "it is empty"),
-        ("[1]", "it is JSON, but no object"),
+        ("", "the file is empty"),
+        ("[1]", "it is JSON, but not an object"),
         (
             '{"hello": 1}',
-            "it is no log that is understood (known: inspect_ai, textarena, openspiel, kaggle-environments)",
+            "unknown log format (known: inspect_ai, textarena, openspiel, kaggle-environments)",
         ),
-        ('{"format": "gymposium-match-4"}', "it is a record of gymposium: gymposium verify plays it again"),
+        ('{"format": "gymposium-match-4"}', "this is a gymposium record: check it with gymposium verify"),
         ('{"version": 2, "eval": {}, "status": "success"}', "the log has no samples"),
-        ("[" * 100_000, "it is not JSON, or breaks off"),
+        ("[" * 100_000, "not JSON, or truncated"),
         (
             '{"id": 1, "epoch": 1, "messages": [], "store": {}}',
-            "its store has no gymposium_record: gymposium-inspect did not play this sample",
+            "its store has no gymposium_record: gymposium-inspect did not finish this sample",
         ),
         (
             '{"format": "textarena-episode-1", "env": "Breakthrough-v0", "num_players": 2}',
-            "the rules of Breakthrough-v0 are not those of a game here; known are TicTacToe-v0",
+            "the rules of Breakthrough-v0 (supported: TicTacToe-v0",
         ),
         (
             '{"header": {"game_string": "bargaining(instances_file=/etc/passwd)"}, "transitions": []}',

@@ -103,4 +103,4 @@ def test_a_truncated_file_is_named(form: str, tmp_path: Path) -> None:
     path.write_bytes(content[: len(content) - 200])
     (problem,) = audit_logs([path]).problems
     assert problem[0].startswith(str(path))
-    assert "breaks off" in problem[1]
+    assert "truncated" in problem[1]

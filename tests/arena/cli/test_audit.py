@@ -27,7 +27,7 @@ def logs(tmp_path: Path) -> Path:
 def test_honest_logs_become_records_that_verify(gymposium: Run, logs: Path, tmp_path: Path) -> None:
     done = gymposium("audit", "logs", "--out", "audited", "--agents", "ann,ben")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "24 episodes: 24 played again as the logs say." in done.stdout
+    assert "24 episodes: 24 replayed as logged." in done.stdout
     assert "Forfeits by cause" in done.stdout
     assert "timed out" in done.stdout
     assert "Ratings with 95 % intervals" in done.stdout
@@ -68,7 +68,7 @@ def test_a_difference_is_named_and_left_out(gymposium: Run, logs: Path, tmp_path
     done = gymposium("audit", "logs/openspiel.jsonl", "--out", "audited")
     assert done.returncode == 1
     assert "logs/openspiel.jsonl:1: the header's returns are [-1.0, 1.0], but the match pays [1.0, -1.0]" in done.stdout
-    assert "8 episodes: 7 played again as the logs say; 1 not." in done.stdout
+    assert "8 episodes: 7 replayed as logged; 1 not." in done.stdout
     assert len((tmp_path / "audited" / "matches.jsonl").read_text().splitlines()) == 7
 
 
@@ -77,7 +77,7 @@ def test_paths_and_options_are_checked(gymposium: Run, tmp_path: Path) -> None:
     for arguments, says in (
         (("audit", "nowhere.jsonl"), "nowhere.jsonl does not exist"),
         (("audit", "empty"), "empty has no logs"),
-        (("audit", "empty", "--agents", "a,,b"), "write a name for each seat"),
+        (("audit", "empty", "--agents", "a,,b"), "give one name per seat"),
     ):
         done = gymposium(*arguments)
         assert done.returncode == 2

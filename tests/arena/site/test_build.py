@@ -54,7 +54,7 @@ def test_a_site_is_replaced_whole_and_anything_else_is_left_alone(board: Board, 
     mine.mkdir()
     (mine / "index.json").write_text('{"format": "mine"}')
     for there in (mine, mine / "index.json"):
-        with pytest.raises(BadOption, match="it exists and is not a site"):
+        with pytest.raises(BadOption, match="this exists and is not a site"):
             build(board, there)
     assert contents(mine) == {"index.json": b'{"format": "mine"}'}
 
@@ -66,7 +66,7 @@ def test_results_of_other_matches_are_refused(board: Board, tmp_path: Path) -> N
         build(board, tmp_path / "out")
     results_file(board).write_bytes(results)
     next(board.path.glob("entries/mcts-5/matches/tic_tac_toe/*.jsonl")).unlink()
-    with pytest.raises(BadRecord, match=r"not of the matches that are on the board now.*leaderboard rate"):
+    with pytest.raises(BadRecord, match=r"does not match the matches now on the board.*leaderboard rate"):
         build(board, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
@@ -83,10 +83,10 @@ def test_earlier_results_stand_beside_the_present_ones(board: Board, tmp_path: P
         table = shown[shown.index('<h2 id="history">') :].partition("</table>")[0]
         assert ">2026-10<" in table
         assert '<span title="77 [70, 80]">77</span>' in table
-    with pytest.raises(BadOption, match="each must have a name of its own"):
+    with pytest.raises(BadOption, match="are not unique"):
         build(board, tmp_path / "out", replays=0, earlier=[file, file])
     file.write_text(json.dumps(earlier | {"suite": earlier["suite"] | {"name": "other"}}))
-    with pytest.raises(BadOption, match="it is of the suite other, not of small"):
+    with pytest.raises(BadOption, match="its suite is other, not small"):
         build(board, tmp_path / "out", replays=0, earlier=[file])
 
 

@@ -243,7 +243,7 @@ def test_worst_losses_and_conduct_stand_on_a_player_s_page(site: Path, results: 
     assert "2.00 for 1,000 replies" in page
     assert f"Tokens written {8 * replies:,}" in page
     assert "are attested" in page
-    assert "are made again, in a sample" in plain(see(site / "players" / "mcts-5.html").text)
+    assert "are repeated, in a sample" in plain(see(site / "players" / "mcts-5.html").text)
 
 
 def test_unparsable_replies_are_shown_as_read_and_as_to_a_strict_reader(site: Path, results: Results) -> None:

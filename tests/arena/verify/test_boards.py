@@ -30,7 +30,7 @@ from .copies import Copy, put
     [
         (lambda lines: lines.pop(1), "1 of 4 matches are missing: small/tic_tac_toe/random--mcts-5/0-1"),
         (lambda lines: lines.clear(), "4 of 4 matches are missing"),
-        (lambda lines: lines.append(lines[0]), "the match is in line 1 already"),
+        (lambda lines: lines.append(lines[0]), "duplicate match, first in line 1 already"),
         (lambda lines: lines.append(lines[0].replace("-5/0-0", "-5/2-0")), "the schedule has no such match"),
     ],
 )
@@ -58,7 +58,7 @@ def test_a_torn_file_is_read_to_its_last_whole_line_and_played_on(copy: Copy, pl
     torn, missing = copy.findings(only="mcts-5")
     assert (torn.about, missing.about) == ("file", "schedule")
     assert torn.where.endswith("random--mcts-5.jsonl:4")
-    assert "the last line is torn; the 3 before it are whole" in torn.what
+    assert "the last line is truncated; the 3 before it are complete" in torn.what
     again = play_board(copy.board, 1)
     assert (again.played, again.torn) == (1, ["small/tic_tac_toe/random--mcts-5"])
     assert file.read_bytes() == whole
@@ -142,7 +142,7 @@ def test_figures_that_were_measured_beside_an_entry_are_measured_again(copy: Cop
     copy.edit(file, put("games", "kuhn_poker", "exploitability", 0.0))
     [finding] = copy.findings(sample=0, only="random")
     assert (finding.about, finding.where) == ("results", "entries/random/exact.json")
-    assert finding.what == "in kuhn_poker, exploitability is 0.0, but measured again it is 0.458333"
+    assert finding.what == "in kuhn_poker, exploitability is 0.0, but a new measurement gives 0.458333"
 
 
 def entries_of(findings: Sequence[Finding]) -> list[str]:
@@ -155,8 +155,8 @@ def test_a_changed_suite_is_refused_for_every_entry(was: str, is_now: str, copy:
     suite.write_text(suite.read_text().replace(was, is_now))
     messages = entries_of(copy.findings())
     assert len(messages) == 5
-    assert all("refused: it was made for the suite of digest" in one for one in messages)
-    with pytest.raises(BadOption, match="is refused: it was made for the suite of digest"):
+    assert all("refused: it was made for the suite with digest" in one for one in messages)
+    with pytest.raises(BadOption, match=r"Invalid entry .*: it was made for the suite with digest"):
         copy.board.entries()
 
 
@@ -196,8 +196,8 @@ def seal(copy: Copy, slug: str, **change: Any) -> None:
         ({"own": False}, "own is False, but the suite has this player"),
         ({"games": ("tic_tac_toe",)}, "it plays tic_tac_toe, but the suite has it play tic_tac_toe, kuhn_poker"),
         ({"rules": {"tic_tac_toe": 0, "kuhn_poker": 3}}, "refused: it was made with version 3 of kuhn_poker, and here"),
-        ({"deterministic": True}, "deterministic was True, and here it is False"),
-        ({"decoding": {"temperature": 0.5}}, "decoding temperature was 0.5, and here it is None"),
+        ({"deterministic": True}, "deterministic was True, but is False here"),
+        ({"decoding": {"temperature": 0.5}}, "decoding temperature was 0.5, but is None here"),
     ],
 )
 def test_an_entry_sealed_anew_is_held_against_suite_and_player(change: dict[str, Any], said: str, copy: Copy) -> None:
@@ -246,11 +246,11 @@ def test_swapped_weights_are_found_and_never_played(copy: Copy, plugin: Path, mo
     with weights(copy) as (entry, file):
         file.write_text("4")
         messages = entries_of(copy.findings(only=entry.slug))
-        assert f"{file} is another file than was entered: its digest is sha256:" in messages[0]
+        assert f"{file} has changed since it was entered: its digest is sha256:" in messages[0]
         copy.lines(copy.file("kuhn_poker", "random", "weighted"), lambda lines: lines.pop())
         again = play_board(copy.board, 1)
         assert not again.complete
-        assert all("is not what was entered: revision files" in why for why in again.unplayed.values())
+        assert all("differs from its entry: revision files" in why for why in again.unplayed.values())
         assert again.played == 0
 
 
@@ -271,7 +271,7 @@ def test_entries_that_are_gone_or_called_otherwise_are_found(copy: Copy) -> None
     (copy.path / "entries/mcts-5").rename(copy.path / "entries/mcts-6")
     messages = "\n".join(entries_of(copy.findings()))
     assert "entries/greedy/entry.json: the suite's own player greedy has no entry" in messages
-    assert "belongs in a folder called 'mcts-5'" in messages
+    assert "belongs in the folder 'mcts-5'" in messages
 
 
 def test_there_must_be_such_an_entry(copy: Copy) -> None:
@@ -301,10 +301,13 @@ def _twice(text: str) -> str:
         (lambda lines: lines.insert(1, ""), "the line is empty"),
         (lambda lines: lines.append(""), "the line is empty"),
         (lambda lines: lines.append(_twice(lines.pop())), "the key 'seed' is repeated"),
-        (lambda lines: lines.insert(0, lines.pop(0).replace(",", ", ", 1)), "not as gymposium writes it"),
+        (lambda lines: lines.insert(0, lines.pop(0).replace(",", ", ", 1)), "not in gymposium's format"),
         (lambda lines: lines.insert(0, lines.pop(0).replace('"text":', '"note":1,"text":', 1)), "wrong"),
         (lambda lines: lines.insert(0, lines.pop(0).replace('"style":', '"note":1,"style":', 1)), "wrong"),
-        (lambda lines: lines.insert(0, lines.pop(0).replace('"versions":{', '"versions":{"a":"1",')), "versions are"),
+        (
+            lambda lines: lines.insert(0, lines.pop(0).replace('"versions":{', '"versions":{"a":"1",')),
+            "the record has versions of",
+        ),
         (lambda lines: lines.insert(0, lines.pop(0).replace('"text":', '"seconds":9.0,"text":')), "its time recorded"),
     ],
 )
@@ -328,13 +331,13 @@ def _to_a_pipe(path: Path) -> None:
     ("change", "said"),
     [
         (_to_a_link, "it is a link"),
-        (_to_a_pipe, "it is not a plain file"),
+        (_to_a_pipe, "it is not a regular file"),
         (lambda path: _to_a_link(path.parent), "it is a link"),
-        (lambda path: _to_a_pipe(path.parents[2] / "entry.json"), "it is not a plain file"),
+        (lambda path: _to_a_pipe(path.parents[2] / "entry.json"), "it is not a regular file"),
         (lambda path: (path.parent / "passwd").symlink_to("/etc/passwd"), "it is a link"),
         (lambda path: (path.parent / "nothing").symlink_to("nowhere"), "it is a link"),
-        (lambda path: (path.parent / "notes.txt").touch(), "the schedule has no matches for this"),
-        (lambda path: (path.parent.parent / "chess").mkdir(), "the schedule has no matches for this"),
+        (lambda path: (path.parent / "notes.txt").touch(), "the schedule plans no matches for this file"),
+        (lambda path: (path.parent.parent / "chess").mkdir(), "the schedule plans no matches for this file"),
         (lambda path: (path.parents[2] / "run.py").touch(), "does not belong"),
         (lambda path: (path.parents[2] / ".cache").mkdir(), "does not belong"),
     ],
@@ -374,4 +377,4 @@ def test_files_that_an_entry_names_are_read_only_where_it_is_allowed(
 
 def test_who_can_be_asked_again_must_not_say_otherwise(copy: Copy) -> None:
     seal(copy, "greedy", repeats=None)
-    assert any("repeats was None, and here it is 'quickly'" in finding.what for finding in copy.findings(only="greedy"))
+    assert any("repeats was None, but is 'quickly' here" in finding.what for finding in copy.findings(only="greedy"))

@@ -27,8 +27,8 @@ def test_a_board_as_it_was_played_agrees(copy: Copy) -> None:
     for name, one in players.items():
         assert one.replies > 0
         assert one.asked == one.same == (0 if name == "secret" else one.replies)
-    assert players["secret"].behind() == "attested: cannot be asked for again"
-    assert players["random"].behind() == "all asked for again"
+    assert players["secret"].behind() == "attested: cannot be repeated"
+    assert players["random"].behind() == "all repeated"
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_a_board_as_it_was_played_agrees(copy: Copy) -> None:
         (put("on_illegal", "retry(2)"), "record", "on_illegal is 'retry"),
         (put("opening", 2), "record", "opening is 2, but the schedule has 0"),
         (put("game", "kuhn_poker"), "record", "game is 'kuhn_poker'"),
-        (put("game_version", 1), "record", "made with version 1 of tic_tac_toe, and here is version 0"),
+        (put("game_version", 1), "record", "made with version 1 of tic_tac_toe, but here it has version 0"),
         (put("prompts", 0, "hash", "0" * 12), "record", "prompts"),
         (put("prompts", 1, "version", 0), "record", "prompts"),
         (put("id", "small/tic_tac_toe/random--mcts-5/9-0"), "schedule", "the schedule has no such match"),

@@ -85,7 +85,7 @@ def test_search_that_is_not_sampled_is_taken_as_it_stands_and_that_is_said(copy:
     [player] = [one for one in verification.players if one.player == "mcts-5"]
     assert (player.asked, player.behind()) == (
         0,
-        "follow from its seed; not asked for again (--sample N asks for some)",
+        "follow from its seed; not repeated (--sample N repeats some)",
     )
 
 
@@ -101,7 +101,7 @@ def test_moves_of_those_whose_word_is_all_there_is_are_called_attested(copy: Cop
     write_results(copy.board, results_of(copy.board))
     verification = copy.verify()
     [player] = [one for one in verification.players if one.player == "secret"]
-    assert player.behind() == "attested: cannot be asked for again"
+    assert player.behind() == "attested: cannot be repeated"
     assert verification.findings == []
 
 
@@ -114,7 +114,7 @@ def test_moves_of_those_whose_word_is_all_there_is_are_called_attested(copy: Cop
             "is said to have crashed, but asked again replies",
         ),
         (None, "is said not to have answered in time, but asked again replies"),
-        (Reply("", "context"), "has no room to reply, but asked again replies"),
+        (Reply("", "context"), "has no context left to reply, but asked again replies"),
         (Reply("z9"), "replies 'z9', but asked again replies"),
         (Reply("a1", "length"), "replies 'a1', cut off, but asked again replies"),
     ],

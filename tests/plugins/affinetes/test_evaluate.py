@@ -180,7 +180,7 @@ def test_a_temperature_that_is_not_given_is_left_to_the_service() -> None:
     [
         (lambda asked, number: refusal(404, "gone"), "no model called 'm'"),
         (lambda asked, number: Answer(body=b"<html>"), "not with a chat completion"),
-        (lambda asked, number: refusal(400, code="context_length_exceeded"), "no room for a reply"),
+        (lambda asked, number: refusal(400, code="context_length_exceeded"), "no space for a reply"),
     ],
 )
 def test_a_failure_of_the_service_is_an_error_and_no_score(answer: Any, says: str) -> None:
@@ -203,7 +203,7 @@ def test_a_match_that_takes_too_long_has_an_error_and_is_given_up() -> None:
     with chat_server(lambda asked, number: Answer(until=never, body={})) as server:
         result = run(server, "hex(board_size=5)", 0, timeout=0.3)
         never.set()
-    assert result["error"] == "The match was not over after 0.3 s."
+    assert result["error"] == "The match was unfinished after 0.3 s."
     assert (result["score"], result["extra"]["conversation"]) == (None, [])
 
 
@@ -212,7 +212,7 @@ def test_a_match_that_takes_too_long_has_an_error_and_is_given_up() -> None:
     [
         ({"task_id": 22 * 10**8}, "ids go from"),
         ({"task_id": -1}, "ids go from"),
-        ({"seed": "1"}, "whole number"),
+        ({"seed": "1"}, "use an integer"),
         ({"opponent": "mtcs"}, "no player called 'mtcs'"),
         ({"timeout": 0}, "timeout=0"),
         ({"api_key": KEY}, "environment variable"),

@@ -83,7 +83,7 @@ def test_only_common_matches_are_compared() -> None:
     for other in ({"seed": 5}, {"opponent": "greedy"}, {"on_illegal": "retry(2)"}):
         with pytest.raises(BadOption, match="no finished match in common"):
             paired(first.location, evaluated("gymposium/match", args=ARGS | other).location)
-    with pytest.raises(BadOption, match="write one of return, win"):
+    with pytest.raises(BadOption, match="use one of return, win"):
         paired(first.location, fewer.location, "elo")
 
 

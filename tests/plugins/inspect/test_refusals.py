@@ -20,12 +20,12 @@ from .scripted import evaluated
         ({"game": "tic_tac_to"}, "tic_tac_toe"),
         ({"game": "tic_tac_toe", "matches": 0}, "from 1"),
         ({"game": "tic_tac_toe", "matches": 2.5}, "integer"),
-        ({"game": "tic_tac_toe", "matches": 3}, "take a multiple of 2"),
+        ({"game": "tic_tac_toe", "matches": 3}, "Use a multiple of 2"),
         ({"game": "tic_tac_toe", "seed": "one"}, "integer"),
         ({"game": "tic_tac_toe", "seat": 2}, "from 0 to 1"),
-        ({"game": "tic_tac_toe", "seat": "first"}, "write all"),
+        ({"game": "tic_tac_toe", "seat": "first"}, "use all"),
         ({"game": "tic_tac_toe", "opponent": "mcts"}, "mcts-N"),
-        ({"game": "tic_tac_toe", "opponent": ["random", "random"]}, "2 players were given for 1 other seats"),
+        ({"game": "tic_tac_toe", "opponent": ["random", "random"]}, "2 players for 1 other seats"),
         ({"game": "tic_tac_toe", "on_illegal": "ignore"}, "forfeit, random"),
         ({"game": "tic_tac_toe", "prompt": "long"}, "'full' or 'compact'"),
         ({"game": "tic_tac_toe", "reply": "prose"}, "move, tags, json"),
@@ -64,6 +64,6 @@ def test_a_model_that_is_not_told_of_tools_is_refused(monkeypatch: pytest.Monkey
 def test_a_solver_needs_samples_of_matches() -> None:
     log = evaluated(Task(dataset=[Sample("Hello")], solver=play(), scorer=outcome()), status="error")
     assert log.error is not None
-    assert "make the dataset with gymposium_inspect.samples()" in log.error.message
+    assert "Make the dataset with gymposium_inspect.samples()" in log.error.message
     with pytest.raises(BadOption, match="from 1"):
         samples("tic_tac_toe", matches=False)

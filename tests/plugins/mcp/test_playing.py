@@ -131,7 +131,7 @@ def test_a_record_replays_without_a_server(file: Path) -> None:
             assert [decision.seats for decision in walk(record, lambda match: None)][:1] == [(0,)]
             story = build_story(record)
             assert (story.trouble, story.seats[0].differs, story.unchecked) == ("", "", True)
-        with pytest.raises(GymposiumError, match=r"could not be reached: .*no-such-program"):
+        with pytest.raises(GymposiumError, match=r"cannot reach the server: .*no-such-program"):
             later.new(0)
 
 
@@ -223,13 +223,13 @@ def test_a_changed_description_is_refused(file: Path, game: ToolGame) -> None:
 @pytest.mark.parametrize(
     ("server", "reason"),
     [
-        ({"command": ["no-such-program"]}, "the server could not be reached: FileNotFoundError: .*'no-such-program'"),
+        ({"command": ["no-such-program"]}, "cannot reach the server: FileNotFoundError: .*'no-such-program'"),
         (
             {"command": ["python", "-c", "import os; exit('key ' + os.environ['KEY'])"], "env": ["KEY"]},
             r"the server ended the session. It wrote: key \$KEY$",
         ),
         ({"command": RAW, "env": ["NO_SUCH_KEY"]}, "the environment variable NO_SUCH_KEY is not set"),
-        ({"command": None, "url": "http://127.0.0.1:9/mcp"}, "the server could not be reached: "),
+        ({"command": None, "url": "http://127.0.0.1:9/mcp"}, "cannot reach the server: "),
     ],
 )
 def test_a_server_that_does_not_start_is_an_error_of_the_user(

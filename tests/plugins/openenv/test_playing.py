@@ -155,12 +155,12 @@ def test_names() -> None:
 
 @pytest.mark.parametrize("url", ["ftp://host", "host:80", "file:///etc/passwd", "http://user:pass@host"])
 def test_what_is_no_address(url: str) -> None:
-    with pytest.raises(BadParameter, match="write the address of an OpenEnv server"):
+    with pytest.raises(BadParameter, match="use the address of an OpenEnv server"):
         load_game("openenv", url=url).new(0)
 
 
 def test_a_server_that_is_not_there() -> None:
-    with pytest.raises(GymposiumError, match="Is an OpenEnv server there"):
+    with pytest.raises(GymposiumError, match="Is an OpenEnv server running there"):
         load_game("openenv:http://127.0.0.1:1").new(0)
 
 
@@ -180,7 +180,7 @@ def test_an_answer_that_trickles_in_is_given_up(monkeypatch: pytest.MonkeyPatch)
         trickling = threading.Thread(target=trickle, args=(server,))
         trickling.start()
         url = f"http://127.0.0.1:{server.getsockname()[1]}"
-        with pytest.raises(GymposiumError, match=r"/schema cannot be read: it was not there within 0.3 s"):
+        with pytest.raises(GymposiumError, match=r"Cannot read .*/schema: no answer within 0.3 s"):
             load_game(f"openenv:{url}").new(0)
         assert begun.is_set()
         given_up.set()
@@ -203,7 +203,7 @@ def test_a_server_that_does_not_read_is_not_waited_for_at_the_end(monkeypatch: p
 
 
 def test_redirections_are_not_followed(serving) -> None:
-    with pytest.raises(GymposiumError, match="Is an OpenEnv server there"):
+    with pytest.raises(GymposiumError, match="Is an OpenEnv server running there"):
         load_game(serving(scripted(), status=302)).new(0)
 
 
@@ -212,11 +212,11 @@ def test_redirections_are_not_followed(serving) -> None:
     [
         (None, "The connection was lost"),
         ("no json", "The server sent no JSON"),
-        ('{"type": "state", "data": {}}', "something else than an observation"),
+        ('{"type": "state", "data": {}}', "something other than an observation"),
         ('{"type": "error", "data": {"message": "it broke", "code": "EXECUTION_ERROR"}}', "refused step: it broke"),
-        (shown(reward="1"), "which is no number"),
+        (shown(reward="1"), "which is not a number"),
         (shown(reward=True, done=True).replace("true", "1e999", 1), "The server sent no JSON"),
-        (shown(reward=3.0, done=True), "not from 0 to 1: give min_return and max_return"),
+        (shown(reward=3.0, done=True), "outside 0 to 1. Set min_return and max_return"),
     ],
 )
 def test_a_server_that_fails_pays_nothing(serving, tmp_path: Path, answer: str | None, why: str) -> None:
@@ -368,7 +368,7 @@ def test_a_compressed_answer_does_not_fill_the_process(answering, times: int) ->
     game = load_game(f"openenv:{answering(compressed(times))}")
     tracemalloc.start()
     try:
-        with pytest.raises(GymposiumError, match=r"/schema cannot be read: it "):
+        with pytest.raises(GymposiumError, match=r"Cannot read .*/schema: "):
             game.new(0)
         assert tracemalloc.get_traced_memory()[1] < 20_000_000
     finally:

@@ -59,7 +59,7 @@ def folder(tmp_path: Path) -> Path:
 def test_the_command_checks_a_trainer_of_level_a(folder: Path) -> None:
     done = command(folder, "--trainer", "adapter:Random")
     assert done.returncode == 1
-    assert "The policy comes 0% of the way to the optimum: 0.000, where random play has 0.000" in done.stdout
+    assert "The policy gets 0% of the way to the optimum: 0.000, where random play gets 0.000" in done.stdout
     assert "2 failed, 1 skipped" in done.stdout
     assert "the trainer has no self-play" in done.stdout
 
@@ -72,7 +72,7 @@ def test_the_command_says_what_is_no_policy(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ((), "write --trainer MODULE:NAME"),
+        ((), "Use --trainer MODULE:NAME"),
         (("--trainer", "adapter:Nobody"), "has no attribute 'Nobody'"),
     ],
 )

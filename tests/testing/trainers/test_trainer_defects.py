@@ -25,7 +25,7 @@ def test_each_defect_is_named_by_its_check(defect: Defect, tmp_path: Path) -> No
     failed = failures(tmp_path, defect)
     assert defect.check in failed, failed
     assert "to do:" in failed[defect.check].message
-    assert "no method of the adapter may raise that" not in failed[defect.check].message
+    assert "no adapter method may raise this error" not in failed[defect.check].message
 
 
 def test_the_twelve_are_named_each_by_a_check_of_its_own() -> None:

@@ -1,1 +1,1 @@
-"""The arena: tournaments, ratings of their players, and boards that anyone can verify."""
+"""Tournaments, player ratings, and leaderboards that anyone can verify."""

@@ -1,4 +1,4 @@
-"""A board: a directory with a suite, its entries and their matches. Everything else is derived from these files.
+"""A board: a folder with a suite, its entries and their matches. Everything else is derived from these files.
 
 BOARD/suite.toml
 BOARD/entries/<slug>/entry.json
@@ -28,29 +28,30 @@ from gymposium_arena.suite import Suite, read_suite
 
 
 class Board:
-    """A board on disk. `Board.begin` makes a new one, `Board(path)` opens one to read, `Board.to_write` to write."""
+    """A board on disk. `Board.begin` creates one, `Board(path)` opens one to read, `Board.to_write` opens one to
+    write."""
 
     def __init__(self, path: Path) -> None:
-        """Raises `BadOption` if the directory is not a board or its suite cannot be read."""
+        """Raise `BadOption` if the folder is not a board or its suite cannot be read."""
         self.path = path
         if not self.suite_file.is_file():
             raise BadOption(
-                f"{path} is not a board: it has no suite.toml. Begin one with:  "
+                f"{path} is not a board: it has no suite.toml. Create one with:  "
                 + command_line("leaderboard", "run", "SUITE", "--out", str(path))
             )
         self.suite = read_suite(self.suite_file)
 
     @classmethod
     def to_write(cls, path: Path) -> Board:
-        """Open a board whose files are to be written. Raises `BadOption` also if a link in it leads out of it."""
+        """Open a board for writing. Raises `BadOption` also if a link in it points outside."""
         board = cls(path)
         check_contained(path, "entries")
         return board
 
     @classmethod
     def begin(cls, path: Path, suite: Suite) -> Board:
-        """Open the board of this suite in this directory, or make it, with entries of the suite's own players. Raises
-        `BadOption` if the directory is the board of another suite, or a link in it leads out of it."""
+        """Open the board of this suite in this folder, or create it with entries for the suite's own players. Raises
+        `BadOption` if the folder is the board of another suite, or if a link in it points outside."""
         file = path / "suite.toml"
         if not file.exists():
             entries = [own_entry(suite, player) for player in suite.players]  # refused before anything is written
@@ -61,7 +62,7 @@ class Board:
         if board.suite != suite:
             raise BadOption(
                 f"{path} is the board of another suite: {_difference(board.suite, suite)} A changed suite needs a new "
-                f"board: give another --out."
+                f"board: choose another --out."
             )
         for player in suite.players:
             if not board.entry_file(slug_of(player)).exists():
@@ -70,28 +71,28 @@ class Board:
 
     @property
     def suite_file(self) -> Path:
-        """The file of the suite."""
+        """Return the file of the suite."""
         return self.path / "suite.toml"
 
     def entry_file(self, slug: str) -> Path:
-        """The file of the entry with this slug."""
+        """Return the file of the entry with this slug."""
         return self.path / "entries" / slug / "entry.json"
 
     def matches_file(self, lineup: Lineup) -> Path:
-        """The file of a lineup's matches, compressed or not. Raises `BadOption` if both are there."""
+        """Return the file of a lineup's matches, compressed or not. Raises `BadOption` if both exist."""
         folder = self.path / "entries" / lineup.slugs[-1] / "matches" / slug_of(lineup.game.name)
         return find_form(folder / f"{joint_slug(lineup.slugs)}.jsonl")
 
     def entries(self) -> list[Entry]:
-        """All entries, by number. Raises `BadRecord` or `BadOption` for an entry that cannot be read or does not fit
-        the board."""
+        """Return all entries, by number. Raises `BadRecord` or `BadOption` for an entry that cannot be read or does not
+        fit the board."""
         entries = sorted(map(read_entry, self.path.glob("entries/*/entry.json")), key=lambda entry: entry.number)
         numbers = [entry.number for entry in entries]
         if numbers != list(range(len(entries))):
-            raise BadOption(f"{self.path}: its entries are numbered {numbers}; they must be 0, 1, 2 and so on.")
+            raise BadOption(f"{self.path}: its entries are numbered {numbers}; they must count up from 0.")
         for entry in entries:
             if why := refusal(entry, self.suite):
-                raise BadOption(f"{self.entry_file(entry.slug)} is refused: {why}.")
+                raise BadOption(f"Invalid entry {self.entry_file(entry.slug)}: {why}.")
         return entries
 
     def write_entry(self, entry: Entry) -> None:
@@ -108,10 +109,10 @@ class Board:
         by: str | None = None,
         made: str | None = None,
     ) -> Entry:
-        """Enter a player, as the last one, for these games or for all games of the suite. A player that is on the board
+        """Enter a player in last place, for these games or for all games of the suite. A player already on the board
         keeps its entry. `label` is its display name, `by` the person who enters it, `made` the date.
 
-        Raises `BadOption` if the player is on the board with other values than those given."""
+        Raises `BadOption` if the player is on the board with other values."""
         check_player(player)
         entries = self.entries()
         for entry in entries:
@@ -122,14 +123,14 @@ class Board:
                 for option, (wanted, stored) in given.items():
                     if wanted is not None and wanted != stored:
                         raise BadOption(
-                            f"{option}: {player} is on the board already, with {_shown(stored)} and not "
-                            f"{_shown(wanted)}. Leave {option} out."
+                            f"{option}: {player} is already on the board with {_shown(stored)}, not "
+                            f"{_shown(wanted)}. Leave out {option}."
                         )
                 return entry
         known = [game.name for game in self.suite.games]
         for game in games:
             if game not in known:
-                raise BadOption(f"The suite {self.suite.name} has no game {game}. It has {', '.join(known)}.")
+                raise BadOption(f"The suite {self.suite.name} has no game {game}. Its games: {', '.join(known)}.")
         entry = new_entry(
             self.suite, player, len(entries), seed, own=False, games=games or known, label=label, by=by, made=made
         )
@@ -137,18 +138,18 @@ class Board:
         return entry
 
     def files(self) -> list[Path]:
-        """All match files, in the order of their names."""
+        """Return all match files, sorted by name."""
         return board_files(self.path)
 
     def records(self) -> Iterator[tuple[Path, Record | Problem]]:
-        """Every line of every match file, in the order of the files' names. Raises `BadRecord` for a match of a game or
-        a player that the board does not have."""
+        """Yield every line of every match file, sorted by file name. Raises `BadRecord` for a match whose game or
+        players the board does not have."""
         games, players = {game.name for game in self.suite.games}, {entry.player for entry in self.entries()}
         for file in self.files():
             for _, record in read_records(file):
                 if isinstance(record, Record) and not (record.game in games and players.issuperset(record.players)):
                     raise BadRecord(
-                        f"{file}: match {record.id} is of {record.game} between {', '.join(record.players)}, which "
+                        f"{file}: match {record.id} is {record.game} between {', '.join(record.players)}, which "
                         f"this board does not have."
                     )
                 yield file, record
@@ -160,7 +161,7 @@ class Board:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                raise BadOption(f"A tournament is under way on {self.path}: wait until it has ended.") from None
+                raise BadOption(f"A tournament is running on {self.path}. Wait until it ends.") from None
             yield
 
 
@@ -174,7 +175,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _difference(there: Suite, wanted: Suite) -> str:
-    """The first line in which two suites differ, as a sentence."""
+    """Return the first differing line of two suites, as a sentence."""
     pairs = zip(there.text().splitlines(), wanted.text().splitlines())
     one, other = next(((a, b) for a, b in pairs if a != b), ("fewer games", "more games"))
-    return f"it has {one!r} where {other!r} is wanted."
+    return f"it has {one!r} instead of {other!r}."

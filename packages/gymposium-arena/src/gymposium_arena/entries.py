@@ -1,6 +1,6 @@
 """Entries: the players of a board, each in a folder with its identity and its matches.
 
-`entry.json` is written before the first match and holds all that is known of a player by then. Results and failed
+`entry.json` is written before the first match and holds everything known about a player by then. Results and failed
 replies are never stored there; they are computed from the matches.
 
 The JSON schema of the file is made from these classes (`gymposium leaderboard verify --schema`).
@@ -48,9 +48,9 @@ class PromptOf(FileModel):
     reader: str
     """The name of the reader of its replies."""
     version: int
-    """Version of the wording of all prompts."""
+    """Version of all prompts' wording."""
     digests: dict[str, str]
-    """Digest of the fixed parts of the prompt, by game."""
+    """Digest of the prompt's fixed parts, by game."""
 
 
 class Entry(FileModel):
@@ -58,11 +58,11 @@ class Entry(FileModel):
 
     format: Literal["gymposium-entry-1"] = "gymposium-entry-1"
     number: int = Field(ge=0)
-    """Position on the board: the player meets all entries of smaller number."""
+    """Position on the board: the player meets all entries with smaller numbers."""
     player: str
-    """The player as written everywhere, such as mcts-100."""
+    """The player's canonical name, such as mcts-100."""
     slug: str
-    """Name of its folder."""
+    """The name of its folder."""
     label: str
     """Display name."""
     own: bool
@@ -74,16 +74,16 @@ class Entry(FileModel):
     games: tuple[str, ...]
     """Full names of the suite's games that it plays."""
     rules: dict[str, int]
-    """Version of the rules of each of these games."""
+    """Version of each game's rules."""
     revision: Revision
     prompt: PromptOf
     decoding: dict[str, Fact]
     """How its replies are generated: temperature, length, context."""
     deterministic: bool
-    """True if the player declares that it draws nothing."""
+    """True if the player declares that it draws no random numbers."""
     repeats: Repeats | None
-    """How it can be asked again, if it declares that its replies follow from its seed. Null: its replies are attested
-    by the person who ran it."""
+    """How it can be asked again, if it declares that its replies follow from its seed. Null: the person who ran it
+    attests its replies."""
     versions: dict[str, str]
     """Versions of the software at the time of entry."""
     by: str | None = None
@@ -91,35 +91,35 @@ class Entry(FileModel):
     made: str | None = None
     """Date of entry as YYYY-MM-DD."""
     digest: str = ""
-    """Digest of all fields but number and seed, which are set later."""
+    """Digest of all fields except number and seed, which are set later."""
 
     @property
     def fitted_to(self) -> str | None:
-        """The player that this one was fitted to, an adversary; None for any other player."""
+        """The player that this adversary was fitted to; None for any other player."""
         fact = self.revision.facts.get(FITTED_TO)
         return None if fact is None else str(fact)
 
     def has_changed_since(self, adversary: Entry) -> bool:
-        """Whether this player's files are others than those that its adversary was fitted to."""
+        """Return whether this player's files differ from those that its adversary was fitted to."""
         return adversary.revision.facts.get(FITTED_FILES) != digest_of_files(self.revision.files)
 
     def meets(self, other: Entry) -> bool:
-        """Whether the two play against each other: an adversary meets its target alone."""
+        """Return whether the two play against each other: an adversary meets only its target."""
         return self.fitted_to in (None, other.player) and other.fitted_to in (None, self.player)
 
     def text(self) -> str:
-        """The content of its file."""
+        """Return the content of its file."""
         return json.dumps(self.model_dump(mode="json"), indent=2) + "\n"
 
     def sealed(self) -> Entry:
-        """A copy with the right digest."""
+        """Return a copy with the right digest."""
         fields = self.model_dump(mode="json", exclude={"number", "seed", "digest"})
         text = json.dumps(fields, sort_keys=True, separators=(",", ":"))
         return self.model_copy(update={"digest": sha256(text.encode()).hexdigest()[:16]})
 
 
 def own_entry(suite: Suite, player: str) -> Entry:
-    """The entry of one of the suite's own players."""
+    """Return the entry of one of the suite's own players."""
     games = [game.name for game in suite.games if player in game.players]
     return new_entry(suite, player, suite.players.index(player), suite.seed, own=True, games=games)
 
@@ -136,9 +136,10 @@ def new_entry(
     by: str | None = None,
     made: str | None = None,
 ) -> Entry:
-    """A new entry, without matches. The player is made to read its identity, so a model's weights are loaded.
+    """Return a new entry without matches. The player is created to read its identity, so a model's weights are loaded.
 
-    Raises as `make_player`, and `BadOption` if the player's name is not `player` or it cannot play one of the games."""
+    Raises like `make_player`, and `BadOption` if the player's name is not `player` or it cannot play one of the
+    games."""
     made_player = make_player(player)
     for name in games:
         _check_plays(made_player, load_game(name), tries=not own)
@@ -174,9 +175,9 @@ def _check_plays(player: Player, game: Game, *, tries: bool) -> None:
 
 
 def _described(player: Player, text: str, games: Sequence[str]) -> dict[str, Any]:
-    """The fields of an entry that describe the player made from `text`."""
+    """Return the entry fields that describe the player made from `text`."""
     if player.name != text:
-        raise BadOption(f"The player {text!r} calls itself {player.name!r}: write it so.")
+        raise BadOption(f"Player {text!r} is not a canonical name. Use {player.name!r}.")
     identity = player.identity() if isinstance(player, Identified) else Identity()
     prompts = {name: prompt_for(load_game(name), player.style, player.reader).hash for name in games}
     return {
@@ -191,8 +192,8 @@ def _described(player: Player, text: str, games: Sequence[str]) -> dict[str, Any
 
 
 def make_entrant(entry: Entry) -> Player:
-    """The player of an entry, to play or to be asked again. Raises as `make_player`, `NotAllowed` for a player that
-    only the user may name, and `Changed` if the player here differs from the one that was entered."""
+    """Return the player of an entry, to play or to be asked again. Raises like `make_player`, `NotAllowed` for a player
+    that only the user may name, and `Changed` if the player here differs from the one that was entered."""
     check_named_player(entry.player)
     player = make_player(entry.player)
     now = _described(player, entry.player, entry.games)
@@ -207,15 +208,15 @@ class Changed(GymposiumError):
 
     def __init__(self, entry: Entry, what: str, was: Any, is_now: Any) -> None:
         super().__init__(
-            f"{entry.player} is not what was entered: {what} was {was!r}, and here it is {is_now!r}. Restore what was "
-            f"there, or enter it under another name."
+            f"{entry.player} differs from its entry: {what} was {was!r}, but is {is_now!r} here. Restore the old "
+            f"value, or enter the player under another name."
         )
         self.code = what.startswith("revision code")
-        """True if only the version of its code differs, so that it may still play alike."""
+        """Whether only the version of its code differs, so that it may still play alike."""
 
 
 def _first_difference(name: str, was: Any, is_now: Any) -> tuple[str, Any, Any]:
-    """The first difference between two values: the keys that lead to it, and both values there."""
+    """Return the first difference between two values: the keys that lead to it, and both values there."""
     if isinstance(was, BaseModel):
         was, is_now = was.model_dump(), is_now.model_dump()
     if not isinstance(was, Mapping):
@@ -225,10 +226,10 @@ def _first_difference(name: str, was: Any, is_now: Any) -> tuple[str, Any, Any]:
 
 
 def refusal(entry: Entry, suite: Suite) -> str | None:
-    """The reason why an entry cannot be on a board of this suite, or None."""
+    """Return why an entry cannot be on a board of this suite, or None."""
     if entry.suite != suite.digest:
         return (
-            f"it was made for the suite of digest {entry.suite}, but the board's is {suite.digest}: a changed suite "
+            f"it was made for the suite with digest {entry.suite}, but the board's is {suite.digest}: a changed suite "
             f"needs a new board"
         )
     known = [game.name for game in suite.games]
@@ -238,18 +239,18 @@ def refusal(entry: Entry, suite: Suite) -> str | None:
         here = load_game(name).spec.version
         if entry.rules.get(name) != here:
             return (
-                f"it was made with version {entry.rules.get(name)} of {name}, and here is version {here}: the rules or "
-                f"rewards differ. Install the gymposium that it was made with, or play it again on a new board"
+                f"it was made with version {entry.rules.get(name)} of {name}, but version {here} is installed: "
+                f"its rules or rewards differ. Install the gymposium that it was made with, or enter it on a new board"
             )
     return None
 
 
 def read_entry(path: Path) -> Entry:
-    """The entry in a file. Raises `BadRecord` if the file cannot be read, and `BadOption` if it is in the wrong
+    """Return the entry in a file. Raises `BadRecord` if the file cannot be read, and `BadOption` if it is in the wrong
     folder."""
     entry = read_model(path, Entry, "entry", "Restore it, or enter the player again.")
     if entry.slug != path.parent.name or entry.slug != slug(entry.player):
-        raise BadOption(f"{path}: the entry of {entry.player!r} belongs in a folder called {slug(entry.player)!r}.")
+        raise BadOption(f"{path}: the entry of {entry.player!r} belongs in the folder {slug(entry.player)!r}.")
     if entry.sealed().digest != entry.digest:
         raise BadRecord(
             f"{path} was changed after it was made: its digest is {entry.digest}, but its content has the digest "

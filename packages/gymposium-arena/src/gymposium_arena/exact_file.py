@@ -1,4 +1,4 @@
-"""`exact.json` beside an entry: figures by traversal of a player that takes minutes to measure, such as a language
+"""`exact.json` beside an entry: figures by traversal for a player that takes minutes to measure, such as a language
 model."""
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ class ExactFile(FileModel):
     format: Literal["gymposium-exact-1"] = "gymposium-exact-1"
     player: str
     games: dict[str, Measured]
-    """The figures of each game that is small enough, by its full name."""
+    """The figures for each game that is small enough, by full name."""
 
 
 def exact_path(board: Board, entry: Entry) -> Path:
-    """The path of an entry's `exact.json`."""
+    """Return the path of an entry's `exact.json`."""
     return board.entry_file(entry.slug).with_name("exact.json")
 
 
 def read_exact(board: Board, entry: Entry) -> Mapping[str, Measured]:
-    """The figures of a player by game; empty if it has no file. Raises `BadRecord` if the file cannot be read."""
+    """Return a player's figures by game; empty if it has no file. Raises `BadRecord` if the file cannot be read."""
     path = exact_path(board, entry)
     if not path.exists():
         return {}
     content = read_model(path, ExactFile, "exact figures", _REMEDY)
     if content.player != entry.player:
-        raise BadRecord(f"{path} is of {content.player}, not of {entry.player}. {_REMEDY}")
+        raise BadRecord(f"{path} belongs to {content.player}, not to {entry.player}. {_REMEDY}")
     return content.games
 
 
 def write_exact(board: Board, entry: Entry) -> Path:
-    """Measure a player in all games that it plays and that are small enough, and write the figures to its file."""
+    """Measure a player in all small enough games that it plays, and write the figures to its file."""
     check_named_player(entry.player)
     player = make_player(entry.player)
     measured = {game.name: measured_in(game.load(), player) for game in board.suite.games if game.name in entry.games}

@@ -1,4 +1,4 @@
-"""The decisions of a board's matches, and which of them failed, for ratings of the play alone."""
+"""The decisions in a board's matches, and which of them failed, for ratings of play alone."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from gymposium_arena.outcomes import MatchOutcome, outcomes_of
 from gymposium_arena.ratings.completed import Decisions
 
 Features = tuple[float, float, float, float, float]
-"""The turn, the logarithm of the length of what the player read, the number of legal moves, the seat, and the worth of
-the position (0 if it is not known)."""
+"""The turn, the log length of the observation, the number of legal moves, the seat, and the position's value (0 if
+unknown)."""
 
 
 @dataclass(slots=True)
@@ -28,12 +28,12 @@ class GameDecisions:
 
     _reviews: Reviews
     reviewed: bool = True
-    """Whether every match has a review, so that the worth of positions is known."""
+    """Whether every match has a review, so that positions' values are known."""
     _rows: dict[tuple[tuple[str, ...], str], list[tuple[int, Features, bool]]] = field(default_factory=dict)
-    """For each match, by the players and the digest of its outcome: the seat, features and failure of each decision."""
+    """For each match, by players and outcome digest: the seat, features and failure of each decision."""
 
     def add(self, matches: Path, record: Record) -> None:
-        """Add a finished match of a file. Raises `GymposiumError` if it cannot be played again."""
+        """Add a finished match from a file. Raises `GymposiumError` if it cannot be replayed."""
         _, review = self._reviews.of(matches, record)
         self.reviewed &= review is not None
         for outcome in outcomes_of([record]):
@@ -41,7 +41,7 @@ class GameDecisions:
             self._rows[outcome.players, outcome.digest] = how
 
     def of(self, outcomes: Sequence[MatchOutcome], players: Sequence[str]) -> Decisions:
-        """The decisions of these outcomes. `players` are the players in the order of their indices."""
+        """Return the decisions in these outcomes. `players` lists the players in index order."""
         deals = {group: number for number, group in enumerate(sorted({one.group for one in outcomes}))}
         index = {player: number for number, player in enumerate(players)}
         known = 5 if self.reviewed else 4

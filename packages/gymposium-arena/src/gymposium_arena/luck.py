@@ -15,11 +15,11 @@ from gymposium.records import Record
 
 
 class Luck:
-    """The correction of one game's matches."""
+    """The luck correction for one game's matches."""
 
     def __init__(self, game: Game, players: Collection[str]) -> None:
-        """Raises `TooLarge` if the game is not corrected. The policies of the core's own players are computed, which
-        takes seconds, since nothing has to be loaded for them."""
+        """Raise `TooLarge` if the game is not corrected. Computing the policies of the built-in players takes seconds;
+        nothing has to be loaded for them."""
         check_small(game)
         if not game.spec.chance:
             raise TooLarge(f"{game.name} has no chance to correct for.")
@@ -30,8 +30,8 @@ class Luck:
         """The players whose policies are known."""
 
     def corrected(self, record: Record) -> tuple[float, ...] | None:
-        """The corrected utilities of a finished match; None if it began with random moves. Raises `BadRecord` if the
-        record is not a match of the game, or a known player cannot have played it."""
+        """Return the corrected utilities of a finished match; None if it began with random moves. Raises `BadRecord` if
+        the record is not a match of the game, or if a known player cannot have played it."""
         if record.opening:
             return None
         first, second = record.players
@@ -40,7 +40,7 @@ class Luck:
 
 
 def luck_of(game: Game, players: Collection[str]) -> Luck | None:
-    """The correction of a game's matches; None if it has none."""
+    """Return the correction for a game's matches; None if it has none."""
     try:
         return Luck(game, players)
     except TooLarge:
@@ -49,7 +49,7 @@ def luck_of(game: Game, players: Collection[str]) -> Luck | None:
 
 @lru_cache(maxsize=256)
 def _policy_of(game: Game, name: str) -> Policy | None:
-    """The policy of a player of the core that knows the probabilities of its moves; None for any other."""
+    """Return the policy of a built-in player that knows its move probabilities; None for any other."""
     player = core_player(name)
     if player is None or not isinstance(player, Distributes):
         return None

@@ -1,4 +1,4 @@
-"""The record file of a lineup, to which a tournament appends matches as they end."""
+"""The record file of a lineup; a tournament appends each finished match."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gymposium_arena.schedule import Lineup
 class MatchesFile(OrderedWriter):
     """The record file of one lineup, open for a tournament.
 
-    Opening it removes an incomplete last line, which a killed tournament leaves behind, so that its match is played
+    Opening it removes an incomplete last line, left behind by a killed tournament, so that its match is played
     again."""
 
     def __init__(self, board: Board, lineup: Lineup) -> None:
@@ -31,14 +31,14 @@ class MatchesFile(OrderedWriter):
             match_id, finished = _match_in(line)
             if finished:
                 self.finished.add(match_id)
-            # any other line stays behind the one before it
+            # any other line stays, after the one before it
             number = self._numbers.get(match_id, number)
             self._note(number, start, len(line))
             start += len(line)
 
 
 def check_whole(board: Board, lineup: Lineup) -> bool:
-    """Whether a lineup's file is compressed, so that no match can be missing. Raises `BadOption` if one is, and
+    """Return whether a lineup's file is compressed, so that no match can be missing. Raises `BadOption` if one is, and
     `BadRecord` if the file cannot be read."""
     path = board.matches_file(lineup)
     if not is_compressed(path):
@@ -56,7 +56,7 @@ def check_whole(board: Board, lineup: Lineup) -> bool:
 
 
 def _match_in(line: bytes) -> tuple[str, bool]:
-    """The id of the match in a line, and whether it is finished; an empty id if there is none."""
+    """Return the id of the match in a line, and whether it is finished; an empty id if there is none."""
     match _parsed(line):
         case {"format": format, "id": str(match_id), "ending": {"kind": kind}} if format == FORMAT:
             return match_id, kind != "broke off"

@@ -1,4 +1,4 @@
-"""The specs of this distribution: the commands `leaderboard` and `audit`."""
+"""The specs in this distribution: the commands `leaderboard` and `audit`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gymposium import CommandSpec, hookimpl
 def gymposium_commands() -> Iterable[CommandSpec]:
     yield CommandSpec(
         name="audit",
-        summary="Play the logs of other libraries again, report differences, and rate their agents.",
+        summary="Replay other libraries' logs, report mismatches, and rate their agents.",
         entry_point="gymposium_arena.cli.audit:command",
         order=8,
     )

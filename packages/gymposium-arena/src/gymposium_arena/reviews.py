@@ -1,4 +1,4 @@
-"""The reviews beside the matches of a board, and what its players gave away by them."""
+"""The reviews beside a board's matches, and what its players gave away according to them."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ _DIGITS = 6
 
 @dataclass(slots=True)
 class _Game:
-    """The reviewed matches of a game so far."""
+    """A game's reviewed matches so far."""
 
     file: ReviewFile
-    """The first of its files of reviews."""
+    """The first of its review files."""
     tally: LostTally = field(default_factory=LostTally)
     seen: set[tuple[tuple[str, ...], str]] = field(default_factory=set)
 
 
 class BoardReviews:
-    """Counts what the players of a board gave away, one record at a time. Repeated matches count once, and those of
-    adversaries do not count, as in ratings."""
+    """Counts what a board's players gave away, one record at a time. As in ratings, repeated matches count once, and
+    adversaries' matches do not count."""
 
     def __init__(self, reviews: Reviews, adversaries: Collection[str]) -> None:
         self._reviews, self._adversaries = reviews, adversaries
         self._games: dict[str, _Game] = {}
 
     def add(self, matches: Path, record: Record) -> None:
-        """Count a match if it has a review. Raises `BadRecord` if the reviews cannot be read, or if those of a game are
-        by different judges."""
+        """Count a match if it has a review. Raises `BadRecord` if the reviews cannot be read, or if a game's reviews
+        are by different judges."""
         file, review = self._reviews.of(matches, record)
         if file is None or review is None or not set(record.players).isdisjoint(self._adversaries):
             return
         game = self._games.setdefault(record.game, _Game(file))
         if (file.judge, file.table) != (game.file.judge, game.file.table):
             raise BadRecord(
-                f"{matches} was reviewed by {file.judge} and other matches of {record.game} by {game.file.judge}, or "
-                f"by another table. Review all of them alike:  {command_line('review', 'BOARD', '--judge', file.judge)}"
+                f"{matches} was reviewed by {file.judge}, but other matches of {record.game} by {game.file.judge} or "
+                f"another table. Review all of them alike:  {command_line('review', 'BOARD', '--judge', file.judge)}"
             )
         for outcome in outcomes_of([record]):
             key = (outcome.players, outcome.digest)
@@ -53,7 +53,7 @@ class BoardReviews:
                 game.tally.add(record.players, record.seed, review, *file.returns)
 
     def of_game(self, game: str) -> LostResult | None:
-        """What the players gave away in a game; None if no match of it was reviewed."""
+        """Return what the players gave away in a game; None if none of its matches was reviewed."""
         found = self._games.get(game)
         if found is None:
             return None

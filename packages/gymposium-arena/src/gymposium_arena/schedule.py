@@ -1,8 +1,8 @@
 """The schedule: a suite and its entries become lineups, and a lineup becomes matches with their seeds.
 
-Nothing here plays a match or reads a file. A match group is one deal, played once with each player in each seat. Its
-deal follows from the seed, the game and the group's number alone, so all lineups with one seed have the same deals. A
-new entry adds lineups with entries of smaller number and changes no lineup that exists.
+This module plays no match and reads no file. A match group is one deal, played once with each player in each seat. Its
+deal follows only from the seed, the game and the group's number, so all lineups with one seed have the same deals. A
+new entry adds lineups with lower-numbered entries and changes no existing lineup.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from gymposium_arena.slugs import joint_slug, slug
 from gymposium_arena.suite import Suite, SuiteGame, plays_alone
 
 _PLACE = re.compile(r"([0-9]{1,18})-([0-9]{1,9})")
-"""The end of a match's id: its group and the rotation of the seats."""
+"""The end of a match's id: its group and the rotation of seats."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lineup:
-    """Players who meet in a game. Their matches are in one file, in the folder of the last player's entry."""
+    """Players that meet in a game. Their matches are in one file, in the folder of the last player's entry."""
 
     suite: Suite
     game: SuiteGame
@@ -45,7 +45,7 @@ class Lineup:
 
     @property
     def id(self) -> str:
-        """The lineup's id, with which the ids of its matches begin: `quick/tic_tac_toe/random--mcts-25`."""
+        """The lineup's id, which begins the ids of its matches: `quick/tic_tac_toe/random--mcts-25`."""
         return f"{self.suite.name}/{slug(self.game.name)}/{joint_slug(self.slugs)}"
 
     @property
@@ -54,12 +54,12 @@ class Lineup:
         return self.game.groups * self.rotations
 
     def match_id(self, number: int) -> str:
-        """The id of the match of this number, from 0: the lineup's id, the group and the rotation of the seats."""
+        """Return the id of the match with this number, from 0: the lineup's id, the group and the rotation of seats."""
         group, rotation = divmod(number, self.rotations)
         return f"{self.id}/{group}-{rotation}"
 
     def numbers(self) -> MatchNumbers:
-        """Return the number of each match by its id."""
+        """Return each match's number by its id."""
         begin = f"{self.id}/"
 
         def find(match_id: str) -> int | None:
@@ -71,7 +71,7 @@ class Lineup:
 
 
 def lineups(suite: Suite, entries: Sequence[Entry]) -> list[Lineup]:
-    """All lineups of a board, game by game. Entries without a seed have none yet."""
+    """Return all lineups of a board, game by game. Entries without a seed have none yet."""
     planned: list[Lineup] = []
     for game in suite.games:
         loaded = game.load()
@@ -95,8 +95,9 @@ def unseated_games(suite: Suite, entries: Sequence[Entry]) -> list[SuiteGame]:
 
 
 def _opponents(earlier: Sequence[int], entry: Entry, seed: int, game: Game, most: int) -> list[tuple[int, ...]]:
-    """The opponents of an entry in each of its lineups, of the `earlier` entries that it meets: none if it plays alone,
-    each one in a game of two seats, and a balanced sample of at most `most` combinations in a larger game."""
+    """Return the opponents of an entry in each of its lineups, chosen from the `earlier` entries that it meets. It has
+    none if it plays alone, each one in a two-seat game, and a balanced sample of at most `most` combinations in a
+    larger game."""
     if plays_alone(game):
         return [()]
     if game.seats == 2:
@@ -106,7 +107,7 @@ def _opponents(earlier: Sequence[int], entry: Entry, seed: int, game: Game, most
     seated: Counter[int] = Counter()
     chosen: set[tuple[int, ...]] = set()
     while len(chosen) < most:
-        # players who were seated least are called first, in random order
+        # players seated least are called first, in random order
         lots = {index: rng.random() for index in earlier}
         waiting = sorted(earlier, key=lambda index: (seated[index], lots[index]))
         fresh = _fresh(waiting[: 2 * size + 2], size, chosen, seated) or _fresh(waiting, size, chosen, seated)
@@ -120,7 +121,7 @@ def _opponents(earlier: Sequence[int], entry: Entry, seed: int, game: Game, most
 def _fresh(
     waiting: Sequence[int], size: int, chosen: set[tuple[int, ...]], seated: Counter[int]
 ) -> tuple[int, ...] | None:
-    """The combination of `size` players, not chosen yet, whose players were seated least; None if there is none."""
+    """Return the unchosen combination of `size` players that were seated least; None if all are chosen."""
     tables = (tuple(sorted(table)) for table in combinations(waiting, size))
     return min(
         (table for table in tables if table not in chosen),
@@ -130,18 +131,18 @@ def _fresh(
 
 
 def jobs(lineup: Lineup, players: Sequence[Player], numbers: Iterable[int] | None = None) -> Iterator[MatchJob]:
-    """Yield the matches of a lineup with these numbers, by default all of them, group by group. `players` are the
-    lineup's players, in order. Raises `BadOption` for players of other names."""
+    """Yield a lineup's matches with these numbers, by default all of them, group by group. `players` are the
+    lineup's players, in order. Raises `BadOption` for players with other names."""
     job = job_maker(lineup, players)
     return map(job, range(lineup.matches) if numbers is None else numbers)
 
 
 def job_maker(lineup: Lineup, players: Sequence[Player]) -> Callable[[int], MatchJob]:
-    """Return the function that makes the match of a lineup with a number. Raises as `jobs`."""
+    """Return the function that makes a lineup's match from its number. Raises like `jobs`."""
     game = lineup.game.load()
     for text, player in zip(lineup.players, players, strict=True):
         if player.name != text:
-            raise BadOption(f"The player {text!r} calls itself {player.name!r}: write it so.")
+            raise BadOption(f"Player {text!r} is not a canonical name. Use {player.name!r}.")
     opening = lineup.game.opening if all(map(is_deterministic, players)) else 0
     policy = FailurePolicy.parse(lineup.suite.on_illegal)
 

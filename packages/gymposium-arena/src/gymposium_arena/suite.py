@@ -1,4 +1,4 @@
-"""A suite: the games of a board, their players, the number of matches and the rules for failures. Declared in TOML.
+"""A suite: a board's games, their players, the number of matches and the rules for failures. Declared in TOML.
 
     name = "cards"
     players = ["random", "mcts-100"]
@@ -7,7 +7,7 @@
     name = "leduc_poker"
     players = ["random", "mcts-100", "cfr-200"]
 
-Settings that are left out have defaults. A board stores its suite with all settings written out, so that its matches do
+Omitted settings have defaults. A board stores its suite with all settings written out, so its matches do
 not depend on later defaults.
 """
 
@@ -36,16 +36,16 @@ _OPENING = 4
 
 @dataclass(frozen=True, slots=True)
 class SuiteGame:
-    """A game of a suite, with all settings resolved."""
+    """A game in a suite, with all settings resolved."""
 
     name: str
     """The game's full name: `goofspiel(num_cards=5)`."""
     groups: int
-    """Match groups for each lineup."""
+    """Match groups per lineup."""
     opening: int
-    """Random plies with which a group begins if all its players are deterministic."""
+    """Random plies that begin a group if all its players are deterministic."""
     lineups: int
-    """Upper bound on each player's lineups with earlier entries, in games of more than two seats."""
+    """Maximum number of each player's lineups with earlier entries, in games with more than two seats."""
     players: tuple[str, ...]
     """The suite's own players that play this game."""
 
@@ -63,11 +63,11 @@ class Suite:
     seed: int
     """The seed of the suite's own players."""
     watchdog: float
-    """Time limit of an answer, in seconds."""
+    """Time limit for an answer, in seconds."""
     on_illegal: str
     """The policy for replies that are not legal moves (`FailurePolicy`), as text."""
     at_once: int
-    """Number of matches played side by side, which bounds the size of a player's batch."""
+    """Number of simultaneous matches, which bounds the size of a player's batch."""
     games: tuple[SuiteGame, ...]
 
     @property
@@ -77,17 +77,17 @@ class Suite:
 
     @property
     def digest(self) -> str:
-        """A digest of all settings."""
+        """Digest of all settings."""
         return sha256(self.text().encode()).hexdigest()[:16]
 
     def text(self) -> str:
-        """The suite as TOML with all settings written out; equal suites have equal texts."""
+        """Return the suite as TOML with all settings written out; equal suites have equal texts."""
         head = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "games"}
         tables = [{field.name: getattr(game, field.name) for field in fields(game)} for game in self.games]
         return "\n[[games]]\n".join("".join(f"{k} = {_toml(v)}\n" for k, v in one.items()) for one in [head, *tables])
 
     def rules(self) -> str:
-        """The rules for failures, as sentences for readers of results."""
+        """Return the rules for failures, as sentences for readers of results."""
         return (
             f"The policy for a reply that is not a legal move is: {self.on_illegal}. A player that raises an error, "
             f"returns something that is not a reply, or does not answer within {self.watchdog:g} s, forfeits that "
@@ -98,7 +98,7 @@ class Suite:
 
 @dataclass(frozen=True, slots=True)
 class _SuiteTable:
-    """The settings at the top of a suite's file."""
+    """The settings at the top of a suite file."""
 
     name: str
     title: str = ""
@@ -114,7 +114,7 @@ class _SuiteTable:
 
 @dataclass(frozen=True, slots=True)
 class _GameTable:
-    """The settings under `[[games]]`; None stands for the suite's value."""
+    """The settings under `[[games]]`; None means the suite's value."""
 
     name: str
     groups: int | None = None
@@ -128,9 +128,9 @@ def read_suite(path: Path) -> Suite:
     try:
         return parse_suite(read_plain_text(path))
     except (OSError, UnicodeDecodeError) as error:
-        raise BadOption(f"The suite {path} cannot be read: {error}") from error
+        raise BadOption(f"Cannot read the suite {path}: {error}") from error
     except GymposiumError as error:
-        raise BadOption(f"The suite {path}: {error}") from error
+        raise BadOption(f"Invalid suite {path}: {error}") from error
 
 
 def parse_suite(text: str) -> Suite:
@@ -139,16 +139,16 @@ def parse_suite(text: str) -> Suite:
     try:
         settings = strict_toml(text)
     except ValueError as error:
-        raise BadOption(f"not TOML: {error}") from error
+        raise BadOption(f"invalid TOML: {error}") from error
     tables = settings.pop("games", None)
     if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
-        raise BadOption("name at least one game, each under a line [[games]].")
+        raise BadOption("no games. Add at least one [[games]] table.")
     suite = read_settings("the suite", _SuiteTable, settings)
     games = [_game(suite, read_settings(f"game {number}", _GameTable, table)) for number, table in enumerate(tables, 1)]
     if not _NAME.fullmatch(suite.name):
-        raise BadOption(f"name = {suite.name!r}: write lower-case letters and digits, with single hyphens between.")
+        raise BadOption(f"name = {suite.name!r}: use lower-case letters, digits and single hyphens.")
     if not suite.watchdog > 0:
-        raise BadOption(f"watchdog = {suite.watchdog}: give seconds, more than 0.")
+        raise BadOption(f"watchdog = {suite.watchdog}: give a number of seconds greater than 0.")
     _at_least(1, "at_once", suite.at_once)
     _no_twins("games", [game.name for game in games])
     policy = str(FailurePolicy.parse(suite.on_illegal))
@@ -161,7 +161,7 @@ def _game(suite: _SuiteTable, table: _GameTable) -> SuiteGame:
     _no_twins(f"players of {game.name}", players)
     for player in players:
         if player == "human":
-            raise BadOption("a tournament cannot ask a person: leave out the player human.")
+            raise BadOption("a tournament cannot ask a person. Remove the player human.")
         check_named_player(player)
     groups = suite.groups if table.groups is None else table.groups
     lineups = suite.lineups if table.lineups is None else table.lineups
@@ -170,21 +170,21 @@ def _game(suite: _SuiteTable, table: _GameTable) -> SuiteGame:
     _at_least(1, "lineups", lineups)
     _at_least(0, "opening", opening)
     if opening and game.spec.free_text:
-        raise BadOption(f"{game.name} takes free text, so there are no moves to draw an opening from: opening = 0.")
+        raise BadOption(f"{game.name} takes free text, so an opening cannot be drawn. Set opening = 0.")
     return SuiteGame(game.name, groups, opening, lineups, players)
 
 
 def _opening(game: Game, default: int | None) -> int:
-    """The length of the random opening: 0 if chance makes deals differ or a player plays alone, since an opening is
-    there to make the matches of deterministic players differ; by default at most half of the longest match, so that
-    players decide the rest."""
+    """Return the length of the random opening. It is 0 if chance already varies the deals or a player plays alone,
+    since an opening only serves to vary matches of deterministic players. By default it is at most half of the longest
+    match, so that players decide the rest."""
     if game.spec.chance or game.spec.free_text or plays_alone(game):
         return 0
     return min(_OPENING, game.max_decisions // 2) if default is None else default
 
 
 def plays_alone(game: Game) -> bool:
-    """Whether one player takes all seats: the game has one seat or is cooperative."""
+    """Return whether one player takes all seats: the game has one seat or is cooperative."""
     return game.seats == 1 or game.spec.utility == "cooperative"
 
 
@@ -197,13 +197,13 @@ def _no_twins(what: str, names: Iterable[str]) -> None:
     seen: set[str] = set()
     for name in names:
         if name in seen:
-            raise BadOption(f"{what}: {name} is listed twice.")
+            raise BadOption(f"duplicate in {what}: {name}.")
         seen.add(name)
 
 
 def _toml(value: Any) -> str:
     if isinstance(value, str):
-        return json.dumps(value)  # a TOML string as well: JSON's escapes are among TOML's
+        return json.dumps(value)  # also a TOML string: TOML has all of JSON's escapes
     if isinstance(value, tuple):
         return f"[{', '.join(map(_toml, value))}]"
     return repr(value)

@@ -1,7 +1,7 @@
-"""A tournament, which plays the missing matches of a board in the workers of an executor.
+"""A tournament: plays a board's missing matches in an executor's workers.
 
-It can be interrupted at any moment and run again: each match follows from the suite and its entry's seed, so the files
-are the same in the end.
+It can be interrupted at any moment and run again: each match follows from the suite and its entry's seed, so the final
+files are the same.
 """
 
 from __future__ import annotations
@@ -25,32 +25,32 @@ from gymposium_arena.schedule import Lineup, jobs, lineups
 
 @dataclass(slots=True)
 class Tournament:
-    """The state of a tournament, which is its result at the end."""
+    """A tournament's state, and in the end its result."""
 
     planned: int
-    """Matches that a complete board holds."""
+    """Number of matches on a complete board."""
     finished: int = 0
-    """Finished matches on the board, as far as workers have opened the lineups' files."""
+    """Finished matches on the board, in the lineup files opened so far."""
     played: int = 0
     """Matches finished in this run."""
     faults: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """Number of failures in them, by player and kind: `("mcts-100", "in go it did not answer in time")`."""
+    """Number of failures in this run, by player and kind: `("mcts-100", "in go it did not answer in time")`."""
     broken: Counter[str] = field(default_factory=Counter)
     """Number of matches that broke off, by reason; the next run plays them again."""
     torn: list[str] = field(default_factory=list)
-    """Ids of lineups whose files ended in an incomplete line, which was removed; its match was played again."""
+    """Ids of lineups whose files ended in an incomplete line; it was removed and its match played again."""
     unplayed: dict[str, str] = field(default_factory=dict)
-    """Why a lineup could not be finished, by its id."""
+    """Why a lineup could not be finished, by lineup id."""
 
     @property
     def complete(self) -> bool:
-        """True if no match of the board is missing."""
+        """Whether the board has all of its matches."""
         return self.finished == self.planned
 
 
 @dataclass(frozen=True, slots=True)
 class LineupMatches:
-    """The matches of a lineup, as executors play them."""
+    """A lineup's matches, as executors play them."""
 
     lineup: Lineup
     entries: tuple[Entry, ...]
@@ -72,17 +72,17 @@ class LineupMatches:
 
     @property
     def depends_on_batches(self) -> bool:
-        """Whether replies may depend on what a player is asked beside, as those of models do by rounding."""
+        """Whether replies may depend on their batch, as those of models do by rounding."""
         return not all(entry.repeats in ("quickly", "slowly") for entry in self.entries)
 
 
 def run_tournament(
     board: Board, executor: Executor, watch: Callable[[Tournament], None] = lambda _: None
 ) -> Tournament:
-    """Play the missing matches of a board. `watch` is called with the state after every change.
+    """Play a board's missing matches. `watch` is called with the state after every change.
 
-    An entry without a seed gets one now from the operating system, so its author could not know it. Compressed files
-    are complete and stay as they are.
+    An entry without a seed gets one now from the operating system, so its author could not have known it. Compressed
+    files are complete and stay unchanged.
 
     Raises before the first match: `NotAllowed` if an entry names a player that only the user may name, and `BadOption`
     if a compressed file lacks matches."""
@@ -103,22 +103,22 @@ def run_tournament(
         planned = [matches for matches in planned if matches.id not in whole]
         files = _Files(board, state, watch)
         with closing(files):
-            # players are usually listed from weak to strong: start the slowest first
+            # players are usually listed from weak to strong, so start with the slowest
             for done in executor.run(files.parts(reversed(planned))):
                 files.add(done)
     return state
 
 
 class _Files:
-    """The files of the lineups that are being played, and the parts that are missing in them."""
+    """The files of lineups in progress, and their missing parts."""
 
     def __init__(self, board: Board, state: Tournament, watch: Callable[[Tournament], None]) -> None:
         self._board, self._state, self._watch = board, state, watch
         self._open: dict[str, tuple[MatchesFile, Cut]] = {}
-        """The file and the parts of each lineup that is being played, by its id."""
+        """The file and parts of each lineup in progress, by lineup id."""
 
     def parts(self, planned: Iterable[LineupMatches]) -> Iterator[RunPart]:
-        """Open one file after the other, and yield what is missing in it."""
+        """Open one file after another, and yield its missing parts."""
         for matches in planned:
             lineup, suite = matches.lineup, matches.lineup.suite
             file = MatchesFile(self._board, lineup)
@@ -138,7 +138,7 @@ class _Files:
             self._close_if_done(lineup.id)
 
     def add(self, done: PartDone) -> None:
-        """Append the records of a part to their file."""
+        """Append a part's records to their file."""
         lineup, state = done.part.matches.id, self._state
         file, cut = self._open[lineup]
         file.append(done.lines)
@@ -162,6 +162,6 @@ class _Files:
                 del self._open[lineup]
 
     def close(self) -> None:
-        """Close the files of lineups that were not finished."""
+        """Close the files of unfinished lineups."""
         for file, _ in self._open.values():
             file.close()

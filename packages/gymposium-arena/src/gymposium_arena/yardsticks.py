@@ -1,4 +1,4 @@
-"""Absolute yardsticks: figures of a game, and of a player in it, computed by traversal instead of play
+"""Absolute yardsticks: figures of a game, or of a player in it, computed by traversal instead of play
 (`gymposium.analysis.exact`)."""
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _DIGITS = 6
 
 
 def yardsticks_of(game: Game, players: Sequence[str], measured: Mapping[str, Mapping[str, Measured]]) -> Yardsticks:
-    """The yardsticks of a game. `measured` holds the figures stored on the board, by player and game. The core's own
+    """Return a game's yardsticks. `measured` holds the figures stored on the board, by player and game. The built-in
     players are measured now, which takes seconds, since nothing has to be loaded for them."""
     wins, gains = _optima(game)
     figures = (measured.get(name, {}).get(game.name) or _of_the_core(game, name) for name in players)
@@ -30,8 +30,8 @@ def yardsticks_of(game: Game, players: Sequence[str], measured: Mapping[str, Map
 
 
 def measured_in(game: Game, player: Player) -> Measured | None:
-    """The figures of a player in a game by traversal. None if the game is too large to be traversed for a board, or if
-    the player does not give the probabilities of its moves."""
+    """Return a player's figures in a game by traversal. None if the game is too large to traverse for a board, or if
+    the player does not give its move probabilities."""
     if not isinstance(player, Distributes):
         return None
     try:
@@ -60,7 +60,7 @@ def _of_the_core(game: Game, name: str) -> Measured | None:
 
 @lru_cache(maxsize=256)
 def _optima(game: Game) -> tuple[float | None, float | None]:
-    """The highest win rate and the highest mean return that any player can reach against random play. With hidden
+    """Return the highest win rate and mean return that any player can reach against random play. With hidden
     information the return is that of the best response, and the win rate is unknown."""
     if game.seats != 2 or game.spec.free_text:
         return None, None

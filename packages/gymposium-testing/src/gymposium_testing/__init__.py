@@ -8,7 +8,7 @@ There are three ways to run the same checks (`gymposium_testing.registry`):
 
 Install it with  pip install gymposium-testing  (pytest and hypothesis).
 
-Each name is imported on first use, because the `gymposium` command imports this package for every verb.
+Names are imported on first use, because the `gymposium` command imports this package for every verb.
 """
 
 from __future__ import annotations

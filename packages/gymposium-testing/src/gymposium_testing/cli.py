@@ -36,7 +36,7 @@ _MARKS: dict[str | None, tuple[str, str]] = {
     "does not apply": ("–", "dim"),
     None: ("", ""),
 }
-"""The mark and the style of each result in a table; None for checks that were not run."""
+"""The mark and style of each result in a table; None for checks that were not run."""
 
 
 def check_plugins(
@@ -45,33 +45,33 @@ def check_plugins(
         list[str] | None,
         typer.Argument(
             metavar="NAME",
-            help="Plugins, or games (with or without parameters), players, rewards, loggers and executors of gymposium "
-            "list. By default the files loaded with --plugin, else every installed plugin. The plugin 'builtin' has "
-            "everything that is built in.",
+            help="Check these plugins, or games (with or without parameters), players, rewards, loggers and executors "
+            "from gymposium list; default: the files loaded with --plugin, else every installed plugin. The plugin "
+            "'builtin' has everything built in",
         ),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer examples, for a result in seconds.")] = False,
-    thorough: Annotated[bool, typer.Option("--thorough", help="More examples, in some minutes for each game.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Use fewer examples, for a result in seconds")] = False,
+    thorough: Annotated[bool, typer.Option("--thorough", help="Use more examples; takes minutes per game")] = False,
     matches: Annotated[
         int | None,
-        typer.Option("-n", "--matches", min=1, help="Number of random matches of each game (1000)."),
+        typer.Option("-n", "--matches", min=1, help="Play this many random matches per game; default: 1000"),
     ] = None,
     only: Annotated[
-        str | None, typer.Option("--only", metavar="CHECK", help="Only this check or this family of checks.")
+        str | None, typer.Option("--only", metavar="CHECK", help="Run only this check or family of checks")
     ] = None,
     seed: SeedOption = 0,
-    list_checks: Annotated[bool, typer.Option("--list", help="List the checks and exit.")] = False,
+    list_checks: Annotated[bool, typer.Option("--list", help="List the checks and exit")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Check the games, players, rewards, loggers and executors of plugins, and say how to fix what fails.
+    """Check the games, players, rewards, loggers and executors of plugins, and explain how to fix failures.
 
-    Each is checked with all examples of its spec. Games: seeds, legal moves, hostile replies, leaks of hidden
-    information, prompts, returns, replaying, forking, the checks of Gymnasium and PettingZoo, weight and length.
-    Players: readable replies that follow from the seed. Rewards: finite, and equal for equal matches. Loggers:
-    settings, and runs that start, resume and close. Executors: the records of one process. The same seed makes the
-    same checks. The exit code is 1 if a check fails.
+    Each is checked with all examples in its spec. Games: seeds, legal moves, hostile replies, leaks of hidden
+    information, prompts, returns, replaying, forking, Gymnasium's and PettingZoo's checks, weight and length.
+    Players: parsable replies that follow from the seed. Rewards: finite, and equal for equal matches. Loggers:
+    settings, and runs that start, resume and close. Executors: the same records as one process. Equal seeds run
+    equal checks. The exit code is 1 if a check fails.
 
-    The same checks run in pytest, one test each: derive from gymposium_testing.GameConformance, or run
+    The same checks run in pytest, one test each: subclass gymposium_testing.GameConformance, or run
     pytest --pyargs gymposium_testing.suite.
 
     Examples:
@@ -89,14 +89,14 @@ def check_plugins(
         _list(CHECKS, as_json)
         return
     if quick and thorough:
-        raise BadOption("--quick and --thorough: give one of them.")
+        raise BadOption("--quick conflicts with --thorough.")
     from gymposium_testing import NORMAL, QUICK, THOROUGH, NotApplicable
     from gymposium_testing.contract import CheckFailed
     from gymposium_testing.subjects import NOTHING, installed_plugins, named_subjects, plugin_subjects
 
     selected = [check for check in CHECKS if only in (None, check.name, check.family)]
     if not selected:
-        raise BadOption(f"--only {only}: there is no such check or family. List them:  gymposium plugins check --list")
+        raise BadOption(f"Unknown check or family --only {only}. List them:  gymposium plugins check --list")
     note_complaints()
     register_envs()
     effort = QUICK if quick else THOROUGH if thorough else NORMAL
@@ -142,7 +142,7 @@ def check_plugins(
 
 
 def _report(outcomes: list[_Outcome], effort: str, matches: int, seed: int, as_json: bool) -> None:
-    """Prints a table of subjects and checks, then the full messages of those that failed."""
+    """Print a table of subjects and checks, then the full messages of failed checks."""
     failed = [outcome for outcome in outcomes if outcome.result == "failed"]
     passed = sum(outcome.result == "passed" for outcome in outcomes)
     if as_json:
@@ -171,7 +171,7 @@ def _report(outcomes: list[_Outcome], effort: str, matches: int, seed: int, as_j
     for number, game in enumerate(games, start=1):
         console.print(f"{number}  {game}", soft_wrap=True)
     words = sum(max(map(len, column)) + 3 for column in zip(("", ""), *_in_order(outcomes)))
-    fit = max(1, (console.width - words) // 4)  # the number of games side by side
+    fit = max(1, (console.width - words) // 4)  # the number of game columns
     for first in range(0, len(games), fit):
         console.print()
         console.print(_table(outcomes, games, range(first, min(first + fit, len(games)))))
@@ -180,12 +180,12 @@ def _report(outcomes: list[_Outcome], effort: str, matches: int, seed: int, as_j
     note(
         f"{passed} {plural(passed, 'check')} passed, {len(failed)} failed, "
         f"{len(outcomes) - passed - len(failed)} did not apply (–). "
-        f"Effort {effort}, seed {seed}, {matches} random matches of each game."
+        f"Effort {effort}, seed {seed}, {matches} random matches per game."
     )
 
 
 def _table(outcomes: list[_Outcome], games: list[str], shown: range) -> Table:
-    """A table of the checks with their outcomes for some of the games."""
+    """Return a table of the checks with their outcomes for some of the games."""
     table = Table("family", "check", *(Column(str(n + 1), justify="center") for n in shown), box=None)
     results = {(outcome.check, outcome.subject.removesuffix(" (spec)")): outcome.result for outcome in outcomes}
     family = ""
@@ -197,7 +197,7 @@ def _table(outcomes: list[_Outcome], games: list[str], shown: range) -> Table:
 
 
 def _in_order(outcomes: list[_Outcome]) -> list[tuple[str, str]]:
-    """The family and name of every check that was run, in the order of the kit."""
+    """Return the family and name of every check that was run, in the kit's order."""
     from gymposium_testing.registry import CHECKS
 
     run = {(outcome.family, outcome.check) for outcome in outcomes}

@@ -25,7 +25,7 @@ from gymposium_testing.subjects import named_subjects
 
 
 class GameConformance:
-    """Base class of a test class: name a game in a subclass, and pytest runs the whole kit on it."""
+    """Base class for tests: name a game in a subclass, and pytest runs the whole kit on it."""
 
     game: ClassVar[str] = ""
     """Name of a game, a plugin or a game with parameters, as in `gymposium plugins check`."""
@@ -36,7 +36,7 @@ class GameConformance:
     """Seed of every check."""
 
     def facts(self, game: Game, seat: int) -> Iterable[str]:
-        """Yield texts that a seat's full rules or first prompt must contain, made from the game's own numbers."""
+        """Yield texts required in a seat's full rules or first prompt, made from the game's own numbers."""
         return ()
 
     def pytest_generate_tests(self, metafunc: Any) -> None:
@@ -50,7 +50,7 @@ class GameConformance:
 
     def _subjects(self) -> list[Subject]:
         if not self.game:
-            raise BadOption(f'{type(self).__name__} names no game: write  game = "my_game"  in the class.')
+            raise BadOption(f'{type(self).__name__} names no game. Add  game = "my_game"  to the class.')
         if self.file is not None and not any(
             plugin.source == str(Path(self.file).resolve()) for plugin in host().plugins
         ):
@@ -87,16 +87,16 @@ def pytest_addoption(parser: Any) -> None:
     """Add the options of `gymposium_testing.suite` if pytest loads this module as a plugin."""
     group = parser.getgroup("gymposium", "gymposium's conformance kit")
     group.addoption(
-        "--game", action="append", dest="games", metavar="NAME", help="Check this game or plugin. May be repeated."
+        "--game", action="append", dest="games", metavar="NAME", help="Check this game or plugin; repeatable"
     )
     group.addoption(
         "--plugin-file",
         action="append",
         dest="plugin_files",
         metavar="FILE",
-        help="Load a plugin from one Python file.",
+        help="Load a plugin from one Python file",
     )
     group.addoption(
-        "--effort", choices=list(EFFORTS), default=NORMAL.name, help="How many matches and moves each check tries."
+        "--effort", choices=list(EFFORTS), default=NORMAL.name, help="Set how many matches and moves each check tries"
     )
-    group.addoption("--kit-seed", type=int, default=0, metavar="N", help="Seed of every check.")
+    group.addoption("--kit-seed", type=int, default=0, metavar="N", help="Set the seed of every check; default: 0")

@@ -1,4 +1,4 @@
-"""What every check takes and raises: `Effort`, `CheckFailed` and `NotApplicable`; and the wording of error messages."""
+"""What every check takes and raises: `Effort`, `CheckFailed` and `NotApplicable`; and the wording of errors."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _SHOWN = 12
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """Budgets of one check on one subject.
+    """Budgets for one check of one subject.
 
-    They count decisions and events, never time, so equal seeds check the same on every machine."""
+    They count decisions and events, never time, so equal seeds run the same checks on every machine."""
 
     name: str
     decisions: int
@@ -23,7 +23,7 @@ class Effort:
     events: int
     """Events to replay in the search for worlds that a seat cannot tell apart."""
     draws: int
-    """Parameter sets to draw, sequences of calls to try, and matches to play with a player or for a reward."""
+    """Parameter sets to draw, call sequences to try, and matches to play with a player or for a reward."""
     matches: int
     """Random matches that must end by the rules."""
 
@@ -53,32 +53,32 @@ def require(holds: bool, what: str, do: str, where: str = "") -> None:
 
 
 def after(match: Match, seat: int | None = None) -> str:
-    """Return a description of a position for error messages: game, seed, seat and the events so far."""
+    """Return a position's description for error messages: game, seed, seat and the events so far."""
     seed = "" if match.seed is None else f"seed {match.seed}, "
     of_seat = "" if seat is None else f"seat {seat}, "
     return f"{match.game.name}, {seed}{of_seat}after {events_in_words(match.events)}"
 
 
 def events_in_words(events: Sequence[Event]) -> str:
-    """Return events in words: all of them, or the last few of a long list."""
+    """Return events in words: all of them, or the last few if there are many."""
     words = [f"{'chance' if event.seat == CHANCE else f'seat {event.seat}'}: {event.move}" for event in events]
     dots = [f"… {len(words) - _SHOWN} events …"] if len(words) > _SHOWN else []
     return ", ".join([*dots, *words[-_SHOWN:]]) or "nothing"
 
 
 def raised(error: Exception) -> str:
-    """Return an error in words: its type and the message, shortened if it is long."""
+    """Return an error in words: its type and message, shortened if long."""
     return f"{type(error).__name__}: {short(str(error), 600)}"
 
 
 def short(value: object, most: int = 300) -> str:
-    """Return the `repr` of a value, shortened if it is long."""
+    """Return the `repr` of a value, shortened if long."""
     text = repr(value)
     return text if len(text) <= most else f"{text[:most]}… ({len(text)} characters)"
 
 
 def unlike(one: object, other: object) -> tuple[str, str]:
-    """Return the `repr` of two values, cut to the place where they start to differ."""
+    """Return the `repr` of two values, cut to where they start to differ."""
     texts = repr(one), repr(other)
     differ = next((i for i, (a, b) in enumerate(zip(*texts)) if a != b), min(map(len, texts)))
     begin = max(0, differ - 80)

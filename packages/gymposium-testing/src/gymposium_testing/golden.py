@@ -1,13 +1,13 @@
 """Golden transcripts: whole matches of random players, with the prompts that each seat reads.
 
-The tests compare transcripts word for word with files, so that a change of wording or rules shows up in review. After
-an intended change, write the transcripts of gymposium's own games, or of the games and plugins that you name, again:
+The tests compare transcripts word for word with files, so a change in wording or rules shows up in review. After
+an intended change, rewrite the transcripts of gymposium's own games, or of the given games and plugins:
 
     python -m gymposium_testing.golden tests/golden
     python -m gymposium_testing.golden tests/golden my_plugin
 
-A transcript of a long match shows every event, but only the prompts of the first and last decisions. In games of free
-text players reply with short texts: words of the prompt and common answers.
+The transcript of a long match shows every event, but only the prompts of the first and last decisions. In free-text
+games, players reply with short texts: words from the prompt and common answers.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from gymposium_testing.walk import AnyPlayer, positions
 
 SEED = 1
 FIRST, LAST = 12, 3
-"""Number of decisions at the beginning and at the end that are shown with their prompts."""
+"""Number of decisions at the beginning and end that are shown with their prompts."""
 
 
 def transcript(game: Game, seed: int = SEED) -> str:
     """Return one match of random players as plain text.
 
-    The text has the rules of each seat in both styles, then the events with the rest of the prompts at each decision,
+    The text has each seat's rules in both styles, then the events with the rest of the prompts at each decision,
     and the returns."""
     player = AnyPlayer()
     [played] = play([MatchJob("golden", game, [player] * game.seats, seed, player_seed=seed)])
@@ -73,20 +73,20 @@ def _indented(text: str) -> Iterator[str]:
 
 
 def golden_games(specs: Iterable[GameSpec] | None = None) -> list[Game]:
-    """Return the games of all examples of the specs, by default of gymposium's own with the disguises that plugins
-    offer."""
+    """Return the games of all examples of the specs, by default of gymposium's own games and the plugins'
+    disguises."""
     if specs is None:
         specs = [host().games[name] for name in Host(autoload=False).games]
     return [load_game(spec.name, **example) for spec in specs for example in spec.examples]
 
 
 def file_name(game: Game) -> str:
-    """Return the name of a game's file: `goofspiel-num_cards=4.txt` for `goofspiel(num_cards=4)`."""
+    """Return the file name of a game: `goofspiel-num_cards=4.txt` for `goofspiel(num_cards=4)`."""
     return re.sub(r"[^\w=.]+", "-", game.name).strip("-") + ".txt"
 
 
 def main(arguments: list[str]) -> None:
-    """Write transcripts into the first argument, a folder: of the games and plugins named next, or of our own."""
+    """Write transcripts to the first argument, a folder: of the games and plugins named next, or of our own."""
     if not arguments:
         sys.exit("Usage: python -m gymposium_testing.golden FOLDER [GAME or PLUGIN]...")
     folder = Path(arguments[0])

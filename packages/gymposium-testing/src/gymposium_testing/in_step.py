@@ -1,8 +1,8 @@
-"""Two games played in step, to see whether they are one game in different words.
+"""Two games played in step, to check whether they are the same game in different words.
 
 Both play the same random walks. At each position the legal actions, the seats to move, the returns and the outcomes of
-chance must be equal, the names of moves must correspond one to one, and so must what the views tell apart. The texts of
-the second game must tell apart whatever those of the first do, and nothing that the views do not.
+chance must be equal. The names of moves must correspond one to one, and so must the distinctions that the views make.
+The second game's texts must distinguish whatever the first game's texts do, but nothing that the views do not.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ class _Pairs:
 
 
 class InStep:
-    """Walks of two games in step, which `walk` continues."""
+    """Walks of two games in step; `walk` continues them."""
 
     def __init__(self, one: Game, other: Game, seed: int = 0) -> None:
         self.one, self.other, self.seed = one, other, seed
         self.positions, self.matches = 0, 0
         self.moves = _Pairs()
-        """The names of moves that were met, in both games."""
+        """The move names encountered, in both games."""
         self.views = _Pairs()
-        """The views that were met, in both games, as hashes."""
+        """The views encountered, in both games, as hashes."""
         self._told: dict[Any, int] = {}
-        """The text of the first game for each text of the second, as hashes."""
+        """The first game's text for each text of the second, as hashes."""
         self._shown: dict[Any, int] = {}
-        """The text of the second game for each view, as hashes."""
+        """The second game's text for each view, as hashes."""
 
     def walk(self, positions: int) -> None:
-        """Play random matches until so many positions more are compared.
+        """Play random matches until this many more positions are compared.
 
         Raises `CheckFailed` at the first difference."""
         most = self.positions + positions
@@ -88,7 +88,7 @@ class InStep:
             raise CheckFailed(
                 f"{self.one.name} and {self.other.name} differ: {what}",
                 where=after(match),
-                do="let the second game be the first one in other words.",
+                do="make the second game a rewording of the first.",
             )
 
 

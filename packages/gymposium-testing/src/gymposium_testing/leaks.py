@@ -1,10 +1,10 @@
 """The leak check: what a seat sees must depend on everything that it may know, and on nothing else.
 
-In two worlds that a seat cannot tell apart (see `gymposium_testing.worlds`) everything that the seat sees must be
-equal: prompts in both styles, legal moves and actions, the tensor, and the error messages for bad moves. If its views
+In two worlds that a seat cannot tell apart (see `gymposium_testing.worlds`), everything that the seat sees must be
+equal: prompts in both styles, legal moves and actions, the tensor, and the errors for bad moves. If its views
 differ, its prompts must differ too. The check also compares every position of every random match with all others.
 
-The check trusts `view`: it does not find what the view itself gives away. So a view must come from an engine or be
+The check trusts `view`: it does not detect leaks in the view. So a view must come from an engine or be
 written by hand; it must not be made from the text.
 
     from gymposium import load_game
@@ -36,19 +36,19 @@ JUNK = "no such move"
 LeakKind = Literal["leak", "coarse view", "blind prompt"]
 _MEANING: dict[LeakKind, str] = {
     "leak": "what the seat sees changes with something that it may not know",
-    "coarse view": "the seat's views are equal now but what it sees is not: view() must hold all that it knows",
+    "coarse view": "the seat's views are equal, but what it sees is not: view() must hold everything it knows",
     "blind prompt": "the seat's views differ but its prompts are equal: the text leaves something out",
 }
 _DO: dict[LeakKind, str] = {
-    "leak": "make it from what the seat may know alone; if the seat may know it after all, put it into view().",
-    "coarse view": "put what the seat sees into view(), or show less.",
-    "blind prompt": "say it in observe(), or remove from view() what the seat need not know.",
+    "leak": "derive it only from what the seat may know, or, if the seat may know it, add it to view().",
+    "coarse view": "add what the seat sees to view(), or show less.",
+    "blind prompt": "show it in observe(), or remove it from view().",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Leak:
-    """Two positions that together show one leak."""
+    """Two positions that together demonstrate a leak."""
 
     fault: LeakKind
     seat: int
@@ -57,7 +57,7 @@ class Leak:
     events: tuple[Event, ...]
     other_events: tuple[Event, ...]
     shown: object
-    """What the seat saw; its view for a blind prompt."""
+    """What the seat saw; for a blind prompt, its view."""
     other_shown: object
 
     def __str__(self) -> str:
@@ -72,18 +72,18 @@ class Leak:
 
 @dataclass(slots=True)
 class LeakReport:
-    """What the check compared and found: at most one leak of each kind for each seat and thing shown."""
+    """What the check compared and found: at most one leak of each kind per seat and thing shown."""
 
     game: Game
     positions: int = 0
-    """Positions compared, counted once for each seat."""
+    """Positions compared, counted once per seat."""
     found: dict[How, int] = field(default_factory=dict)
-    """Number of worlds with other hidden events than the position compared with, by the method that found them."""
+    """Number of worlds whose hidden events differ from the compared position, by the method that found them."""
     leaks: list[Leak] = field(default_factory=list)
 
     @property
     def worlds(self) -> int:
-        """Number of pairs of worlds compared. 0 proves nothing about a game that hides something."""
+        """Number of pairs of worlds compared. 0 proves nothing for a game with hidden information."""
         return sum(self.found.values())
 
     def __str__(self) -> str:
@@ -100,26 +100,26 @@ def assert_no_leaks(
 ) -> LeakReport:
     """Run `check_leaks` as a test.
 
-    Raises `CheckFailed` if it finds a leak, or if the game says that it hides something and no worlds were found."""
+    Raises `CheckFailed` if it finds a leak, or if no worlds were found for a game with hidden information."""
     report = check_leaks(game, seed, matches=matches, tries=tries, events=events)
     if report.leaks:
-        raise CheckFailed(str(report), do="do what each leak says.")
+        raise CheckFailed(str(report), do="follow the advice for each leak.")
     if game.spec.information == "imperfect" and not report.worlds:
         raise CheckFailed(f"{report}\nNo worlds were compared, but the spec says information='imperfect'.", do=DECLARE)
     return report
 
 
 DECLARE = (
-    "let view(seat) hold what the seat knows and nothing else, from the engine or written by hand; if random play "
-    "seldom finds worlds, write resample(seat, rng); if nothing is hidden, say information='perfect'."
+    "let view(seat) hold exactly what the seat knows, from the engine or written by hand; if random play "
+    "rarely finds worlds, write resample(seat, rng); if nothing is hidden, declare information='perfect'."
 )
 
 
 def check_leaks(game: Game, seed: int = 0, *, matches: int = 20, tries: int = 12, events: int = 300_000) -> LeakReport:
     """Play random matches and compare the worlds of their decisions.
 
-    At each decision it tries `tries` alterations, one search from scratch of as many steps and one sample, until
-    `events` events are replayed. Equal arguments give equal reports."""
+    At each decision it tries `tries` alterations, one search from scratch with as many steps and one sample, until
+    `events` events have been replayed. Equal arguments give equal reports."""
     check = _Check(game, seed)
     for world in Finder(game, seed, matches=matches, tries=tries, events=events):
         check.compare(world)
@@ -137,7 +137,7 @@ class _Shown:
 
 
 class _Check:
-    """The comparison of positions, and the report on it."""
+    """The comparison of positions, and its report."""
 
     def __init__(self, game: Game, seed: int) -> None:
         self.game = game
@@ -150,7 +150,7 @@ class _Check:
         self._prompts = {style: Prompt(game, style, READERS["move"]) for style in STYLES}
 
     def _some_moves(self) -> list[str]:
-        """Return moves for provoking refusals; each is legal in some positions."""
+        """Return moves that provoke refusals; each is legal in some positions."""
         played: list[dict[int, str]] = []
         for _ in islice(steps(self.game.new(self.rng.getrandbits(31)), self.rng, played), 21):
             pass
@@ -158,7 +158,7 @@ class _Check:
         return self.rng.sample(sorted(moves), min(3, len(moves)))
 
     def compare(self, world: WorldPosition) -> None:
-        """Compare a position with earlier ones in which the seat had the same history, view or prompt."""
+        """Compare a position with earlier ones where the seat had the same history, view or prompt."""
         seat, seats, events = world.seat, world.match.to_move(), world.events
         now = _Shown(world.history.digest, world.match.view(seat), events, self._shown(world.match, seat))
         self.report.positions += 1
@@ -189,14 +189,14 @@ class _Check:
             self.report.leaks.append(Leak(fault, seat, what, one.events, other.events, shown, other_shown))
 
     def _shown(self, match: Match, seat: int) -> dict[str, object]:
-        """Return everything that the seat sees: what `sight` returns, with prompts, and the answers to bad moves."""
+        """Return everything that the seat sees: the result of `sight`, with prompts, and the answers to bad moves."""
         shown = sight(match, seat, self._prompts)
         if seat in match.to_move():
             shown.update({f"answer to {move!r}": self._refusal(match, seat, move) for move in self._bad_moves})
         return shown
 
     def _refusal(self, match: Match, seat: int, move: str) -> tuple[str, str]:
-        """Return what the reader and the match tell the seat about a move that may be illegal."""
+        """Return what the reader and the match tell the seat about a possibly illegal move."""
         legal = match.legal_moves(seat)
         reading = read(move, legal, READERS["move"], self.game.move_pattern)
         reason = "" if reading.kind == "move" else reading.reason(legal)

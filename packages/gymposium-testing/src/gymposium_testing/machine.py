@@ -1,4 +1,4 @@
-"""State machine of hypothesis that calls the methods of matches in any order and shortens failing sequences."""
+"""A hypothesis state machine that calls match methods in any order and shortens failing sequences."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gymposium_testing.parameters import settings
 from gymposium_testing.positions import Snapshot
 from gymposium_testing.walk import any_moves
 
-_DO = "let matches share nothing that changes, and observe() change nothing."
+_DO = "share no mutable state between matches, and let observe() change nothing."
 
 
 def run_machine(game: Game, seed: int, effort: Effort) -> None:
@@ -24,7 +24,7 @@ def run_machine(game: Game, seed: int, effort: Effort) -> None:
     which = st.integers(0, 2)
 
     class Matches(RuleBasedStateMachine):
-        """A few matches that came from one another and must not affect one another."""
+        """A few matches derived from one another that must not affect one another."""
 
         def __init__(self) -> None:
             super().__init__()
@@ -37,7 +37,7 @@ def run_machine(game: Game, seed: int, effort: Effort) -> None:
         def branch(self, number: int) -> tuple[Match, Snapshot]:
             """Return a match to use next, which must be as its last call left it."""
             match, expected = self.branches[number]
-            expected.compare(match, "a match changes though no move is played in it", do=_DO)
+            expected.compare(match, "a match changes although no move is played in it", do=_DO)
             return match, expected
 
         def keep(self, match: Match, expected: Snapshot, what: str) -> None:
@@ -58,7 +58,7 @@ def run_machine(game: Game, seed: int, effort: Effort) -> None:
             if [(e.seat, e.move) for e in new[: len(moves)]] != sorted(moves.items()) or any(
                 event.seat >= 0 for event in new[len(moves) :]
             ):
-                _wrong(match, f"the moves {short(moves)} stand in the events as {short(list(new))}")
+                _wrong(match, f"the moves {short(moves)} are recorded in the events as {short(list(new))}")
             self.branches.insert(which, (match, Snapshot.of(match)))
 
         @rule(which=which, number=numbers)

@@ -1,4 +1,4 @@
-"""Games of a spec with given parameters, and parameters drawn within their bounds."""
+"""Games with given parameters, and parameters drawn within their bounds."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def make_game(spec: GameSpec, params: Mapping[str, Any]) -> Game:
-    """Make a new game, past the cache."""
+    """Make a new game, bypassing the cache."""
     return cast(Game, host().make(spec, params))
 
 
 def settings(draws: int, **more: Any) -> hypothesis.settings:
-    """Return settings for hypothesis: the same draws on every machine, one failure, no files and no deadlines."""
+    """Return hypothesis settings: the same draws on every machine, one failure, no files and no deadlines."""
     from hypothesis import HealthCheck, Phase, settings
 
     return settings(
@@ -41,7 +41,7 @@ def settings(draws: int, **more: Any) -> hypothesis.settings:
 def for_drawn_parameters(spec: GameSpec, draws: int, use: Callable[[dict[str, Any]], None]) -> None:
     """Call `use` with parameter sets drawn within their bounds.
 
-    If a call fails, hypothesis looks for the simplest set that fails. Sets that the game refuses with `BadParameter`
+    If a call fails, hypothesis looks for the simplest failing set. Sets that the game refuses with `BadParameter`
     are skipped."""
     from hypothesis import assume, given, strategies as st
 
@@ -64,7 +64,7 @@ def _values(parameter: Parameter) -> SearchStrategy[Any]:
     if isinstance(parameter.default, bool):
         return st.booleans()
     if isinstance(parameter.default, str) or parameter.low is None or parameter.high is None:
-        return st.just(parameter.default)  # the spec does not say which other values are allowed
+        return st.just(parameter.default)  # the spec does not define other allowed values
     if isinstance(parameter.default, int):
         return st.integers(math.ceil(parameter.low), math.floor(parameter.high))
     return st.floats(parameter.low, parameter.high, allow_nan=False)

@@ -1,4 +1,4 @@
-"""Parts of plugins as the kit checks them: a spec with one example, and the games to try it on."""
+"""Plugin parts as the kit checks them: a spec with one example, and the games to try it on."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gymposium.util.streams import stream
 from gymposium_testing.contract import CheckFailed, NotApplicable
 
 GAMES = ("tic_tac_toe", "kuhn_poker", "goofspiel(num_cards=4)", "pig(winscore=20)", "blackjack")
-"""Games that players and rewards are tried on if their plugin adds no games of its own."""
+"""Games for trying players and rewards if their plugin adds no games."""
 
 _MOST_GAMES = 3
 """Number of games that a player is tried on."""
@@ -31,16 +31,16 @@ PartSpec = OpponentSpec | RewardSpec | LoggerSpec | ExecutorSpec
 
 @dataclass(frozen=True, slots=True)
 class PluginPart:
-    """A player, reward, logger or executor of a plugin, with one of its examples."""
+    """A player, reward, logger or executor in a plugin, with one of its examples."""
 
     spec: PartSpec
     example: str | Mapping[str, Any] | None
-    """The text of a player or reward, or the settings of a logger; None if the spec has no example, as that of an
+    """The text of a player or reward, or the settings of a logger; None if the spec has no example, as for an
     executor."""
 
     @property
     def name(self) -> str:
-        """The text of the example, or how the spec writes the part: `mcts-5`, `mcts-N`, `tensorboard`."""
+        """The example's text, or the name in the spec: `mcts-5`, `mcts-N`, `tensorboard`."""
         if isinstance(self.example, str):
             return self.example
         return self.spec.name if isinstance(self.spec, LoggerSpec | ExecutorSpec) else self.spec.form
@@ -48,13 +48,13 @@ class PluginPart:
     def make(self) -> Any:
         """Make a new player or reward function from the example.
 
-        Raises `NotApplicable` if there is no example, `CheckFailed` if it does not match the pattern."""
+        Raises `NotApplicable` without an example, and `CheckFailed` if it does not match the pattern."""
         assert not isinstance(self.spec, LoggerSpec | ExecutorSpec)
         groups = self.spec.parse(cast(str, self.given_example()))
         if groups is None:
             raise CheckFailed(
                 f"the example {self.name!r} does not match the pattern {self.spec.pattern!r}.",
-                do="give examples that the whole pattern matches.",
+                do="give examples that match the whole pattern.",
             )
         return resolve(self.spec.entry_point)(**groups)
 
@@ -66,7 +66,7 @@ class PluginPart:
 
 
 def parts_of(spec: PartSpec) -> list[PluginPart]:
-    """Return one part for each example of the spec, and at least one.
+    """Return one part per example in the spec, and at least one.
 
     A form without placeholders is its own example unless the player opens something, such as the terminal."""
     if isinstance(spec, ExecutorSpec):
@@ -80,14 +80,14 @@ def parts_of(spec: PartSpec) -> list[PluginPart]:
 
 
 def games_to_try(part: PluginPart) -> list[Game]:
-    """Return the games of the part's own plugin, each with its last example; without such games, those in `GAMES`."""
+    """Return the games in the part's own plugin, each with its last example; without such games, those in `GAMES`."""
     plugin = host().owner(part.spec)
     own = [] if plugin.name == "builtin" else [spec for spec in plugin.specs if isinstance(spec, GameSpec)]
     return [load_game(spec.name, **spec.examples[-1]) for spec in own] or list(map(load_game, GAMES))
 
 
 def games_that_it_plays(part: PluginPart) -> Iterator[Game]:
-    """Yield up to three games whose first decision the player answers. Raises as `accepted`."""
+    """Yield up to three games whose first decision the player answers. Raises like `accepted`."""
 
     def begin(game: Game) -> Game:
         player: Player = part.make()
@@ -100,9 +100,9 @@ def games_that_it_plays(part: PluginPart) -> Iterator[Game]:
 
 
 def accepted(attempts: Iterable[tuple[str, Callable[[], _T]]]) -> Iterator[_T]:
-    """Yield what each attempt on a game of this name returns, unless it raises an error of gymposium's.
+    """Yield what each attempt on a game with this name returns, unless it raises a gymposium error.
 
-    Raises `NotApplicable` with the errors if all attempts raise one."""
+    Raises `NotApplicable` with the errors if every attempt fails."""
     refusals: dict[str, None] = {}
     accepts = False
     for name, attempt in attempts:
@@ -114,7 +114,7 @@ def accepted(attempts: Iterable[tuple[str, Callable[[], _T]]]) -> Iterator[_T]:
             accepts = True
             yield result
     if not accepts:
-        raise NotApplicable(f"it refuses every game that was tried ({'; '.join(refusals)})")
+        raise NotApplicable(f"it refuses every tested game ({'; '.join(refusals)})")
 
 
 def seeds_for(seed: int, count: int) -> list[int]:

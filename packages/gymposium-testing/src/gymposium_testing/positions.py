@@ -1,4 +1,4 @@
-"""Positions: everything that seats see of one, snapshots for comparing, and games whose matches begin at one."""
+"""Positions: everything that seats see there, snapshots for comparison, and games that begin at a position."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gymposium.replies.prompt import Prompt
 from gymposium_testing.contract import CheckFailed, after, events_in_words, unlike
 
 PICTURE = "picture"
-"""The name of the picture among what a match shows."""
+"""The picture's key among what a match shows."""
 STYLES: tuple[Style, ...] = ("full", "compact")
 
 
@@ -29,14 +29,14 @@ def sight(match: Match, seat: int, prompts: Mapping[Style, Prompt] | None = None
     shown["legal actions"] = match.legal_actions(seat)
     if match.game.tensor_shape is not None:
         shown["tensor"] = match.tensor(seat).tobytes()
-    picture = getattr(match, "picture", None)  # of `Draws`; an isinstance of each position would take longer
+    picture = getattr(match, "picture", None)  # of `Draws`; an isinstance check per position would take longer
     if picture is not None:
         shown[PICTURE] = picture(seat)
     return shown
 
 
 def position(match: Match) -> dict[str, object]:
-    """Return everything that can be observed of a position except its events."""
+    """Return everything observable about a position except its events."""
     shown: dict[str, object] = {"seats to move": match.to_move(), "returns": tuple(match.returns())}
     for seat in range(match.game.seats):
         shown[f"view of seat {seat}"] = match.view(seat)
@@ -51,7 +51,7 @@ def difference(one: dict[str, object], other: dict[str, object]) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A match as it was at one moment: its events and everything that can be observed of its position."""
+    """A match at one moment: its events and everything observable about its position."""
 
     events: list[Event]
     position: dict[str, object]
@@ -62,13 +62,13 @@ class Snapshot:
         return cls(list(match.events), position(match))
 
     def compare(self, match: Match, what: str, *, do: str, where: str = "") -> None:
-        """Raise `CheckFailed` if something is different in `match`. The message begins with `what`."""
+        """Raise `CheckFailed` if `match` differs. The message begins with `what`."""
         change = self.change(match)
         if change is not None:
             raise CheckFailed(f"{what}: {change}.", where=where or after(match), do=do)
 
     def change(self, match: Match) -> str | None:
-        """Return the first thing that is different in `match`, in words, or None: `returns: (0, 0) instead of (1, 0)`.
+        """Return the first difference in `match`, in words, or None: `returns: (0, 0) instead of (1, 0)`.
 
         Events are compared first."""
         events = list(match.events)
@@ -80,7 +80,7 @@ class Snapshot:
 
 
 class GameAtPosition:
-    """A game whose every new match begins at the position that some events lead to.
+    """A game whose every new match begins at the position after some events.
 
     Environments can only start matches; with this game they show any position. It has all attributes of the game, which
     a type checker cannot see: cast it to `Game`."""

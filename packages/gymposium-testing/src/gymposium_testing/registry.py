@@ -1,4 +1,4 @@
-"""All checks of the kit in the order in which they run; later checks rely on earlier ones."""
+"""All checks of the kit in running order; later checks rely on earlier ones."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _CORE = Path(gymposium.__file__).parent
 _KIT = Path(__file__).parent
 
 Kind = Literal["spec", "game", "player", "reward", "logger", "executor"]
-"""Kind of subject: the spec of a game, a game made from one of its examples, or another part of a plugin."""
+"""Kind of subject: a game's spec, a game made from one of its examples, or another part of a plugin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +60,18 @@ class Check:
         return " ".join((self.function.__doc__ or "").split())
 
     def run(self, subject: GameSpec | Game | PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:
-        """Run the check. Raises `NotApplicable`, or `CheckFailed`, also in place of other errors of the subject."""
+        """Run the check. Raises `NotApplicable`, or `CheckFailed`, also in place of the subject's other errors."""
         try:
             self.function(subject, seed, effort)
         except (CheckFailed, NotApplicable, MissingExtra):
             raise
         except CannotPlayOn as error:
-            raise NotApplicable("a loaded match is not played on, as tools would not return the same again") from error
+            raise NotApplicable("a loaded match cannot be continued, since tools would return other results") from error
         except Exception as error:  # a plugin may raise anything
             raise CheckFailed(
                 f"{blamed_player(error)} {raised(error)}".lstrip(),
                 where=f"{subject.name}, check {self.name}, {_line(error)}",
-                do="fix what fails there: no method of the protocol may raise that.",
+                do="fix the failing code: no protocol method may raise this error.",
             ) from error
 
 
@@ -167,11 +167,11 @@ class Subject:
         return self.name if self.of == "game" else f"{self.name} ({self.of})"
 
     def checks(self) -> Iterator[Check]:
-        """Iterate over the checks of this kind of subject."""
+        """Return the checks for this kind of subject."""
         return (check for check in CHECKS if check.of == self.of)
 
     def get(self) -> GameSpec | Game | PluginPart:
-        """Load what is to be checked. Raises `CheckFailed` if a game cannot be made."""
+        """Load the subject to check. Raises `CheckFailed` if a game cannot be made."""
         try:
             return self.load()
         except Exception as error:  # a plugin may raise anything

@@ -1,5 +1,5 @@
-"""Subjects of the kit: the specs of games, and each example of the games, players, rewards, loggers and
-executors of a plugin."""
+"""The kit's subjects: the specs of games, and each example of a plugin's games, players, rewards, loggers and
+executors."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _KINDS: Mapping[type[Spec], Kind] = {
 
 
 def subjects_of(spec: Spec) -> list[Subject]:
-    """Return the subjects of a spec: each of its examples and, for a game, the spec itself."""
+    """Return the subjects in a spec: each of its examples and, for a game, the spec."""
     if isinstance(spec, GameSpec):
         return [
             Subject(spec.name, "spec", lambda: spec),
@@ -51,11 +51,11 @@ def named_subjects(name: str) -> list[Subject]:
     """Return the subjects that a name stands for.
 
     The name is that of a plugin or its distribution (everything that it adds); of a game (its spec and its examples);
-    of the spec of a player, reward, logger or executor; or of one game with parameters, `nim(sticks=7)`, or of
+    of a player, reward, logger or executor spec; or of one game with parameters, `nim(sticks=7)`, or from
     OpenSpiel, `openspiel:nim` (that game alone).
 
-    Raises `UnknownName` with the nearest names, `PluginError` if the plugin is broken, `BadOption` if it adds nothing
-    that the kit checks or for `gym:ID`, which Gymnasium's own checks are for."""
+    Raises `UnknownName` with the nearest names, `PluginError` if the plugin is broken, and `BadOption` if it adds
+    nothing that the kit checks or for `gym:ID`, which Gymnasium's own checks cover."""
     plugins = host()
     plugin = next((p for p in plugins.plugins if name in (p.name, p.distribution)), None)
     game = plugins.games.get(name)
@@ -68,8 +68,8 @@ def named_subjects(name: str) -> list[Subject]:
         return subjects_of(others[name])
     base, params = parse_name(name)
     if base.startswith("gym:"):
-        raise BadOption(f"{name}: the kit is for games; Gymnasium has its own checks, gymnasium.utils.env_checker.")
-    # loading a name of OpenSpiel's without its prefix fails with an error that says so
+        raise BadOption(f"{name}: the kit checks games. Use gymnasium.utils.env_checker for Gymnasium environments.")
+    # loading an OpenSpiel name without its prefix fails with an error that says so
     if not params and not base.startswith("openspiel:") and base not in pyspiel.registered_names():
         for kind in ("game", "player", "reward", "logger", "executor"):
             check_first_party(kind, base, map(written, [*plugins.games.values(), *others.values()]), plugins.plugins)
@@ -91,25 +91,23 @@ def plugin_subjects(plugin: Plugin) -> list[Subject]:
     if plugin.status == "broken":
         raise PluginError(f"plugin {plugin.name!r} is broken: {plugin.error}")
     if plugin.status == "disabled":
-        raise PluginError(f"plugin {plugin.name!r} is switched off in the environment.")
+        raise PluginError(f"plugin {plugin.name!r} is disabled in the environment.")
     subjects = [subject for spec in plugin.specs for subject in subjects_of(spec)]
     if not subjects:
-        raise BadOption(
-            f"Plugin {plugin.name!r} adds no game, player, reward, logger or executor, so there is nothing to check."
-        )
+        raise BadOption(f"Plugin {plugin.name!r} adds no game, player, reward, logger or executor to check.")
     return subjects
 
 
 def installed_plugins() -> list[Plugin]:
-    """Return the plugins to check if none is named: those loaded from files, or else all installed ones.
+    """Return the plugins to check by default: those loaded from files, or else all installed ones.
 
-    Broken plugins are among them. Disabled plugins, plugins that add nothing to check, and gymposium itself are not."""
+    Broken plugins are included. Disabled plugins, plugins that add nothing to check, and gymposium are not."""
     others = [plugin for plugin in host().plugins if plugin.name != "builtin" and plugin.status != "disabled"]
     files = [plugin for plugin in others if plugin.source.endswith(".py")]
     return [plugin for plugin in files or others if plugin.status == "broken" or any(map(subjects_of, plugin.specs))]
 
 
 NOTHING = (
-    "There is nothing to check: no installed plugin adds a game, player, reward, logger or executor. Name a game, or "
+    "Nothing to check: no installed plugin adds a game, player, reward, logger or executor. Name a game, or "
     "load a file:  gymposium --plugin my_game.py plugins check"
 )

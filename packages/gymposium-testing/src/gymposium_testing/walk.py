@@ -1,4 +1,4 @@
-"""Iterators over the positions of matches: of random matches, and of records."""
+"""Iterators over match positions: in random matches, and in records."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _WORDS = ("0", "1", "2", "3", "5", "7", "10", "yes", "no", "a", "x", "I do not k
 
 
 def some_text(game: Game, prompt: str, rng: random.Random) -> str:
-    """Return a short text that a reader of the prompt might reply: a call of one of the game's tools, or else a word or
-    line of the prompt, or a common answer."""
+    """Return a short text that a reader of the prompt might reply: a call to one of the game's tools, or else a word or
+    line from the prompt, or a common answer."""
     if tools := tools_of(game):
         return move_of([random_call(tools, prompt, rng)])
     pieces = (prompt.split(), [line.strip() for line in prompt.split("\n") if line.strip()], _WORDS)
@@ -33,7 +33,7 @@ def some_text(game: Game, prompt: str, rng: random.Random) -> str:
 
 
 def any_move(match: Match, seat: int, rng: random.Random) -> str:
-    """Return a random legal move, or a short text in a game of free text."""
+    """Return a random legal move, or a short text in a free-text game."""
     legal = match.legal_moves(seat)
     if legal is None:
         return some_text(match.game, match.observe(seat, "compact").text, rng)
@@ -41,7 +41,7 @@ def any_move(match: Match, seat: int, rng: random.Random) -> str:
         raise CheckFailed(
             f"seat {seat} is to move but has no legal move.",
             where=after(match, seat),
-            do="let to_move() name only seats that can move, and () when the match is over.",
+            do="let to_move() return only seats that can move, and () when the match is over.",
         )
     return legal[int(rng.random() * len(legal))]
 
@@ -52,13 +52,13 @@ def any_moves(match: Match, rng: random.Random) -> dict[int, str]:
 
 
 def any_reply(game: Game, info: Mapping[str, Any], text: str, rng: random.Random) -> str:
-    """Return a random reply to what an environment shows: a legal move of its info, or a short text."""
+    """Return a random reply to what an environment shows: a legal move from its info, or a short text."""
     legal = info.get("legal_moves")
     return legal[int(rng.random() * len(legal))] if legal else some_text(game, text, rng)
 
 
 class AnyPlayer:
-    """A player of every game: random legal moves, or short texts in games of free text, from the seat's own stream."""
+    """A player for every game: random legal moves, or short texts in free-text games, from the seat's own stream."""
 
     name = "any"
     reader: Reader = READERS["move"]
@@ -75,7 +75,7 @@ class AnyPlayer:
 
 
 def steps(match: Match, rng: random.Random, moves: list[dict[int, str]] | None = None) -> Iterator[Match]:
-    """Yield the match before each decision and once more at its end, and play random moves in between.
+    """Yield the match before each decision and once more at its end, playing random moves in between.
 
     The moves are appended to `moves`."""
     most = 10 * match.game.max_decisions + 1000  # far more than the game promises; another check compares the two
@@ -88,16 +88,16 @@ def steps(match: Match, rng: random.Random, moves: list[dict[int, str]] | None =
         if moves is not None:
             moves.append(joint)
     raise CheckFailed(
-        f"a random match goes on after {most} decisions.",
+        f"a random match is unfinished after {most} decisions.",
         where=f"{match.game.name}, seed {match.seed}",
-        do="end it: no match may have more than max_decisions decisions.",
+        do="end it: a match may have at most max_decisions decisions.",
     )
 
 
 def played(game: Game, seed: int, decisions: int) -> Iterator[Match]:
     """Yield random matches at each decision and at the end, until the budget is spent (at least one whole match).
 
-    The yielded match is played on afterwards."""
+    The yielded match continues afterwards."""
     return (match for [match] in alike(game, seed, decisions, 1))
 
 
@@ -135,7 +135,7 @@ def play_out(match: Match, rng: random.Random) -> list[dict[int, str]]:
 
 
 def play_chance(match: Match, rng: random.Random, start: int = 0) -> tuple[Event, ...]:
-    """Play random moves to the end of a match, and return the events of chance from event `start` on."""
+    """Play random moves to the end of a match, and return the chance events from event `start` on."""
     play_out(match, rng)
     return tuple(event for event in match.events[start:] if event.seat == CHANCE)
 

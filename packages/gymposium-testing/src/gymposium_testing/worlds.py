@@ -1,10 +1,10 @@
 """Find worlds: positions that one seat cannot tell apart. The search may use the true history.
 
-`Match.view(seat)` says what a seat may know. Two positions are *worlds* of one another for a seat if its views and its
-own moves were the same at every step and the same seats are to move. Three methods find them, because each finds worlds
-that the others miss:
+`Match.view(seat)` defines what a seat may know. Two positions are *worlds* of one another for a seat if its views and
+its own moves were the same at every step and the same seats are to move. Three methods find them, because each finds
+worlds that the others miss:
 
-- *altered*: draws one event of chance or of another seat again, or swaps it with another, and replays the rest;
+- *altered*: redraws one event of chance or of another seat, or swaps it with another, and replays the rest;
 - *from scratch*: starts a new match and searches, depth first, for moves that give the seat the same views; only this
   method finds worlds with a different number of hidden events;
 - *sampled*: calls the match's own `resample`, if it has one.
@@ -33,7 +33,7 @@ _BEGIN = 15
 
 @dataclass(frozen=True, slots=True)
 class SeatHistory:
-    """History of a match as one seat observed it: every change of its view and its own moves, in order."""
+    """A match's history as one seat observed it: every change of its view and its own moves, in order."""
 
     items: tuple[str, ...] = ()
     digest: bytes = b""
@@ -66,7 +66,7 @@ class SeatHistory:
 
 @dataclass(slots=True)
 class WorldPosition:
-    """A position with the history of one seat. Use `match` before the iterator advances, which may play it on."""
+    """A position with one seat's history. Use `match` before the iterator advances, which may play it on."""
 
     match: Match
     seat: int
@@ -81,13 +81,13 @@ class WorldPosition:
 
     @property
     def hides(self) -> bool:
-        """True if it is a world with other events than the position that it is a world of."""
+        """Whether it is a world whose events differ from those of its position."""
         return self.how != "played" and self.events != self.base
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A decision of a random match for which worlds are sought."""
+    """A decision in a random match to find worlds for."""
 
     events: tuple[Event, ...]
     seats: tuple[int, ...]
@@ -95,7 +95,7 @@ class _Place:
 
 
 class Finder:
-    """Iterator over positions: random matches, then worlds of their decisions, until the budget of events is spent."""
+    """Iterator over positions: random matches, then worlds of their decisions, until the event budget is spent."""
 
     def __init__(self, game: Game, seed: int, *, matches: int, tries: int, events: int) -> None:
         self.game, self.rng = game, stream(seed, "worlds")
@@ -103,7 +103,7 @@ class Finder:
         self.places: list[_Place] = []
 
     def __iter__(self) -> Iterator[WorldPosition]:
-        """Yield every position of the random matches for every seat, and then the worlds of their decisions."""
+        """Yield every position in the random matches for every seat, and then the worlds of their decisions."""
         yield from self._play()
         self.rng.shuffle(self.places)
         for place in self.places:
@@ -140,7 +140,7 @@ class Finder:
     def _alter(self, place: _Place, seat: int) -> Iterator[WorldPosition]:
         """Yield worlds made by altering events, each starting from the last world found."""
         events, history = place.events, place.histories[seat]
-        if self.game.max_decisions == 1 and len(events) == 1:  # one draw, then the decision: `_search` draws it again
+        if self.game.max_decisions == 1 and len(events) == 1:  # one draw, then the decision: `_search` redraws it
             return
         others = [number for number, event in enumerate(events) if event.seat != seat]
         for _ in range(self.tries if others else 0):
@@ -152,13 +152,13 @@ class Finder:
                 alike = world.to_move() == place.seats and world.view(seat) == history.view
                 if not alike or not has_history(self._load, altered, seat, history):
                     continue
-            except BadRecord:  # the rules do not allow it
+            except BadRecord:  # illegal
                 continue
             events = altered
             yield WorldPosition(world, seat, history, "altered", place.events)
 
     def _altered(self, events: tuple[Event, ...], number: int) -> tuple[Event, ...]:
-        """Return the events with one drawn again, or swapped with another event of the same seat."""
+        """Return the events with one redrawn, or swapped with another event of the same seat."""
         changed = list(events)
         seat, move = events[number]
         same = [i for i, event in enumerate(events) if event.seat == seat and event.move != move]
@@ -196,7 +196,7 @@ class Finder:
     def _steer(
         self, match: Match, place: _Place, seat: int, observed: SeatHistory, bound: Iterator[int]
     ) -> Match | None:
-        """Return a world that continues `match`, in which the seat has this history so far; None if none is found."""
+        """Return a world that continues `match` with this history for the seat so far; None if none is found."""
         history, seats = place.histories[seat], match.to_move()
         observed = observed.saw(match.view(seat))
         if not seats or not observed.begins(history):
@@ -213,7 +213,7 @@ class Finder:
                 kind, _, move = (*history.items, "")[len(observed.items)].partition(" ")  # what the seat did next
                 legal = match.legal_moves(seat)
                 if kind != "did" or (legal is not None and move not in legal):
-                    return None  # an illegal move shows a coarse view, which is found by comparing elsewhere
+                    return None  # an illegal move means a coarse view, which comparisons elsewhere find
                 moves[seat], after = move, observed.did(move)
             child = match.fork(random.Random(self.rng.getrandbits(31)))
             child.apply(moves)
@@ -251,7 +251,7 @@ def has_history(
 def go_the_same_way(one: Match, other: Match, rng: random.Random) -> bool:
     """Return whether two positions never show a difference.
 
-    Both are forked with equal generators and played on with equal moves. Views, seats to move, legal moves and returns
+    Both are forked with equal generators and continued with equal moves. Views, seats to move, legal moves and returns
     must stay equal to the end."""
     seed = rng.getrandbits(31)
     one, other = one.fork(random.Random(seed)), other.fork(random.Random(seed))

@@ -22,18 +22,18 @@ from gymposium_viewer.pages import STATIC, copy_static, write_page
 from gymposium_viewer.part import Viewer
 
 PARTS = tuple(f"gymposium_viewer.{part}" for part in ("replays", "training", "exploits", "playing"))
-"""The packages of the parts, in the order of their tabs. Each has a function `make(viewer) -> Part`."""
+"""The packages of the parts, in tab order. Each has a function `make(viewer) -> Part`."""
 
 
 def view(directory: Path, *, live: bool = True, parts: Sequence[str] = PARTS) -> Viewer:
-    """A viewer of a directory with all parts, or with those of these packages."""
+    """Return a viewer of a folder with all parts, or with the parts in these packages."""
     viewer = Viewer(directory, live)
     viewer.parts += [import_module(name).make(viewer) for name in parts]
     return viewer
 
 
 def make_app(viewer: Viewer, *, names: Iterable[str] = (), token: str | None = None) -> ASGIApp:
-    """The ASGI application that serves a viewer; `names` and `token` are those of `RequestGuard`."""
+    """Return the ASGI application that serves a viewer; `names` and `token` are passed to `RequestGuard`."""
 
     def home(request: Request) -> Response:
         return HTMLResponse(home_page(viewer))
@@ -58,19 +58,19 @@ def make_app(viewer: Viewer, *, names: Iterable[str] = (), token: str | None = N
 
 
 def home_page(viewer: Viewer) -> str:
-    """The first page, with a card for each part that has something to show."""
+    """Return the first page, with a card for each part that has something to show."""
     cards = [card for part in viewer.parts for card in part.cards()]
     return viewer.page("home.html", "index.html", directory=str(viewer.directory.resolve()), cards=cards)
 
 
 def export(directory: Path, out: Path) -> None:
-    """Writes every page of `directory` below `out`, to be opened from a disk or copied to a web server. Raises
+    """Write every page of `directory` below `out`, to open from disk or copy to a web server. Raises
     `BadOption` unless `out` is empty or does not exist."""
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise BadOption(f"--export {out}: give a folder that is empty or not there yet.")
+        raise BadOption(f"--export {out}: give an empty or new folder.")
     viewer = view(directory, live=False)
     if all(card.invites for part in viewer.parts for card in part.cards()):
-        raise BadOption(f"--export: {directory} holds no matches, training runs or reports. Name another folder.")
+        raise BadOption(f"--export: {directory} has no matches, training runs or reports. Give another folder.")
     out.mkdir(parents=True, exist_ok=True)
     copy_static(out)
     for part in viewer.parts:

@@ -25,36 +25,36 @@ def command(
     directory: Annotated[
         Path,
         typer.Argument(
-            metavar="DIR", exists=True, readable=True, help="A folder, or one record file (.jsonl, .jsonl.gz)."
+            metavar="DIR", exists=True, readable=True, help="A folder, or one record file (.jsonl, .jsonl.gz)"
         ),
     ],
     port: PortOption = PORT,
     host: Annotated[
         str,
-        typer.Option(help="The address to listen on. All but loopback addresses need a token, which is printed."),
+        typer.Option(help="Listen on this address; addresses other than loopback need the printed token"),
     ] = "127.0.0.1",
     name: NamesOption = None,
     export: Annotated[
         Path | None,
-        typer.Option(metavar="OUT", help="Write the pages into this folder instead of serving them."),
+        typer.Option(metavar="OUT", help="Write the pages to this folder instead of serving them"),
     ] = None,
-    browser: Annotated[bool, typer.Option("--open/--no-open", help="Whether to open a browser.")] = True,
+    browser: Annotated[bool, typer.Option("--open/--no-open", help="Open a browser")] = True,
 ) -> None:
     """Show all matches and training runs below DIR in a browser.
 
-    The page of a match shows, step by step, the board, the view of each seat, the prompt as it was sent, the raw reply,
-    its reading and why it failed, time and tokens. Arrow keys step, Home and End go to the ends; the address contains
-    the step, so it can be shared. Matches can be filtered (lost by, illegal, long …), and two can be compared.
+    A match page shows, step by step, the board, each seat's view, the exact prompt, the raw reply, how it was parsed,
+    why it failed, time and tokens. Arrow keys step, Home and End jump to the ends; the address contains the step, so it
+    can be shared. Matches can be filtered (lost by, illegal, long …), and two can be compared.
 
-    Training runs have pages with curves that grow as a run goes on, several runs in one plot, and rollouts token by
-    token. The reports of  gymposium exploit  have pages, too.
+    Training runs have pages with live curves, several runs in one plot, and rollouts token by
+    token. Reports of  gymposium exploit  have pages, too.
 
-    Under Play you take a seat yourself, in any game and against any players. You see what your seat may see; a match
-    that is over is appended to DIR/played/matches.jsonl.
+    Under Play you take a seat yourself, in any game and against any players. You see what your seat may see; a finished
+    match is appended to DIR/played/matches.jsonl.
 
-    Only this machine can reach the server, unless --host is given. Then every request must carry a token: that of the
-    environment variable GYMPOSIUM_VIEW_TOKEN, else a new one. From another machine, prefer
-    ssh -L 8700:127.0.0.1:8700 without --host.
+    Only this machine can reach the server, unless you give --host. Then every request must carry a token, taken from
+    the environment variable GYMPOSIUM_VIEW_TOKEN or newly drawn. From another machine, prefer ssh -L
+    8700:127.0.0.1:8700 without --host.
 
     Examples:
 

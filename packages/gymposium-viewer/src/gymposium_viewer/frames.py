@@ -1,4 +1,4 @@
-"""Pictures of games in frames: their shape, and the places on them that moves name."""
+"""Game pictures in frames: their shape, and the places on them that moves name."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from gymposium.games.pictures import Picture, places_of
 from gymposium.util.visible import visible
 
 _FLAT, _TALL = 0.04, 6.0
-"""Limits of a frame's height in relation to its width, as a plugin's picture may have any size."""
+"""Limits of a frame's aspect ratio, as a plugin's picture may have any size."""
 
 
 def frame_of(picture: Picture) -> tuple[str, float]:
-    """The HTML of a picture, with its control characters made visible, and its height in relation to its width."""
+    """Return a picture's HTML, with its control characters made visible, and its height relative to its width."""
     return visible(picture.html), round(min(max(picture.height / picture.width, _FLAT), _TALL), 4)
 
 
 def clicks_on(picture: Picture, legal: Sequence[str]) -> dict[str, Any] | None:
-    """What the script of a page needs so that people can click on a picture; None if no legal move names a place of it.
+    """Return what a page's script needs to make a picture clickable; None if no legal move names a place on it.
 
     `names` are the names of places. `rects` are their rectangles, each as the place's number, x, y, width and height in
-    parts of the frame. `moves` has the numbers of the places that each legal move names, in order."""
+    fractions of the frame. `moves` has the numbers of the places that each legal move names, in order."""
     numbers: dict[str, int] = {}
     for place in picture.places:
         numbers.setdefault(place.name, len(numbers))

@@ -1,8 +1,8 @@
 """The guard of the viewer's server, which checks every request first.
 
 Neither another page in the same browser nor a foreign host name that points at this machine (DNS rebinding) may read
-the pages or act for the user. Every request must therefore name a host that the server answers to, a request from a
-page must come from one of our pages, and off loopback it needs a token. Every response forbids what our pages never
+the pages or act for the user. So every request must name an allowed host, and a request from a page must come from
+one of our pages. Outside loopback, a request also needs a token. Every response forbids what our pages never
 do: inline scripts, content from other sites, being framed.
 """
 
@@ -34,11 +34,11 @@ HEADERS = {
 
 
 class RequestGuard:
-    """An ASGI application that checks requests before it passes them to another application."""
+    """An ASGI application that checks requests before passing them on."""
 
     def __init__(self, app: ASGIApp, *, names: Iterable[str] = (), token: str | None = None) -> None:
-        """`names` are the allowed hosts besides loopback. With a `token`, each request must carry it: in a header
-        (`Authorization: Bearer …`), or once as `?token=…`, after which a cookie holds it."""
+        """Allow the hosts `names` in addition to loopback. With a `token`, each request must carry it: in a header
+        (`Authorization: Bearer …`), or once as `?token=…`; a cookie then holds it."""
         self._app = app
         self._hosts = allowed_hosts(names)
         self._token = token
@@ -68,7 +68,7 @@ class RequestGuard:
         except Refused as refused:
             return _no(refused.status, str(refused))
         if "origin" not in headers and scope["method"] not in _READS:
-            return _no(403, "A request that changes something must say where it comes from (Origin).")
+            return _no(403, "A request that changes something needs an Origin header.")
         return self._ask_for_token(scope, headers) if self._token is not None else None
 
     def _ask_for_token(self, scope: Scope, headers: Headers) -> Response | None:
@@ -79,10 +79,10 @@ class RequestGuard:
         tokens = [value for name, value in query if name == "token"]
         if tokens and scope["method"] in _READS:
             if not self._is_token(tokens[-1]):
-                return _no(401, "This is not the token of this server.")
+                return _no(401, "Wrong token for this server.")
             rest = urlencode([(name, value) for name, value in query if name != "token"])
-            # one slash and no backslash at the beginning, so that no path can lead to another site; a query alone would
-            # keep the token in clients that leave out an empty one
+            # exactly one slash and no backslash at the start, so no path can lead to another site; a bare query would
+            # keep the token in clients that drop an empty one
             path = "/" + quote(scope["path"].lstrip("/"))
             onward = RedirectResponse(f"{path}?{rest}" if rest else path, status_code=303)
             onward.set_cookie(cookie, tokens[-1], httponly=True, samesite="strict", path="/")

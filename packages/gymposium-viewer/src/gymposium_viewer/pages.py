@@ -1,4 +1,4 @@
-"""Rendering of pages from templates. All inserted text is escaped, and its control characters are made visible."""
+"""Render pages from templates. All inserted text is escaped, and its control characters are made visible."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ CONTENT_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'"
 )
-"""Content security policy of all pages. It allows inline styles because the frame of a board inherits it."""
+"""Content security policy of all pages. It allows inline styles because a board's frame inherits it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tab:
-    """A link at the head of every page."""
+    """A link at the top of every page."""
 
     title: str
     path: str
@@ -52,31 +52,31 @@ def render(
     live: bool = False,
     **values: Any,
 ) -> str:
-    """The HTML of the page at `path`, relative to the root of the site: `matches/run.jsonl/17.html`.
+    """Render the page at `path`, relative to the root of the site: `matches/run.jsonl/17.html`.
 
-    Besides `values` a template has `path`, `tabs`, `live` (True if a server answers; a page in a file contains its
-    policy), and `root`, the prefix of every link: `{{ root }}static/base.css`. `package` is the Python package whose
-    folder `templates` has the template; the viewer's own templates are available to all packages."""
+    Besides `values` a template gets `path`, `tabs`, `live` (True if a server answers; a page in a file contains its
+    policy), and `root`, the prefix of every link: `{{ root }}static/base.css`. `package` is the Python package with the
+    template in its folder `templates`; the viewer's own templates are available to all packages."""
     root, policy = "../" * path.count("/"), None if live else CONTENT_POLICY
     page = _environment(package).get_template(template)
     return page.render(path=path, root=root, tabs=tabs, live=live, policy=policy, **values)
 
 
 def main_of(html: str) -> str:
-    """The content of a rendered page, without its head and the links of all pages."""
+    """Return a rendered page's content, without its head and navigation links."""
     return html.partition("<main")[2].partition(">")[2].rpartition("</main>")[0].strip()
 
 
 def packed(value: Any) -> str:
-    """A script that holds a value, compressed, for `exported.js` to unpack: from a disk, browsers load scripts but no
+    """Return a script with a compressed value for `exported.js` to unpack: from disk, browsers load scripts but no
     other files."""
     compressed = zlib.compress(json.dumps(value, separators=(",", ":"), allow_nan=False).encode(), 9)
     return f'var gymposiumPacked = "{b64encode(compressed).decode("ascii")}";\n'
 
 
 def self_contained(html: str) -> str:
-    """A page at the root of a site with its styles, scripts and icon inside, which needs no other file. Its policy
-    allows these scripts alone."""
+    """Return a page at the root of a site with styles, scripts and icon inlined, so that it needs no other file. Its
+    policy allows only these scripts."""
     styles = re.compile(r'<link rel="stylesheet" href="static/([^"]+)">')
     scripts = re.compile(r'<script src="static/([^"]+)" defer></script>\n?')
     programs = [(STATIC / name).read_text(encoding="utf-8") for name in scripts.findall(html)]
@@ -87,7 +87,7 @@ def self_contained(html: str) -> str:
     html = styles.sub(lambda found: f"<style>\n{(STATIC / found[1]).read_text(encoding='utf-8')}</style>", html)
     icon = f"data:image/svg+xml,{quote((STATIC / 'icon.svg').read_text(encoding='utf-8'))}"
     html = scripts.sub("", html).replace('"static/icon.svg"', f'"{icon}"')
-    inside = "".join(f"<script>{one}</script>\n" for one in programs)  # as deferred ones do, they run at the end
+    inside = "".join(f"<script>{one}</script>\n" for one in programs)  # run at the end, like deferred scripts
     return html.replace("</body>", f"{inside}</body>")
 
 
@@ -114,43 +114,43 @@ def _environment(package: str) -> Environment:
 
 
 def _shown(value: Any) -> Any:
-    """Makes inserted text visible, including the results of filters."""
+    """Make inserted text visible, including the results of filters."""
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def in_url(path: str) -> str:
-    """A path that is quoted for a link."""
+    """Quote a path for a link."""
     return quote(path, errors="surrogatepass")
 
 
 def data(value: Any) -> Markup:
-    """A value as JSON for `<script type="application/json">`, in which no text can end the element. Control characters
-    are not made visible: scripts insert the text as `textContent`."""
+    """Return a value as JSON for `<script type="application/json">`, in which no text can end the element. Control
+    characters stay as they are: scripts insert the text as `textContent`."""
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)  # ASCII, so that lone surrogates survive
     return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
 
 
 def shortened(text: str, most: int = 20_000) -> str:
-    """The text, or, if it is longer than `most` characters, its two ends and the number of characters left out."""
+    """Return the text, shortened to its two ends and the number of omitted characters if longer than `most`."""
     if len(text) <= most:
         return text
     head, tail = most * 3 // 4, most // 4
-    return f"{text[:head]}\n\n[… {len(text) - head - tail:,} characters are left out here …]\n\n{text[-tail:]}"
+    return f"{text[:head]}\n\n[… {len(text) - head - tail:,} characters omitted …]\n\n{text[-tail:]}"
 
 
 def is_prose(line: str) -> bool:
-    """True if a line may wrap: it is a sentence or an item of a list of sentences, and not a line of a board, table or
+    """Return whether a line may wrap: it is a sentence or a list item, and not a line of a board, table or
     program. A wrong guess does little harm: the line wraps, or has to be scrolled."""
     return (line[:1].isupper() or line.startswith("- ")) and "  " not in line and _THREE_WORDS.search(line) is not None
 
 
 def copy_static(out: Path) -> None:
-    """Copies the styles and scripts of all pages into `out/static`."""
+    """Copy the styles and scripts of all pages to `out/static`."""
     shutil.copytree(STATIC, out / "static", dirs_exist_ok=True)
 
 
 def write_page(out: Path, path: str, html: str) -> None:
-    """Writes one page at its path below `out`."""
+    """Write one page at its path below `out`."""
     file = out / path
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(html, encoding="utf-8")

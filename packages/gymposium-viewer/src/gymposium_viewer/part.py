@@ -15,43 +15,43 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """An entry of the first page, which links to a page of a part."""
+    """An entry on the first page, which links to a part's page."""
 
     title: str
     path: str
-    """The path of the page that it links to."""
+    """The path of the linked page."""
     lines: Sequence[str]
     invites: bool = False
-    """True if the page is something to do, as play is, instead of something to read."""
+    """True if the page is for doing something, such as playing, rather than reading."""
 
 
 class Part(Protocol):
     """One kind of pages: matches, training runs, exploited players, or play. The part's package has a function
     `make(viewer) -> Part`.
 
-    A part reads its files again at each request, because they may grow between requests."""
+    A part rereads its files at each request, because they may grow between requests."""
 
     @property
     def tabs(self) -> Sequence[Tab]:
-        """The links at the head of every page."""
+        """Return the links at the top of every page."""
         ...
 
     def cards(self) -> Sequence[Card]:
-        """The part's entries of the first page; none if the directory has nothing for this part."""
+        """Return the part's entries on the first page; none if the folder has nothing for this part."""
         ...
 
     def routes(self) -> Sequence[BaseRoute]:
-        """The routes of the part's pages. Endpoints that are plain functions are called in a thread pool."""
+        """Return the routes of the part's pages. Plain-function endpoints are called in a thread pool."""
         ...
 
     def export(self, out: Path) -> None:
-        """Writes the part's pages below `out`, each at its path."""
+        """Write the part's pages below `out`, each at its path."""
         ...
 
 
 @dataclass(slots=True)
 class Viewer:
-    """The viewer of one directory."""
+    """A viewer of one folder."""
 
     directory: Path
     live: bool = True
@@ -60,14 +60,14 @@ class Viewer:
     link_to_match: Callable[[str], str | None] = lambda match_id: None
     """Function from a match id to the path of its page, quoted for a link, or None if the match has no page."""
     link_to_line: Callable[[str, int], str | None] = lambda file, line: None
-    """The same from the path of a record file and a line of it."""
+    """Like the above, from a record file's path and a line in it."""
     exports: Callable[[str, str], bool] = lambda file, match_id: True
     """Function from the path of a record file and a match id to whether an export has a page for the match."""
     link_to_tokens: Callable[[str, str], str | None] = lambda file, match_id: None
-    """Function from the path of a record file and a match id to the path of the page with its tokens, quoted for a
+    """Function from a record file's path and a match id to the path of the page with its tokens, quoted for a
     link, or None if its tokens were not kept."""
 
     def page(self, template: str, path: str, **values: Any) -> str:
-        """The HTML of a page with the tabs of all parts."""
+        """Render a page with the tabs of all parts."""
         tabs = [tab for part in self.parts for tab in part.tabs]
         return render(template, path, tabs, live=self.live, **values)

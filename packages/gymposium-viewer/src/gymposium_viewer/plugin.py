@@ -1,4 +1,4 @@
-"""The specs of this distribution: the command `view`."""
+"""The specs in this distribution: the command `view`."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ def serve(
     token: str | None,
     announce: Callable[[str], None],
 ) -> None:
-    """Serves a directory until interrupted. `announce` is called with the address as soon as it can be opened; port 0
+    """Serve a folder until interrupted. `announce` is called with the address once it can be opened; port 0
     takes any free port.
 
     Raises `BadOption` if the server cannot listen there, or if other machines could reach it without a token."""

@@ -10,11 +10,11 @@ from gymposium.plugins.names import parse_name
 from gymposium.plugins.specs import GameSpec
 
 _COLOURS = ("black", "white")
-"""Colours of pieces that CSS has a class for."""
+"""Colors of pieces that CSS has a class for."""
 
 
 def game_title(name: str) -> str:
-    """The title and parameters of the game with this name: `Goofspiel (num_cards=8)`; the name itself if no plugin has
+    """Return the title and parameters of the game with this name: `Goofspiel (num_cards=8)`; the name if no plugin has
     the game."""
     spec = _spec(name)
     parameters = name.strip().partition("(")[1:]
@@ -22,19 +22,19 @@ def game_title(name: str) -> str:
 
 
 def seat_title(game: str, seat: int, word: str = "Seat") -> str:
-    """`Seat 0 (Black)`, or `Seat 0` if the game does not name its seats."""
+    """Format a seat as `Seat 0 (Black)`, or `Seat 0` if the game does not name its seats."""
     name = seat_name(game, seat)
     return f"{word} {seat} ({name})" if name else f"{word} {seat}"
 
 
 def seat_name(game: str, seat: int) -> str:
-    """The game's own name of the seat; empty if it has none."""
+    """Return the game's own name for the seat; empty if it has none."""
     spec = _spec(game)
     return dict(enumerate(() if spec is None else spec.seat_names)).get(seat, "")
 
 
 def seat_class(game: str, seat: int) -> str:
-    """The CSS classes that give an element the seat's colour: that of its pieces, else one by the seat's number."""
+    """Return the CSS classes that color an element by seat: the color of its pieces, else one by seat number."""
     colour = seat_name(game, seat).lower().partition(",")[0]
     return f"seat-{seat % 6} {colour}" if colour in _COLOURS else f"seat-{seat % 6}"
 
@@ -45,7 +45,7 @@ def _spec(name: str) -> GameSpec | None:
 
 @lru_cache(maxsize=1024)
 def _base(name: str) -> str:
-    """The name without parameters; empty if it cannot be parsed."""
+    """Return the name without parameters; empty if it cannot be parsed."""
     try:
         return parse_name(name)[0]
     except BadParameter:

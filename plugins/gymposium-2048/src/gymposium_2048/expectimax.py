@@ -1,4 +1,4 @@
-"""The player `expectimax-D` of 2048: expectimax search over its own moves and the new tiles."""
+"""The player `expectimax-D` for 2048: expectimax search over its own moves and the new tiles."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 
 class ExpectimaxPlayer:
-    """Player of 2048 that searches D moves ahead.
+    """A 2048 player that searches D moves ahead.
 
-    expectimax-1 plays the slide that leads to the board with the highest value. Each further move of look-ahead weighs
+    expectimax-1 plays the slide that leads to the board with the highest value. Each further move of look-ahead weights
     every new tile in every empty square by its probability, followed by the best slide. Probabilities are exact up to
     expectimax-3. From expectimax-4 on, boards with a probability below 1 in 1,000 are evaluated without further search.
 
     A board is evaluated by its empty squares, its pairs, the order of its lines and the number of its tiles
-    (`gymposium_2048.rows`). The search ignores the score and the limit on the number of moves. It plays on for as long
+    (`gymposium_2048.rows`). The search ignores the score and the limit on the number of moves. It plays as long
     as possible, and makes the tile that ends the game as soon as possible. Tiles from 32768 on are treated as equal.
 
     The player is deterministic. Among equally good moves it plays the first in the order up, right, down, left. In each
-    process the first move takes about two more CPU seconds, to import and compile the search."""
+    process the first move takes about two more CPU seconds, for importing and compiling the search."""
 
     reader: Reader = READERS["move"]
     style: Style = "compact"
@@ -46,7 +46,7 @@ class ExpectimaxPlayer:
 
     def _choose(self, ask: Ask) -> str:
         if parse_name(ask.game.name)[0] != "2048":  # openspiel:2048 omits legal moves
-            raise GymposiumError(f"{self.name} plays 2048 and nothing else, so it cannot play {ask.game.name}.")
+            raise GymposiumError(f"{self.name} only plays 2048, not {ask.game.name}.")
         from gymposium_2048.rows import rows
         from gymposium_2048.search import values  # imports numba, which is slow
 
@@ -59,7 +59,7 @@ class ExpectimaxPlayer:
 
 
 def board_of(tiles: np.ndarray) -> np.uint64:
-    """Return the board as the search represents it, given the tiles."""
+    """Return the board in the search's representation, given the tiles."""
     import numpy as np
 
     from gymposium_2048.rows import GREATEST

@@ -30,7 +30,7 @@ _RULES = (
 
 
 _LOOKS = (("card", "ink"), ("dark", "ink"), ("mark", "ink"), ("two", "square"), ("three", "square"), ("one", "square"))
-"""Colours of a tile and its number, for two powers of two each; the last for all higher ones."""
+"""Colors of a tile and its number, for two powers of two each; the last for all higher ones."""
 _TILES = {str(2**power): tile(str(2**power), *_LOOKS[min((power - 1) // 2, len(_LOOKS) - 1)]) for power in range(1, 19)}
 
 
@@ -78,8 +78,8 @@ class State:
     """State of the engine with a complete list of legal moves.
 
     The engine (2048.cc in open_spiel 2.0.2, `DoesActionChangeBoard`) does not reset the marks of the last move before
-    it tests which moves would change the board. So its legal actions omit a move that only merges into a tile that was
-    just made. It plays such a move correctly.
+    testing which moves would change the board. So its legal actions omit a move that only merges into a tile just
+    made, although the engine plays such a move correctly.
     """
 
     __slots__ = ("_legal", "_state")
@@ -140,7 +140,7 @@ class State:
 
 
 class Engine:
-    """The engine's game, with states of the class `State`."""
+    """The engine's game, with states of class `State`."""
 
     def __init__(self, engine: pyspiel.Game) -> None:
         self._engine = engine
@@ -153,7 +153,7 @@ class Engine:
 
 
 class Game2048(OpenSpielGame):
-    """2048 with corrections of the engine's bounds, and the score in its view."""
+    """2048 with corrected engine bounds, and the score in its view."""
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any], engine: pyspiel.Game, words: Words) -> None:
         super().__init__(spec, params, engine, words)
@@ -167,17 +167,17 @@ class Game2048(OpenSpielGame):
         self.utility_range = (0.0, float(scored + _CELLS // 2 * max_tile))
 
     def view_of(self, state: pyspiel.State, seat: int) -> str:
-        """Return the engine's board and the score, which the board omits."""
+        """Return the engine's board plus the score, which the board omits."""
         return f"{state.observation_string(seat)}{state.player_return(seat):.0f}"
 
 
 def most_moves(max_tile: int) -> int:
-    """Return the limit on the moves of a match.
+    """Return the limit on the number of moves in a match.
 
-    The engine stops after 4·max_tile steps, in which it counts the first two tiles and the tile after each move."""
+    The engine stops after 4·max_tile steps, counting the first two tiles and the tile after each move."""
     return 2 * max_tile - 1
 
 
 def game(spec: GameSpec, params: Mapping[str, Any]) -> Game2048:
-    """Make the game of 2048 that ends with the tile `max_tile`."""
+    """Make a game of 2048 that ends with the tile `max_tile`."""
     return Game2048(spec, params, Engine(engine_game("2048", params)), Words(**params))

@@ -1,19 +1,19 @@
 """Lookup tables for the lines of a 2048 board: how each line slides, and its value.
 
 A tile is represented by its rank, the exponent of its power of two: 1 for a 2, 11 for a 2048, 0 for an empty square. A
-line is a number of 16 bits, 4 for each square, with the first square in the lowest bits, so there are 65536 lines. With
+line is a 16-bit number, 4 bits per square, with the first square in the lowest bits, so there are 65536 lines. With
 4 bits the highest rank is 15: all tiles from 32768 on are equal, and two of them merge into another one.
 
 The value of a line is the sum of these terms:
 
 - `EMPTY` for each empty square, and `PAIR` for each pair of tiles that would merge, which reward free space;
-- minus `ORDER` for each unit of disorder: the sum of the steps between fourth powers of neighbouring ranks that go up,
+- minus `ORDER` for each unit of disorder: the sum of the steps between fourth powers of neighboring ranks that go up,
   or that go down, whichever is less. This keeps large tiles in order along an edge, and the largest in a corner;
-- minus `TILES` for the third power of each rank, which favours few large tiles over many small ones.
+- minus `TILES` for the third power of each rank, which favors few large tiles over many small ones.
 
 Empty squares and order are terms of Matt Overlan's 2048-AI. Powers of ranks, pairs and the cost of tiles are from
 nneonneo's 2048-ai, with heuristics by xificurk (https://stackoverflow.com/a/22498940). The powers and weights here are
-whole numbers, so that sums are exact, and were tuned on some thousand matches with two and three moves of look-ahead.
+integers, so sums are exact, and were tuned on some thousand matches with two and three moves of look-ahead.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _SHIFTS = np.array([0, 4, 8, 12])
 
 
 class Rows(NamedTuple):
-    """Tables that are indexed by the number of a line."""
+    """Tables indexed by line number."""
 
     to_first: NDArray[np.uint16]
     """The line after its tiles have slid towards the first square."""
@@ -61,7 +61,7 @@ def _packed(ranks: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def _slid(ranks: NDArray[np.int64]) -> NDArray[np.int64]:
     ranks = _packed(ranks)
-    for here in range(3):  # the gap behind a merged tile keeps it from merging twice
+    for here in range(3):  # the gap after a merged tile keeps it from merging twice
         merge = (ranks[:, here] == ranks[:, here + 1]) & (ranks[:, here] > 0)
         ranks[merge, here] = np.minimum(ranks[merge, here] + 1, GREATEST)
         ranks[merge, here + 1] = 0

@@ -1,11 +1,11 @@
 """Expectimax for 2048, compiled by numba.
 
-A board is a number of 64 bits: its four lines as in `rows`, with the top line in the lowest bits. To slide up or down,
+A board is a 64-bit number: its four lines as in `rows`, with the top line in the lowest bits. To slide up or down,
 the search slides the lines of the board mirrored along its diagonal. A board and its mirror image have the same value,
 so the search never mirrors it back.
 
 Importing numba and compiling take about two CPU seconds together, at the first call in each process. Nothing is cached
-on disk, because numba would store it beside the package's files, where uninstalling leaves it behind.
+on disk, because numba would store it beside the package's files, where uninstalling would leave it behind.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from gymposium_2048.rows import Rows
 
 UNLIKELY = 1e-3
-"""Probability of the new tiles since the root below which a board is evaluated without further search."""
+"""Boards whose new tiles have a lower probability than this are evaluated without further search."""
 END = 2e6
-"""Value of making the tile that ends the game, greater than the value of any board. A board without a legal move has
+"""Value of making the tile that ends the game, above any board's value. A board without a legal move has
 minus this value."""
 DIRECTIONS = 4
 
@@ -37,7 +37,7 @@ def _compiled(function: Callable[_P, _R]) -> Callable[_P, _R]:
     return cast(Callable[_P, _R], numba.njit(function))
 
 
-# Shifts and masks have the board's type, because numba converts a signed and an unsigned operand to float.
+# Shifts and masks use the board's type, because numba converts a signed and an unsigned operand to float.
 _LINE, _4, _12, _16, _24, _32, _48 = (np.uint64(n) for n in (0xFFFF, 4, 12, 16, 24, 32, 48))
 _SQUARE, _FIRST_BITS, _LAST_BITS = np.uint64(0xF), np.uint64(0x1111111111111111), np.uint64(0x8888888888888888)
 _STAY, _RIGHT, _LEFT = np.uint64(0xF0F00F0FF0F00F0F), np.uint64(0x0000F0F00000F0F0), np.uint64(0x0F0F00000F0F0000)
@@ -53,7 +53,7 @@ def mirrored(board: np.uint64) -> np.uint64:
 
 @_compiled
 def slid(board: np.uint64, table: NDArray[np.uint16]) -> np.uint64:
-    """Return the board after all four lines have slid, by a table of `Rows`."""
+    """Return the board after all four lines have slid, using a table of `Rows`."""
     first, second = np.uint64(table[board & _LINE]), np.uint64(table[board >> _16 & _LINE])
     third, fourth = np.uint64(table[board >> _32 & _LINE]), np.uint64(table[board >> _48])
     return first | second << _16 | third << _32 | fourth << _48

@@ -1,6 +1,6 @@
 """affinetes' OpenSpiel tasks on gymposium's games and players: its task ids, its `evaluate`, its result fields.
 
-Each name is imported on first use, because the `gymposium` command imports this package for every verb.
+Names are imported on first use, because the `gymposium` command imports this package for every verb.
 """
 
 from __future__ import annotations

@@ -20,15 +20,15 @@ PORT = 8720
 def command(
     allow_base_url: Annotated[
         list[str] | None,
-        typer.Option(metavar="URL", help="The address of a chat service that may be asked; may be given again."),
+        typer.Option(metavar="URL", help="Allow this chat service; repeatable"),
     ] = None,
     key: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="An environment variable that may be used as a key; may be given again."),
+        typer.Option(metavar="NAME", help="Allow this environment variable as a key; repeatable"),
     ] = None,
     opponent: Annotated[
         list[str] | None,
-        typer.Option(metavar="PLAYER", help="An opponent that clients may choose; mcts and random by default."),
+        typer.Option(metavar="PLAYER", help="Allow this opponent; repeatable; default: mcts and random"),
     ] = None,
     port: PortOption = PORT,
     host: HostOption = "127.0.0.1",
@@ -37,13 +37,13 @@ def command(
 ) -> None:
     """Answer affinetes' calls over HTTP.
 
-    POST /evaluate plays one match of a model behind a chat service and returns affinetes' result. POST /reset, /step,
-    /state and /stop play a match of a task step by step, for training; these matches are recorded.
+    POST /evaluate plays one match with a model behind a chat service and returns affinetes' result. POST /reset, /step,
+    /state and /stop play a task's match step by step, for training; these matches are recorded.
 
-    A request can only name what you allow here: services (--allow-base-url), keys by the names of environment variables
-    (--key), opponents (--opponent). A key itself is never taken from a request.
+    Requests can only use what you allow here: services (--allow-base-url), keys by the names of environment variables
+    (--key), and opponents (--opponent). A key is never taken from a request.
 
-    Off loopback, clients send a token, which you choose in the environment variable GYMPOSIUM_SERVE_TOKEN:
+    Outside loopback, clients must send the token that you set in the environment variable GYMPOSIUM_SERVE_TOKEN:
     Authorization: Bearer TOKEN.
 
     Examples:
@@ -61,5 +61,5 @@ def command(
         with RecordWriter(folder.matches) as records:
             app = affinetes_app(records.write, **settings, names=listener.names, token=token)
             print(listener.address, flush=True)
-            note(f"Matches of training are recorded in {folder.matches}. Press Ctrl-C to stop.")
+            note(f"Recording training matches in {folder.matches}. Press Ctrl-C to stop.")
             listener.serve(app)

@@ -1,4 +1,4 @@
-"""affinetes' training shape: episodes that a client plays step by step, as one seat of a task's match."""
+"""affinetes' training interface: episodes that a client plays step by step, as one seat in a task's match."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from gymposium_affinetes.scores import score
 from gymposium_affinetes.tasks import Task, decode
 
 ILLEGAL = FailurePolicy("penalty", 1000, 0.01)
-"""The policy for actions that are no legal moves: each costs 0.01, and the match goes on, up to a thousand times."""
+"""The policy for illegal actions: each costs 0.01, and the match continues, up to a thousand times."""
 MOST = 256
 """Maximum number of episodes at once."""
 IDLE = 3600.0
-"""Seconds without a request after which an episode may be dropped for another one."""
+"""Seconds without a request before an episode may be dropped for another."""
 
 
 class NoEpisode(GymposiumError):
-    """There is no episode of this id, or no room for another one."""
+    """An unknown episode id, or too many episodes."""
 
 
 class Episode:
@@ -50,7 +50,7 @@ class Episode:
         return self._last
 
     def state(self) -> dict[str, Any]:
-        """The last answer once more."""
+        """Return the last answer again."""
         return self._last
 
     def _keep(self, played: MatchResult) -> None:
@@ -58,8 +58,8 @@ class Episode:
         self._write(played)
 
     def _answer(self, shown: Mapping[str, Any]) -> dict[str, Any]:
-        """The fields of affinetes. The reward is -0.01 for an action that is no legal move, affinetes' score at the
-        end, and else 0."""
+        """Return affinetes' fields. The reward is -0.01 for an illegal action, affinetes' score at the
+        end, and 0 otherwise."""
         info = {"legal_moves": shown["observation"]["legal_moves"], **shown["metadata"]}
         reward = 0.0 if info.get("reading", "move") == "move" else -ILLEGAL.cost
         return {
@@ -80,16 +80,16 @@ class Episode:
 
 
 class Episodes:
-    """The episodes under way, by id."""
+    """The episodes in progress, by id."""
 
     def __init__(self, write: Callable[[MatchResult], object]) -> None:
-        """`write` records a match that is over; it is called from one thread at a time."""
+        """Record finished matches with `write`, which is called from one thread at a time."""
         self._lock, self._writing = Lock(), Lock()
         self._record = write
         self._open: OrderedDict[str, Episode] = OrderedDict()
 
     def reset(self, task_id: int, seed: int, opponent: str) -> dict[str, Any]:
-        """Begin an episode. Raises `GymposiumError` for a wrong task, and `NoEpisode` if there are too many."""
+        """Start an episode. Raises `GymposiumError` for an invalid task, and `NoEpisode` if there are too many."""
         self._make_room()
         episode = Episode(decode(task_id), seed, opponent, self._write)
         with self._lock:
@@ -97,11 +97,11 @@ class Episodes:
         return episode.state()
 
     def episode(self, episode_id: str) -> Episode:
-        """The episode of this id. Raises `NoEpisode`."""
+        """Return the episode with this id. Raises `NoEpisode`."""
         with self._lock:
             episode = self._open.get(episode_id)
             if episode is None:
-                raise NoEpisode("There is no episode of this id: it was stopped, or dropped. Send reset.")
+                raise NoEpisode("Unknown episode: it was stopped or dropped. Send reset.")
             episode.asked_at = time.monotonic()
             self._open.move_to_end(episode_id)
             return episode
@@ -110,7 +110,7 @@ class Episodes:
         """Drop an episode. Raises `NoEpisode`."""
         with self._lock:
             if self._open.pop(episode_id, None) is None:
-                raise NoEpisode("There is no episode of this id.")
+                raise NoEpisode("Unknown episode.")
 
     def _make_room(self) -> None:
         with self._lock:
@@ -118,7 +118,7 @@ class Episodes:
                 return
             oldest = next(iter(self._open.values()))
             if time.monotonic() - oldest.asked_at < IDLE:
-                raise NoEpisode(f"{MOST} episodes are under way: stop one of them, or try again later.")
+                raise NoEpisode(f"{MOST} episodes are in progress. Stop one of them, or try again later.")
             del self._open[oldest.id]
 
     def _write(self, played: MatchResult) -> None:

@@ -1,10 +1,9 @@
 """`await evaluate(task_id=…, seed=…, model=…)`: one match of a language model, with affinetes' result fields.
 
-The tasks, the opponents' simulations, two retries per decision, the score and the fields are those of affinetes. Some
-things differ: search sees only what its seat may see, every opponent has a separate random stream in any number of
-seats, the last observation is the model's own, a failure of the infrastructure has no score, and keys come from the
-environment only.
-"""
+The tasks, the opponents' simulations, two retries per decision, the score and the fields are those of affinetes.
+Differences: search sees only what its seat may see, every opponent has a separate random stream in any number of seats,
+the last observation is the model's own, an infrastructure failure has no score, and keys come only from the
+environment."""
 
 from __future__ import annotations
 
@@ -25,7 +24,7 @@ from gymposium_agents.engines.protocol import ChatEngine
 from gymposium_agents.players.api_player import ApiPlayer
 
 AT_ONCE = 64
-"""Largest number of matches that are played at once. The others wait, and the wait counts toward their time limit."""
+"""Maximum number of simultaneous matches. The others wait, and the wait counts toward their time limit."""
 
 
 async def evaluate(
@@ -46,21 +45,21 @@ async def evaluate(
     """Play one match of the task's game with `model`, and return the result in affinetes' fields.
 
     `model` is a model of the chat service at `base_url`, by default OpenAI's; `key` names the environment variable with
-    its key. Without `base_url`, `model` may also be a directory with a model, which plays in this process. `opponent`
+    its key. Without `base_url`, `model` may also be a directory with a model, which runs in this process. `opponent`
     is `mcts` (with affinetes' number of simulations for the game, or the random player if affinetes has none),
-    `random`, or any player of gymposium. If `temperature` is None, a service uses its own, and a model in this process
-    is greedy. A match that is not over after `timeout` seconds has an `error`.
+    `random`, or any gymposium player. If `temperature` is None, a service uses its default, and a model in this process
+    is greedy. A match that takes longer than `timeout` seconds has an `error`.
 
     The same task, seed and opponent give the same deal and the same opponents. Many calls may run at once.
 
-    Raises `GymposiumError` for invalid arguments, and for a model or a key that does not exist. A failure during the
+    Raises `GymposiumError` for invalid arguments, and for an unknown model or key. A failure during the
     match is in the result's `error`, and its `score` is None."""
     if api_key is not None:
-        raise BadOption("api_key= is not taken: put the key into an environment variable and name that with key=.")
+        raise BadOption("api_key= is not supported. Put the key in an environment variable and pass its name as key=.")
     if not timeout > 0:
-        raise BadOption(f"timeout={timeout!r}: give a number of seconds greater than 0.")
+        raise BadOption(f"timeout={timeout!r}: use a number of seconds greater than 0.")
     if type(seed) is not int:
-        raise BadOption(f"seed={seed!r}: give a whole number.")
+        raise BadOption(f"seed={seed!r}: use an integer.")
     task = decode(task_id)
     settings = PlayerSettings(
         style="full", reply=reply, max_tokens=max_tokens, context=context, temperature=temperature or 0.0
@@ -71,19 +70,19 @@ async def evaluate(
             player = ApiPlayer(f"lm:{model}", _in_process(model), settings)
         else:
             service = ApiSettings(model, base_url or OPENAI_URL, key, own_temperature=temperature is None)
-            with _making:  # lru_cache alone may make two engines if two threads call it at once
+            with _making:  # lru_cache alone may create two engines for two simultaneous threads
                 engine = _service(service)
             player = ApiPlayer(f"api:{model}", engine, settings)
         return Table.set_up(task, seed, player, opponent)
 
     began = time.monotonic()
     loop = asyncio.get_running_loop()
-    table = await loop.run_in_executor(_threads(), set_up)  # without a timeout: a model may have to be loaded
+    table = await loop.run_in_executor(_threads(), set_up)  # no timeout: a model may have to be loaded
     try:
         async with asyncio.timeout(timeout):
             played, error = await loop.run_in_executor(_threads(), table.play)
     except TimeoutError:
-        played, error = None, f"The match was not over after {timeout:g} s."
+        played, error = None, f"The match was unfinished after {timeout:g} s."
     finally:
         table.give_up()
     score = None if played is None else table.score(played)
@@ -107,7 +106,7 @@ _making = Lock()
 
 @lru_cache(maxsize=8)
 def _service(settings: ApiSettings) -> ChatEngine:
-    """The engine for a service, shared by all calls, so that its limits hold for all of them together."""
+    """Return the engine for a service, shared by all calls, so that its limits apply to all of them together."""
     from gymposium_agents.engines.chat_api import OpenAIChatEngine
 
     return OpenAIChatEngine(settings)

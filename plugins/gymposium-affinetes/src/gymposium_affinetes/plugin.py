@@ -1,4 +1,4 @@
-"""The specs of this distribution: the command `serve-affinetes`."""
+"""The specs in this distribution: the command `serve-affinetes`."""
 
 from __future__ import annotations
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 
 def score(returns: Sequence[float], seat: int, utility: str, least: float, greatest: float) -> float:
-    """The score of `seat`, from 0 to 1. `utility` is the game's kind (`GameSpec.utility`), `least` and `greatest` are
-    the limits of a return according to OpenSpiel.
+    """Return the score of `seat`, from 0 to 1. `utility` is the game's kind (`GameSpec.utility`), `least` and
+    `greatest` are OpenSpiel's limits of a return.
 
-    In a zero-sum game, and in a game with one seat, the score is the position of the return between the limits, so that
-    a small win in gin rummy is a little more than 0.5. In other games with two seats it is 1, 0.5 or 0. With more
-    seats it goes from 1 for the first place down to 0 for the last; seats that tie share the better place."""
+    In zero-sum and one-seat games, the score is the return's position between the limits, so
+    a small win in gin rummy is slightly above 0.5. In other two-seat games it is 1, 0.5 or 0. With more
+    seats it falls from 1 for the first place to 0 for the last; tied seats share the better place."""
     mine, seats = returns[seat], len(returns)
     if utility != "zero_sum" and seats > 2:
         return 1.0 - sorted(returns, reverse=True).index(mine) / (seats - 1)

@@ -23,7 +23,7 @@ from gymposium_affinetes.evaluation import evaluate
 from gymposium_agents.engines.api_settings import ApiSettings
 
 LONGEST_MATCH = 7200.0
-"""Greatest `timeout` of an evaluation, in seconds."""
+"""Maximum `timeout` of an evaluation, in seconds."""
 _NUMBER = (int, float)
 _EVALUATE: Mapping[str, Any] = {
     "task_id": int,
@@ -52,9 +52,9 @@ def affinetes_app(
     names: Iterable[str] = (),
     token: str | None = None,
 ) -> ASGIApp:
-    """The application that answers affinetes' calls. It asks no other service than `base_urls`, with no other key than
-    those in the environment variables `keys`, and plays no other opponents. `write` records the matches of training;
-    `names` and `token` are those of the guard."""
+    """Return the application that answers affinetes' calls. It asks only the services `base_urls`, with only the
+    keys in the environment variables `keys`, and plays only the opponents `opponents`. `write` records training
+    matches; `names` and `token` are passed to the guard."""
     service = _Service(write, base_urls, keys, opponents)
     routes = [
         Route("/health", _health),
@@ -86,35 +86,35 @@ class _Service:
         self._episodes = Episodes(write)
 
     async def evaluate(self, request: Request) -> Response:
-        """Play one match of a model behind a service."""
+        """Play one match with a model behind a service."""
         given = _fields(request, _EVALUATE, "task_id", "seed", "model", "base_url")
         self._check_opponent(given)
         base_url = given["base_url"].rstrip("/")
         if base_url not in self._base_urls:
-            why = f"This server does not ask {base_url[:200]!r}. Its owner can allow it with --allow-base-url."
+            why = f"This server does not allow {base_url[:200]!r}. Its owner can allow it with --allow-base-url."
             raise Refused(403, "base_url_not_allowed", why)
-        key = ApiSettings(given["model"], base_url, given.get("key")).variable  # a service elsewhere has a default
+        key = ApiSettings(given["model"], base_url, given.get("key")).variable  # other services have a default
         if key is not None and key not in self._keys:
-            why = f"This server uses no key named {key[:80]!r}. Its owner can allow it with --key."
+            why = f"This server does not allow the key {key[:80]!r}. Its owner can allow it with --key."
             raise Refused(403, "key_not_allowed", why)
         if not 0 < given.get("timeout", 1) <= LONGEST_MATCH:
-            raise Refused(400, "wrong_field", f"timeout: give seconds above 0, and {LONGEST_MATCH:g} at most.")
+            raise Refused(400, "wrong_field", f"timeout: use a number above 0 and at most {LONGEST_MATCH:g}.")
         return JSONResponse(await evaluate(**{**given, "base_url": base_url}))
 
     async def reset(self, request: Request) -> Response:
-        """Begin an episode."""
+        """Start an episode."""
         given = _fields(request, _RESET, "task_id", "seed")
         self._check_opponent(given)
         if not 0 <= given["seed"] <= GREATEST_SEED:
-            raise Refused(400, "wrong_field", f"seed: give a number from 0 to {GREATEST_SEED}.")
+            raise Refused(400, "wrong_field", f"seed: use a number from 0 to {GREATEST_SEED}.")
         opponent = given.get("opponent", "mcts")
         return await _answered(lambda: self._episodes.reset(given["task_id"], given["seed"], opponent))
 
     async def step(self, request: Request) -> Response:
-        """Play one action of an episode."""
+        """Play one action in an episode."""
         given = _fields(request, _STEP, "action", "episode_id")
         if len(given["action"]) > LONGEST_REPLY:
-            raise Refused(400, "wrong_field", f"action: give a text of {LONGEST_REPLY:,} characters at most.")
+            raise Refused(400, "wrong_field", f"action: use a text of at most {LONGEST_REPLY:,} characters.")
 
         def play() -> dict[str, Any]:
             episode = self._episodes.episode(given["episode_id"])
@@ -124,7 +124,7 @@ class _Service:
         return await _answered(play)
 
     async def state(self, request: Request) -> Response:
-        """Return the last answer of an episode once more."""
+        """Return an episode's last answer again."""
         given = _fields(request, _EPISODE, "episode_id")
         return await _answered(lambda: self._episodes.episode(given["episode_id"]).state())
 
@@ -142,21 +142,23 @@ class _Service:
         opponent = given.get("opponent", "mcts")
         if opponent not in self._opponents:
             known = ", ".join(sorted(self._opponents))
-            raise Refused(403, "opponent_not_allowed", f"No opponent {opponent[:80]!r} here ({known}): --opponent.")
+            raise Refused(
+                403, "opponent_not_allowed", f"The opponent {opponent[:80]!r} is not allowed (allowed: {known})."
+            )
 
 
 def _fields(request: Request, known: Mapping[str, Any], *needed: str) -> dict[str, Any]:
-    """The fields in the body of a request. Those that are null are left out. Raises `Refused`."""
+    """Return the fields in a request's body. Null fields are left out. Raises `Refused`."""
     given = {name: value for name, value in json_object(request).items() if value is not None}
     for name, value in given.items():
         if name == "api_key":
-            raise Refused(400, "key_in_request", "api_key is not taken: name an environment variable here, with key.")
+            raise Refused(400, "key_in_request", "api_key is not supported. Name an environment variable with key.")
         if name not in known:
-            raise Refused(400, "unknown_field", f"There is no field {name[:80]!r}. Known: {', '.join(known)}.")
+            raise Refused(400, "unknown_field", f"Unknown field {name[:80]!r}. Known: {', '.join(known)}.")
         if isinstance(value, bool) or not isinstance(value, known[name]):
-            raise Refused(400, "wrong_field", f"{name}: {str(value)[:80]!r} is of the wrong type.")
+            raise Refused(400, "wrong_field", f"{name}: {str(value)[:80]!r} has the wrong type.")
         if isinstance(value, float) and not math.isfinite(value):
-            raise Refused(400, "wrong_field", f"{name}: give a number.")
+            raise Refused(400, "wrong_field", f"{name}: use a number.")
     for name in needed:
         if name not in given:
             raise Refused(400, "missing_field", f"The field {name} is missing.")
@@ -164,7 +166,7 @@ def _fields(request: Request, known: Mapping[str, Any], *needed: str) -> dict[st
 
 
 async def _answered(call: Callable[[], dict[str, Any]]) -> Response:
-    """The response to a call, which is made in a thread."""
+    """Return the response to a call, which runs in a thread."""
     try:
         return JSONResponse(await to_thread.run_sync(call))
     except NoEpisode as error:

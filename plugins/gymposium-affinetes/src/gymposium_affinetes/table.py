@@ -1,4 +1,4 @@
-"""One match of a task: its seats, its play, and the facts of its result."""
+"""One match of a task: its seats, its play, and the facts in its result."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from gymposium_affinetes.watching import Watched
 from gymposium_agents.players.api_player import ChatTurn
 
 RETRIES = FailurePolicy("retry", 2)
-"""Up to two further replies to one decision, as in affinetes; then the match is lost."""
+"""Up to two more replies per decision, as in affinetes; then the match is lost."""
 
 
 @dataclass(slots=True)
 class Table:
-    """A match that is set up. One thread plays it; another thread may give it up."""
+    """A prepared match. One thread plays it; another thread may give it up."""
 
     task: Task
     game: Game
@@ -35,12 +35,12 @@ class Table:
     seed: int
     model: Watched
     others: Watched
-    """The player of all other seats; it has a separate random stream in each."""
+    """The player in all other seats, with a separate random stream in each."""
 
     @classmethod
     def set_up(cls, task: Task, seed: int, model: Player, opponent: str) -> Table:
-        """The match of a task and a seed. The model's seat is the seed modulo the number of seats. The opponent is
-        `mcts`, with the task's number of simulations, or any player of gymposium."""
+        """Return the match for a task and a seed. The model's seat is the seed modulo the number of seats. The opponent
+        is `mcts`, with the task's number of simulations, or any gymposium player."""
         game = task.load()
         if opponent == "mcts":
             simulations = task.family.simulations
@@ -48,7 +48,7 @@ class Table:
         return cls(task, game, seed % game.seats, seed, Watched(model), Watched(make_player(opponent)))
 
     def play(self) -> tuple[MatchResult | None, str | None]:
-        """Play the match. Returns its result, or None and the error that prevented its end."""
+        """Play the match. Returns its result, or None and the error that interrupted it."""
         players = [self.model if seat == self.seat else self.others for seat in range(self.game.seats)]
         match_id = f"affinetes-{secrets.token_hex(6)}"  # players see the id, so it must not contain the seed
         try:
@@ -58,8 +58,8 @@ class Table:
         failure = played.ending.failure_of(self.seat)
         if failure is not None and failure.kind == "out of context":
             return None, (
-                "The prompt left no room for a reply in the model's context. If the conversation has outgrown it, a "
-                "shorter context= helps (state, last-4); else take a model that reads more."
+                "The prompt left no space for a reply in the model's context. If the conversation has outgrown it, use "
+                "a shorter context= (state, last-4), or else a model with a larger context."
             )
         return played, None
 
@@ -69,7 +69,7 @@ class Table:
         self.others.give_up()
 
     def extra(self, played: MatchResult | None) -> dict[str, Any]:
-        """affinetes' `extra` fields of the result, or of the match so far if there is no result."""
+        """Return affinetes' `extra` fields for the result, or for the match so far if there is no result."""
         history, match = ([], None) if played is None else _history(played, self.seat)
         utilities = list(played.utilities) if played is not None and played.ending == OVER else None
         turns = [reply.trace for reply in self.model.replies if isinstance(reply.trace, ChatTurn)]
@@ -99,14 +99,14 @@ class Table:
         return fields
 
     def score(self, played: MatchResult) -> float:
-        """affinetes' score of the model, from 0 to 1. A model that forfeited after its retries has 0."""
+        """Return affinetes' score of the model, from 0 to 1. A model that forfeited after its retries gets 0."""
         if played.ending.seat == self.seat:
             return 0.0
         return score(played.utilities, self.seat, self.game.spec.utility, *self.task.utility_range)
 
 
 def _history(played: MatchResult, seat: int) -> tuple[list[dict[str, Any]], Match]:
-    """The moves of all seats with their numbers in the game's action space, and the match after them."""
+    """Return all seats' moves with their numbers in the game's action space, and the match after them."""
     job = played.job
     match = job.game.new(job.seed)
     history: list[dict[str, Any]] = []

@@ -1,8 +1,8 @@
-"""affinetes' task ids: `GGGGCCCCCCCC`, the number of a game and the number of its configuration.
+"""affinetes' task ids, `GGGGCCCCCCCC`: the number of a game and the number of its configuration.
 
-The order of games is that of affinetes' code; its README has an older one. Each game has a few variants, which repeat
-over the configurations. A variant sets the same parameters of OpenSpiel as in affinetes. For bridge and oware,
-affinetes writes parameters that OpenSpiel does not have; comments in the table say what replaces them.
+Games are ordered as in affinetes' code; its README has an older order. Each game has a few variants, repeated
+over the configurations. A variant sets the same OpenSpiel parameters as in affinetes. For bridge and oware,
+affinetes uses parameters that OpenSpiel does not have; comments in the table name the replacements.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ if TYPE_CHECKING:
     from gymposium.games.openspiel.adapter import OpenSpielGame
 
 CONFIGS = 100_000_000
-"""Configurations of each game, most of them equal."""
+"""Configurations per game, most of them equal."""
 
 Params = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """One of affinetes' games."""
+    """A game of affinetes."""
 
     name: str
     """The name in affinetes and OpenSpiel."""
     variants: tuple[Params, ...] = ({},)
-    """The parameters of configurations 0, 1, …; after the last variant they repeat."""
+    """The parameters of configurations 0, 1, …; they repeat after the last variant."""
     simulations: int | None = None
     """The simulations of the opponent `mcts`: affinetes' number, except in bridge. None for the random player, as in
     affinetes."""
 
     def game(self, config: int) -> str:
-        """gymposium's name of the game in a configuration."""
+        """Return gymposium's name for the game in a configuration."""
         return format_name(self.name, self.variants[config % len(self.variants)])
 
 
@@ -47,7 +47,7 @@ def _each(name: str, *values: object) -> tuple[Params, ...]:
 
 
 def _flags(*names: str) -> tuple[Params, ...]:
-    """All combinations of some flags; the first flag is the lowest bit of the configuration."""
+    """Return all combinations of some flags; the first flag is the lowest bit of the configuration."""
     return tuple({name: bool(c >> bit & 1) for bit, name in enumerate(names)} for c in range(2 ** len(names)))
 
 
@@ -79,7 +79,7 @@ FAMILIES = (
     Family("phantom_ttt", _each("obstype", "reveal-nothing", "reveal-numturns"), simulations=3000),
     Family("2048"),
     Family("solitaire"),
-    # affinetes has 200 simulations, which would take minutes per move: the engine takes a tenth of a second to compute
+    # affinetes uses 200 simulations, which would take minutes per move: the engine needs a tenth of a second to compute
     # the result of a contract. affinetes never plays contracts out; gymposium's bridge does so by default.
     # is_chicago and is_duplicate are not parameters of OpenSpiel; the deals of such variants differ in vulnerability
     Family(
@@ -99,7 +99,7 @@ FAMILIES = (
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One of affinetes' tasks."""
+    """A task of affinetes."""
 
     game: str
     """The game with its parameters, as `gymposium.games.registry.load_game` takes it."""
@@ -115,11 +115,11 @@ class Task:
 
     @property
     def utility_range(self) -> tuple[float, float]:
-        """The least and the greatest return according to OpenSpiel, between which scores are computed."""
+        """The least and greatest return according to OpenSpiel, which bound the scores."""
         return _engine_game(self.family, parse_name(self.game)[1]).utility_range
 
     def load(self) -> Game:
-        """The game. Raises `MissingExtra` if it belongs to a plugin that is not installed."""
+        """Load the game. Raises `MissingExtra` if it belongs to a plugin that is not installed."""
         try:
             return load_game(self.game)
         except UnknownName:
@@ -129,9 +129,9 @@ class Task:
 
 
 def decode(task_id: int) -> Task:
-    """The task with this id. Raises `BadOption` for an id without a task; ids do not wrap around as in affinetes."""
+    """Return the task with this id. Raises `BadOption` for an unknown id; ids do not wrap around as in affinetes."""
     if type(task_id) is not int:
-        raise BadOption(f"task_id={task_id!r}: give a whole number.")
+        raise BadOption(f"task_id={task_id!r}: use an integer.")
     index, config = divmod(task_id, CONFIGS)
     if not 0 <= index < len(FAMILIES):
         raise BadOption(
@@ -142,10 +142,10 @@ def decode(task_id: int) -> Task:
 
 
 def encode(game: str) -> int:
-    """The smallest task id of a game, written as gymposium or as OpenSpiel does: `hex(board_size=5)`,
+    """Return the smallest task id of a game, named as in gymposium or OpenSpiel: `hex(board_size=5)`,
     `openspiel:go(board_size=5,komi=7.5)`, `go(board_size=5,komi=7.5)`.
 
-    Raises `UnknownName` for a game that has no tasks, `BadOption` for parameters that no task has."""
+    Raises `UnknownName` for a game without tasks, and `BadOption` for parameters that no task has."""
     base, params = parse_name(game)
     name = base.removeprefix("openspiel:")
     index = next((i for i, family in enumerate(FAMILIES) if family.name == name), None)
@@ -157,14 +157,14 @@ def encode(game: str) -> int:
         if _settings(family, {key: str(value) for key, value in variant.items()}) == settings:
             return index * CONFIGS + config
     known = ", ".join(family.game(config) for config in range(len(family.variants)))
-    raise BadOption(f"{game} is no affinetes task. Its tasks are {known}.")
+    raise BadOption(f"{game} is not an affinetes task. The game's tasks are {known}.")
 
 
 def _settings(family: Family, params: Mapping[str, str]) -> dict[str, str]:
-    """All of the engine's parameters, defaults included, as text."""
+    """Return all of the engine's parameters, defaults included, as text."""
     return {key: str(value) for key, value in _engine_game(family, params).engine.get_parameters().items()}
 
 
 def _engine_game(family: Family, params: Mapping[str, str]) -> OpenSpielGame:
-    """OpenSpiel's implementation of the game."""
+    """Return OpenSpiel's implementation of the game."""
     return cast("OpenSpielGame", load_game(format_name(f"openspiel:{family.name}", params)))

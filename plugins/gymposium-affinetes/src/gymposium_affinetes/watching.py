@@ -1,4 +1,4 @@
-"""The wrapper around the players of `evaluate`: it keeps their replies, measures their time, and can stop them."""
+"""A wrapper around `evaluate`'s players that keeps their replies, measures their time, and can stop them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Watched:
         try:
             with blaming(self._player):
                 self._waiting = [player.submit(ask) for ask in asks]
-                if self._given_up:  # give_up was called before there was anything to cancel
+                if self._given_up:  # give_up was called before anything could be canceled
                     self.give_up()
                 return results(self._waiting)
         except CancelledError:
@@ -57,4 +57,4 @@ class Watched:
 
     def _check(self) -> None:
         if self._given_up:
-            raise GymposiumError("This match was given up: its result is no longer needed.")
+            raise GymposiumError("This match was canceled: its result is no longer needed.")

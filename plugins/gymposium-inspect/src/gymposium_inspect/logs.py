@@ -1,4 +1,4 @@
-"""Logs of Inspect: the records of their matches, and the paired difference between two of them."""
+"""Inspect logs: the records of their matches, and the paired difference between two logs."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from gymposium_inspect.scoring import figures
 from gymposium_inspect.seats import MatchSeat
 
 _UNREAD = {"events", "messages", "output"}
-"""The large parts of a sample that nothing here reads."""
+"""The large parts of a sample that are never read here."""
 
 
 def records(log: str | Path) -> Iterator[Record]:
-    """The records of the matches in a log of Inspect, `.eval` or `.json`, in the order of its samples. A sample whose
+    """Yield the records of the matches in an Inspect log, `.eval` or `.json`, in sample order. A sample whose
     match did not end has none.
 
-    Raises `BadRecord` for a record that cannot be read, and what Inspect raises for a file that is no log."""
+    Raises `BadRecord` for a record that cannot be read, and Inspect's errors for a file that is not a log."""
     for _, record in _matches(log):
         yield record
 
@@ -37,7 +37,7 @@ def _matches(log: str | Path) -> Iterator[tuple[EvalSample, Record]]:
 
 
 def _samples(log: str | Path) -> Iterator[EvalSample]:
-    if Path(log).suffix == ".json":  # one document, which would be read again for each sample
+    if Path(log).suffix == ".json":  # one document, which would be reread for each sample
         yield from read_eval_log(log, resolve_attachments=True).samples or ()
     else:
         yield from read_eval_log_samples(
@@ -47,34 +47,34 @@ def _samples(log: str | Path) -> Iterator[EvalSample]:
 
 @dataclass(frozen=True, slots=True)
 class Paired:
-    """The difference between two models that played the same matches."""
+    """The difference between two models on the same matches."""
 
     first: float
-    """Mean of the figure in the matches of the first log that are in both."""
+    """Mean figure in the first log, over matches that are in both."""
     second: float
-    """The same of the second log."""
+    """Mean figure in the second log, over matches that are in both."""
     difference: Estimate
-    """Mean of the first less the second, over deals (seeds), with its 95 % interval (Student's t). Matches of the same
-    deal are averaged, since they are not independent. One deal has no interval (NaN), and one of few deals says little:
-    it has no width if all differences are equal."""
+    """Mean of the first minus the second, over deals (seeds), with its 95 % interval (Student's t). Matches on the same
+    deal are averaged, since they are not independent. One deal has no interval (NaN), and an interval from few deals is
+    unreliable: its width is zero if all differences are equal."""
     deals: int
     """Number of deals."""
     matches: int
-    """Number of matches that are in both logs."""
+    """Number of matches in both logs."""
     left_out: int
-    """Number of finished matches that are in one log only."""
+    """Number of finished matches in only one log."""
 
 
 def paired(first: str | Path, second: str | Path, figure: str = "return") -> Paired:
-    """Compares two logs of the same matches: the same game, seeds, seats, opponents and policy for failed replies.
-    `figure` is one of `outcome`'s: `return`, `win`, `forfeit`, …
+    """Compare two logs of the same matches: the same game, seeds, seats, opponents and policy for failed replies.
+    `figure` is a figure of `outcome`: `return`, `win`, `forfeit`, …
 
-    Raises `BadOption` for an unknown figure and for logs without a match in common, otherwise as `records`."""
+    Raises `BadOption` for an unknown figure and for logs without common matches, and otherwise like `records`."""
     ones, others = _figures(first, figure), _figures(second, figure)
     common = [match for match in ones if match in others]
     if not common:
         raise BadOption(
-            f"{first} and {second} have no finished match in common: evaluate both models with the same game, seed, "
+            f"{first} and {second} have no finished match in common. Evaluate both models with the same game, seed, "
             f"matches, seat, opponent and on_illegal."
         )
     deals: defaultdict[int, list[float]] = defaultdict(list)
@@ -91,7 +91,7 @@ def paired(first: str | Path, second: str | Path, figure: str = "return") -> Pai
 
 
 def _figures(log: str | Path, figure: str) -> dict[tuple[int, Hashable], float]:
-    """The figure of each finished match, by its seed and by all else that the two models of a pair share."""
+    """Return the figure of each finished match, by its seed and by everything else that a pair of models shares."""
     found: dict[tuple[int, Hashable], float] = {}
     for sample, record in _matches(log):
         if record.ending.broke_off:
@@ -99,7 +99,7 @@ def _figures(log: str | Path, figure: str) -> dict[tuple[int, Hashable], float]:
         seat = MatchSeat.of(sample.metadata).seat
         values = figures(record, seat)
         if figure not in values:
-            raise BadOption(f"figure={figure!r}: write one of {', '.join(values)}.")
+            raise BadOption(f"figure={figure!r}: use one of {', '.join(values)}.")
         others = tuple(name for number, name in enumerate(record.players) if number != seat)
         shared = (record.game, record.player_seed, seat, others, record.on_illegal, sample.epoch)
         found[record.seed, shared] = values[figure]

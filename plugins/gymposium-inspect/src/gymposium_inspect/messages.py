@@ -1,4 +1,4 @@
-"""Messages and tools of Inspect, made from what gymposium asks, and gymposium's replies, made from a model's output."""
+"""Convert gymposium's prompts into Inspect's messages and tools, and a model's output into gymposium's replies."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _FINISHED: Final[Mapping[str, FinishReason]] = {"max_tokens": "length", "model_l
 _UNTOLD: Final = frozenset(
     ["title", "minItems", "maxItems", "uniqueItems", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"]
 )
-"""Keywords of a schema that Inspect leaves out, but that do not change the form of an argument. The world checks them,
+"""Schema keywords that Inspect drops, but that do not change an argument's form. The world checks them,
 and the model reads what is wrong with its call."""
 
 
 def asked(ask: Ask, prompt: Prompt, calls: Sequence[ToolCall], *, first: bool) -> list[ChatMessage]:
-    """The messages that show an ask: what each of the model's last `calls` returned, or else a message of the user. The
-    rules stand in the first message."""
+    """Return the messages that show an ask: the results of the model's last `calls`, or else a user message. The
+    first message contains the rules."""
     observation = ask.observe(prompt.style)
     if not calls:
         return [ChatMessageUser(content=prompt(observation, ask.reason, rules=first))]
@@ -39,8 +39,8 @@ def asked(ask: Ask, prompt: Prompt, calls: Sequence[ToolCall], *, first: bool) -
 
 
 def reply_in(output: ModelOutput, prompt: Prompt) -> Reply:
-    """The reply in a model's output. If the prompt's reader reads calls of tools, it is the model's tool calls in the
-    words of that reader."""
+    """Return the reply in a model's output. If the prompt's reader reads tool calls, it is the model's tool calls in
+    that reader's format."""
     calls, text = output.message.tool_calls, output.completion
     if calls and isinstance(prompt.reader, ToolsReader):
         text = _written(calls, prompt.reader)
@@ -53,7 +53,7 @@ def reply_in(output: ModelOutput, prompt: Prompt) -> Reply:
 
 
 def _written(calls: Sequence[ToolCall], reader: ToolsReader) -> str:
-    """The text of tool calls. Calls that are no JSON are written as they are, so that the reply is unparsable."""
+    """Return the text of tool calls. Calls that are not JSON are written unchanged, so that the reply is unparsable."""
     if all(call.parse_error is None for call in calls):
         try:
             return reader.dialect.write([Call(call.function, call.arguments) for call in calls])
@@ -63,7 +63,8 @@ def _written(calls: Sequence[ToolCall], reader: ToolsReader) -> str:
 
 
 def declared(tool: Tool) -> ToolDef:
-    """The tool as Inspect declares it to a model. Raises `BadOption` for a schema that Inspect cannot hold."""
+    """Return the tool as Inspect declares it to a model. Raises `BadOption` for a schema that Inspect cannot
+    represent."""
     parameters = ToolParams.model_validate(tool.parameters)
     lost = sorted({*_lost(tool.parameters, parameters.model_dump(exclude_none=True))} - _UNTOLD)
     if lost:
@@ -81,7 +82,7 @@ def declared(tool: Tool) -> ToolDef:
 
 
 def _lost(schema: Any, kept: Any) -> Iterator[str]:
-    """The keys of a schema that are not in its copy."""
+    """Yield the keys of a schema that are missing in its copy."""
     if isinstance(schema, Mapping) and isinstance(kept, Mapping):
         for key, value in schema.items():
             if key in kept:

@@ -1,4 +1,4 @@
-"""The names under which Inspect knows what this distribution registers."""
+"""The names that Inspect uses for what this distribution registers."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def of_gymposium(function: F) -> F:
-    """The function, as one of the package `gymposium`. Inspect names a task, solver or scorer after the package of its
-    module, so that `gymposium_inspect.tasks.match` would be `gymposium_inspect/match`. Stands below Inspect's
+    """Register the function under the package `gymposium`. Inspect names a task, solver or scorer after its module's
+    package, so `gymposium_inspect.tasks.match` would be `gymposium_inspect/match`. Goes below Inspect's
     decorator."""
     function.__module__ = "gymposium"
     return function

@@ -1,4 +1,4 @@
-"""The solver, which plays one match for each sample."""
+"""The solver, which plays one match per sample."""
 
 from __future__ import annotations
 
@@ -31,41 +31,41 @@ from gymposium_inspect.seats import MatchSeat
 T = TypeVar("T")
 
 RECORD: Final = "gymposium_record"
-"""The key of a sample's store under which the record of its match stands."""
+"""The key of the match's record in a sample's store."""
 CALLS: Final = "calls"
-"""The form of replies that are calls of tools, as Inspect's models make them."""
+"""The form of replies that are tool calls, as Inspect's models make them."""
 _CALLS_READER: Final = "tools-hermes"
-"""The reader whose words such replies have in records."""
+"""The reader whose format such replies have in records."""
 
 
 QUICK: Final = 0.02
-"""Seconds for which a step of a match may keep Inspect's event loop from going on."""
+"""Seconds that a step of a match may block Inspect's event loop."""
 _WITHOUT_TOOLS: Final = frozenset(
     ["nnterp", "openai-api-completions", "perplexity", "transformer_lens", "vllm-completions"]
 )
-"""Inspect's providers that do not pass tools on to their models."""
+"""Inspect's providers that do not pass tools to their models."""
 
 
 def prompt_of(game: Game, reply: str, style: str) -> Prompt:
-    """The prompts of a model that replies in the form `reply`. Raises `BadOption` for an unknown form or style, and if
-    the game does not take replies of this form."""
+    """Return the prompts for a model that replies in the form `reply`. Raises `BadOption` for an unknown form or style,
+    and if the game does not accept replies in this form."""
     if reply not in (*READERS, CALLS):
-        raise BadOption(f"reply={reply!r}: write {', '.join((*READERS, CALLS))}.")
+        raise BadOption(f"reply={reply!r}: use one of {', '.join((*READERS, CALLS))}.")
     how = reader(_CALLS_READER if reply == CALLS else reply)
     if reply == CALLS and not tools_of(game):
-        raise BadOption(f"{game.name} has no tools to call. Take the task gymposium/match.")
+        raise BadOption(f"{game.name} has no tools to call. Use the task gymposium/match.")
     return prompt_for(game, cast(Style, style), how)
 
 
 class Contest:
     """The opponents and rules of an evaluation's matches.
 
-    Once a step took longer than `QUICK`, all are made in worker threads, so that models are asked meanwhile. Those of
-    games of free text, which may wait for tools and servers, always are. The opponents of all matches that wait for
-    them are asked in one call, by one thread at a time."""
+    Once a step takes longer than `QUICK`, all later steps run in worker threads, so that models are asked meanwhile.
+    Steps of free-text games, which may wait for tools and servers, always do. The opponents of all waiting matches
+    are asked in one call, by one thread at a time."""
 
     def __init__(self, opponent: str | Sequence[str], on_illegal: str) -> None:
-        """Raises `BadOption` and `UnknownName` for wrong arguments, and what the making of a player raises."""
+        """Raise `BadOption` and `UnknownName` for invalid arguments, and any error from making a player."""
         self._players: Player | Sequence[Player]
         self._players = make_player(opponent) if isinstance(opponent, str) else [*map(make_player, opponent)]
         self._on_illegal = FailurePolicy.parse(on_illegal)
@@ -74,7 +74,7 @@ class Contest:
         self._slow = False
 
     def job(self, game: Game, played: MatchSeat, epoch: int, model: OutsideSeat) -> MatchJob:
-        """A match with the model in its seat. Raises `BadOption` for a wrong number of opponents."""
+        """Return a match with the model in its seat. Raises `BadOption` for a wrong number of opponents."""
         players = make_opponents(self._players, game.seats - 1)
         players.insert(played.seat, model)
         return MatchJob(
@@ -88,8 +88,8 @@ class Contest:
         )
 
     async def step(self, game: Game, make: Callable[[], T]) -> T:
-        """What `make` returns, which plays a match of `game`. It is called in this thread if it is quick: changing
-        threads takes longer than a move of most opponents."""
+        """Return the result of `make`, which plays a match of `game`. Quick steps run in this thread: switching
+        threads takes longer than most opponents' moves."""
         if self._slow or game.num_actions == 0:
             return await to_thread.run_sync(make)
         began = time.perf_counter()
@@ -98,14 +98,14 @@ class Contest:
         return made
 
     def begin(self, job: MatchJob) -> Table:
-        """The table of a match, up to the model's first turn. Raises as `go_on`."""
+        """Return a match's table, advanced to the model's first turn. Raises like `go_on`."""
         table = Table.of_job(job)
         self.go_on(table)
         return table
 
     def go_on(self, table: Table, replies: Mapping[int, Reply] | None = None) -> None:
-        """Plays the model's replies and goes on to its next turn or to the end. Raises what an opponent raises; an
-        engine that fails sets the table's `error`."""
+        """Play the model's replies and advance to its next turn or to the end. Raises an opponent's errors; an
+        engine failure sets the table's `error`."""
         if replies is not None:
             table.give(replies)
         if not table.due:
@@ -114,7 +114,7 @@ class Contest:
         try:
             with self._asking:
                 try:
-                    advance(self._waiting)  # nothing is left to do if another thread has advanced this table
+                    advance(self._waiting)  # no-op if another thread has advanced this table
                 except Exception:  # noqa: BLE001 - a player may raise anything, and perhaps in another match
                     advance([table])
         finally:
@@ -126,12 +126,12 @@ class Contest:
 def play(
     opponent: str | list[str] = "random", reply: str = "move", prompt: str = "full", on_illegal: str = "forfeit"
 ) -> Solver:
-    """The solver that plays the match of a sample (`samples`) and puts its record into the store.
+    """Return the solver that plays a sample's match (`samples`) and puts its record into the store.
 
     The model is asked by `generate`, and the conversation is kept in `state.messages`. System messages stay in front.
 
     Args:
-        opponent: The player of the other seats, by name, or a list with one for each of them.
+        opponent: The player in the other seats, by name, or a list with one per seat.
         reply: The form of the model's replies: `move`, `tags`, `json`, or `calls` for the tool calls of a world.
         prompt: The style of the prompts, `full` or `compact`.
         on_illegal: The policy for failed replies, such as `forfeit` or `retry(2)`.
@@ -163,10 +163,10 @@ def play(
 
 
 def _tools_for(game: Game, state: TaskState) -> list[Tool | ToolDef]:
-    """The game's tools, for the model of a sample. Raises `BadOption` if it cannot be told of them."""
+    """Return the game's tools for a sample's model. Raises `BadOption` if it cannot receive them."""
     if state.model.api in _WITHOUT_TOOLS:
         raise BadOption(
-            f"{state.model} takes no tools, as Inspect's provider {state.model.api} does not pass them on. Let the "
-            f"model write its calls as text:  gymposium/match"
+            f"{state.model} takes no tools, because Inspect's provider {state.model.api} does not pass them on. Let "
+            f"the model write its calls as text:  gymposium/match"
         )
     return [declared(tool) for tool in tools_of(game)]

@@ -1,4 +1,4 @@
-"""Scorers: the figures of a match, read from its record."""
+"""Scorers: a match's figures, read from its record."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from gymposium_inspect.playing import RECORD
 from gymposium_inspect.seats import MatchSeat
 
 FORFEITS = ("illegal", "unparsable", "cut off", "out of context")
-"""The causes for which a model can forfeit a match."""
+"""The causes of a model's forfeit."""
 _METRICS = {"*": [mean(), stderr(cluster="seed")]}
 """Metrics of each figure. Matches with the same seed are one cluster."""
 
 
 def figures(record: Record, seat: int) -> dict[str, float]:
-    """The figures of a finished match for a seat, always with the same names in the same game: `return`; `win`, `draw`
-    and `loss` in games of several seats; `forfeit` and one figure for each cause of it; `failed_replies`, the number of
-    replies that were no legal move."""
+    """Return a finished match's figures for a seat, always with the same names in the same game: `return`; `win`,
+    `draw` and `loss` in games with several seats; `forfeit` and one figure for each cause of it; `failed_replies`, the
+    number of replies without a legal move."""
     result, ending = record.results[seat], record.ending
     found = {"return": float(record.returns[seat])}
     if result != "score":
@@ -38,8 +38,8 @@ def figures(record: Record, seat: int) -> dict[str, float]:
 @scorer(metrics=_METRICS, name="outcome")
 @of_gymposium
 def outcome() -> Scorer:
-    """The scorer of a match's return, result and forfeits. A match that broke off, or that a limit of Inspect stopped,
-    is unscored."""
+    """Return the scorer of a match's return, result and forfeits. A match that broke off, or that an Inspect limit
+    stopped, is unscored."""
 
     async def score(state: TaskState, target: Target) -> Score:
         record = record_of(state.store.get(RECORD))
@@ -55,7 +55,7 @@ def outcome() -> Scorer:
 @scorer(metrics=_METRICS, name="report")
 @of_gymposium
 def report() -> Scorer:
-    """The scorer of the figures that a world reports beside the return. A match that ended without a report, such as a
+    """Return the scorer of the figures that a world reports with its return. A match without a report, such as a
     forfeited one, is unscored."""
 
     async def score(state: TaskState, target: Target) -> Score:
@@ -71,8 +71,8 @@ def report() -> Scorer:
 
 
 def record_of(stored: Mapping[str, object] | None) -> Record | Score:
-    """The record of a finished match in a sample's store, or the score of a sample without one. Raises `BadRecord` if
-    what is stored is no record."""
+    """Return a finished match's record from a sample's store, or the score of a sample without one. Raises `BadRecord`
+    if the stored value is not a record."""
     if stored is None:
         return Score.unscored(reason="unfinished", explanation="The match did not end: Inspect stopped the sample.")
     record = Record.parse(json.dumps(stored))

@@ -1,4 +1,4 @@
-"""Samples: the matches of an evaluation, each with its seeds and the seat of the model."""
+"""Samples: the matches of an evaluation, each with its seeds and the model's seat."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from gymposium.games.registry import load_game
 from gymposium.match.seating import even_share, seats_of, seeds_of
 
 MATCHES = 100
-"""The number of matches by default, before it is rounded up to a multiple of the number of seats."""
+"""The default number of matches, before rounding up to a multiple of the number of seats."""
 
 
 @dataclass(frozen=True, slots=True)
 class MatchSeat:
-    """One match of an evaluation and the seat that the model has in it. It stands in the metadata of the sample."""
+    """One match of an evaluation and the model's seat in it, stored in the sample's metadata."""
 
     game: str
     """Full name of the game."""
     number: int
-    """The match's place in the evaluation, from 0."""
+    """The match's index in the evaluation, from 0."""
     seed: int
     """Seed of the match's chance."""
     player_seed: int
@@ -33,29 +33,28 @@ class MatchSeat:
 
     @classmethod
     def of(cls, metadata: Mapping[str, Any]) -> MatchSeat:
-        """The match of a sample with this metadata. Raises `BadOption` if it describes none."""
+        """Return the match of a sample with this metadata. Raises `BadOption` if it describes none."""
         try:
             return cls(**{field.name: metadata[field.name] for field in fields(cls)})
         except KeyError as error:
             raise BadOption(
-                f"The metadata of a sample has no {error.args[0]!r}: make the dataset with gymposium_inspect.samples()."
+                f"A sample's metadata has no {error.args[0]!r}. Make the dataset with gymposium_inspect.samples()."
             ) from None
 
     @property
     def sample(self) -> Sample:
-        """The sample of this match."""
+        """Return this match's sample."""
         said = f"{self.game}: match {self.number}, seat {self.seat}"
         return Sample(input=said, id=self.number, metadata=asdict(self))
 
 
 def samples(game: str | Game, *, matches: int | None = None, seed: int = 0, seat: int | str = "all") -> list[Sample]:
-    """The samples of an evaluation, as `gymposium eval` plans it: with the same `seed` the matches have the same seeds.
+    """Return an evaluation's samples, planned like `gymposium eval`: equal `seed`s give matches with equal seeds.
 
-    With `seat="all"` the model takes the seats in turn, and the matches of one round over the seats share their deal;
-    otherwise it always has this seat, and each match has a deal of its own. By default 100 matches are played, or the
-    next multiple of the number of seats. Raises `BadOption` for a number of matches
-    below 1 or one that the seats cannot share evenly, and for a seat that the game does not have, otherwise as
-    `load_game`."""
+    With `seat="all"` the model takes the seats in turn, and the matches in one round over the seats share their deal.
+    Otherwise it always has this seat, and each match has its own deal. By default 100 matches are played, or the
+    next multiple of the number of seats. Raises `BadOption` for a number of matches below 1 or not divisible by the
+    number of seats, and for an invalid seat; otherwise like `load_game`."""
     opened = load_game(game) if isinstance(game, str) else game
     if matches is None:
         matches = even_share(MATCHES, opened)
@@ -63,10 +62,10 @@ def samples(game: str | Game, *, matches: int | None = None, seed: int = 0, seat
     check_integer("seed", seed)
     swap = seat == "all"
     if not swap and (isinstance(seat, bool) or not isinstance(seat, int) or seat not in range(opened.seats)):
-        raise BadOption(f"seat={seat!r}: write all, or a seat of {opened.name} from 0 to {opened.seats - 1}.")
+        raise BadOption(f"seat={seat!r}: use all, or a seat of {opened.name} from 0 to {opened.seats - 1}.")
     if swap and matches % opened.seats:
         raise BadOption(
-            f"matches={matches}: {opened.seats} seats cannot share them evenly; take a multiple of {opened.seats}, or "
+            f"matches={matches}: {opened.seats} seats cannot share them evenly. Use a multiple of {opened.seats}, or "
             f"one seat (seat=0)."
         )
     planned = []
@@ -78,6 +77,6 @@ def samples(game: str | Game, *, matches: int | None = None, seed: int = 0, seat
 
 
 def check_integer(name: str, value: object, *, least: int | None = None) -> None:
-    """Raises `BadOption` for anything but an integer, and for one below `least`."""
+    """Raise `BadOption` for anything but an integer, and for one below `least`."""
     if isinstance(value, bool) or not isinstance(value, int) or (least is not None and value < least):
-        raise BadOption(f"{name}={value!r}: write an integer{'' if least is None else f' from {least}'}.")
+        raise BadOption(f"{name}={value!r}: use an integer{'' if least is None else f' from {least}'}.")

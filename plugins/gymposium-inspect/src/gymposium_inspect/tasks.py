@@ -29,21 +29,21 @@ def match(
 ) -> Task:
     """Matches of a game against opponents.
 
-    Raises an error of gymposium for whatever cannot be played, before the first sample.
+    Raises a gymposium error before the first sample if something cannot be played.
 
     Args:
         game: Name of the game: `tic_tac_toe`, `goofspiel(num_cards=8)`.
-        opponent: The player of the other seats, such as `mcts-100`, or a list with one for each of them.
+        opponent: The player in the other seats, such as `mcts-100`, or a list with one per seat.
         matches: Number of matches, which are the samples. By default 100, or the next multiple of the seats.
-        seed: Seed of all random draws. The same seed gives the same deals and opponents.
+        seed: Seed of all random draws. Equal seeds give equal deals and opponents.
         seat: `all` for the seats in turn, or the seat of the model, from 0.
         reply: The form of the model's replies: `move`, `tags` or `json`.
         prompt: The style of the prompts, `full` or `compact`.
         on_illegal: The policy for failed replies: `forfeit`, `random`, `retry(n)`, `penalty(x)` or `penalty(x,k)`.
     """
     if reply not in READERS:
-        hint = " For calls of tools take the task gymposium/world." if reply == CALLS else ""
-        raise BadOption(f"reply={reply!r}: write {', '.join(READERS)}.{hint}")
+        hint = " For tool calls use the task gymposium/world." if reply == CALLS else ""
+        raise BadOption(f"reply={reply!r}: use one of {', '.join(READERS)}.{hint}")
     return _task(game, opponent, matches, seed, seat, reply, prompt, on_illegal)
 
 
@@ -54,12 +54,12 @@ def world(
 ) -> Task:
     """Tasks of a world, which the model solves with its tool calls.
 
-    Raises an error of gymposium for whatever cannot be played, before the first sample.
+    Raises a gymposium error before the first sample if something cannot be played.
 
     Args:
         game: Name of the world: `mail`, `tables(rows=40)`.
         matches: Number of tasks, which are the samples; 100 by default.
-        seed: Seed of all random draws. The same seed gives the same tasks.
+        seed: Seed of all random draws. Equal seeds give equal tasks.
         prompt: The style of the prompts, `full` or `compact`.
         on_illegal: The policy for replies without a call: `forfeit`, `retry(n)`, `penalty(x)` or `penalty(x,k)`.
     """
@@ -80,11 +80,11 @@ def _task(
     dataset = samples(opened, matches=matches, seed=seed, seat=seat)
     prompt_of(opened, reply, prompt)
     if not isinstance(opponent, str) and len(opponent) != opened.seats - 1:
-        raise BadOption(f"opponent: {len(opponent)} players were given for {opened.seats - 1} other seats.")
+        raise BadOption(f"opponent: {len(opponent)} players for {opened.seats - 1} other seats. Give one per seat.")
     scorers = [outcome()]
     if tools := tools_of(opened):
         scorers.append(report())
     if reply == CALLS:
         for tool in tools:
-            declared(tool)  # refuses a schema that Inspect cannot hold
+            declared(tool)  # refuses a schema that Inspect cannot represent
     return Task(dataset=dataset, solver=play(opponent, reply, prompt, on_illegal), scorer=scorers)

@@ -1,4 +1,4 @@
-"""Storage of the id that a service gives to a run, in the run's directory, for when the run is resumed."""
+"""Store the id that a service gives a run in the run's folder, for resuming the run."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _MOST_BYTES = 4096
 
 
 def recall(start: LoggerStart, service: str) -> str | None:
-    """Return the id that an earlier process of this run stored, or None if the run is new or had no such logger.
+    """Return the id that an earlier process of this run stored, or None if there is none.
 
-    Raises `BadOption` for a file that holds no such id."""
+    Raises `BadOption` for a file without a valid id."""
     file = _file(start, service)
     if not (start.resumed and file.exists()):
         return None
@@ -23,13 +23,13 @@ def recall(start: LoggerStart, service: str) -> str | None:
         return read_plain_text(file, _MOST_BYTES)
     except (OSError, UnicodeDecodeError) as error:
         raise BadOption(
-            f"{file}: the id of the run at {service} cannot be read ({reason(error)}). Remove the file to begin a new "
+            f"{file}: cannot read the run's id at {service} ({reason(error)}). Remove the file to begin a new "
             f"run there."
         ) from error
 
 
 def keep(start: LoggerStart, service: str, known_by: str) -> None:
-    """Store the id, in place of that of an earlier run in the same directory."""
+    """Store the id, replacing that of an earlier run in the same folder."""
     file = _file(start, service)
     file.parent.mkdir(parents=True, exist_ok=True)
     replace_text(file, known_by)

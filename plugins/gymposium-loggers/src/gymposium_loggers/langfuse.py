@@ -31,25 +31,25 @@ class LangfuseSettings:
     """Address of the service; by default `LANGFUSE_BASE_URL`, or Langfuse's own service."""
 
     def __post_init__(self) -> None:
-        """Raises `BadOption` if the address contains a password, because settings are stored and shown."""
+        """Raise `BadOption` if the address contains a password, because settings are stored and shown."""
         if self.host is not None and urlsplit(self.host).password is not None:
             raise BadOption(
-                f"[loggers.langfuse]: host holds a password. Take it out of the config, and set {' and '.join(KEYS)} "
-                "in the environment."
+                f"[loggers.langfuse]: host contains a password. Remove it from the config, and set "
+                f"{' and '.join(KEYS)} in the environment."
             )
 
 
 class LangfuseLogger:
-    """Logger that makes a session for the run, and a trace for each step.
+    """A logger with a session for the run and a trace for each step.
 
     A trace has an observation with all metrics, and each metric as a score, which Langfuse's charts show. Numbers that
-    are not finite stand only in the observation, because Langfuse refuses them as scores.
+    are not finite appear only in the observation, because Langfuse refuses them as scores.
 
     Each call sends its data before it returns. The SDK would send from a thread and only log failures. A resumed run
-    continues in the same session, and a step that is run again in the same trace."""
+    continues in the same session, and a repeated step in the same trace."""
 
     def __init__(self, start: LoggerStart, settings: LangfuseSettings) -> None:
-        """Raises `MissingExtra`, `BadOption` if the keys are not set, and what Langfuse's library raises if the service
+        """Raise `MissingExtra`, `BadOption` if the keys are not set, and the library's errors if the service
         cannot be reached or refuses the keys."""
         try:
             from langfuse.api import client as api, opentelemetry as otel, scores
@@ -78,7 +78,7 @@ class LangfuseLogger:
             self._send("config", start.step, {"langfuse.observation.input": _json(start.config)})
 
     def log(self, step: int, metrics: Metrics) -> None:
-        """Raises `LoggerError` if Langfuse refuses a score."""
+        """Log the metrics of a step. Raises `LoggerError` if Langfuse refuses a score."""
         self._step = step
         trace = self._send("metrics", step, {"langfuse.observation.output": _json(metrics)})
         scores = [
@@ -95,12 +95,12 @@ class LangfuseLogger:
         answer: Any = self._api.scores.create(request=scores) if scores else None
         if getattr(answer, "rejected", 0):
             raise LoggerError(
-                f"Logger langfuse: {answer.rejected} scores of step {step} were refused: "
+                f"Logger langfuse: {answer.rejected} scores of step {step} were rejected: "
                 f"{'; '.join(str(error) for error in answer.errors)}"
             )
 
     def artifact(self, name: str, path: Path) -> None:
-        """Does nothing, because Langfuse stores no files."""
+        """Do nothing, because Langfuse stores no files."""
 
     def close(self, error: BaseException | None = None) -> None:
         ended = {"langfuse.observation.output": "finished"}
@@ -144,7 +144,7 @@ class LangfuseLogger:
 
 
 def _json(values: Mapping[str, Any]) -> str:
-    """Return JSON in which numbers that are not finite are written as text."""
+    """Return JSON with numbers that are not finite written as text."""
     return json.dumps(_plain(values), default=str, allow_nan=False)
 
 

@@ -1,4 +1,4 @@
-"""Logger for MLflow's tracking."""
+"""Logger for MLflow tracking."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gymposium.runs.loggers.protocol import LoggerStart, Metrics
 from gymposium_loggers.kept import keep, recall
 
 _BATCH = 100
-"""Most parameters or tags in one request to MLflow. The limit for metrics is higher."""
+"""Maximum number of parameters or tags per request to MLflow. The limit for metrics is higher."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,26 +28,26 @@ class MlflowSettings:
 
     experiment: str = "gymposium"
     tracking_uri: str | None = None
-    """Server or database; by default `MLFLOW_TRACKING_URI`, or `mlflow.db` in the run's directory."""
+    """Server or database; by default `MLFLOW_TRACKING_URI`, or `mlflow.db` in the run's folder."""
 
     def __post_init__(self) -> None:
-        """Raises `BadOption` if the address contains a password, because settings are stored and shown."""
+        """Raise `BadOption` if the address contains a password, because settings are stored and shown."""
         if self.tracking_uri is not None and urlsplit(self.tracking_uri).password is not None:
             raise BadOption(
-                "[loggers.mlflow]: tracking_uri holds a password. Take it out of the address and out of the config, "
+                "[loggers.mlflow]: tracking_uri contains a password. Remove it from the config, "
                 "and set MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_URI, in the "
                 "environment."
             )
 
 
 class MlflowLogger:
-    """Logger that writes numbers as metrics, text as tags, and the config as parameters and as a file.
+    """A logger that writes numbers as metrics, text as tags, and the config as parameters and as a file.
 
-    A tag holds the last text that was logged. Each call stores its data before it returns. In names, characters that
+    A tag holds the last logged text. Each call stores its data before it returns. In names, characters that
     MLflow refuses become `_`. A resumed run continues the same MLflow run; a step logged again appears twice."""
 
     def __init__(self, start: LoggerStart, settings: MlflowSettings) -> None:
-        """Raises `MissingExtra`, and what MLflow raises if the server cannot be reached or refuses the run."""
+        """Raise `MissingExtra`, and MLflow's errors if the server cannot be reached or refuses the run."""
         try:
             from mlflow import MlflowClient
             from mlflow.entities import Metric, Param, RunTag
@@ -75,10 +75,10 @@ class MlflowLogger:
         self._client.log_dict(self._run, dict(start.config), "config.json")
 
     def log(self, step: int, metrics: Metrics) -> None:
-        """Raises `LoggerError` if two metrics get the same name in MLflow."""
+        """Log the metrics of a step. Raises `LoggerError` if two metrics get the same name in MLflow."""
         names = {name: _name(name) for name in metrics}
         if len(set(names.values())) < len(names):
-            raise LoggerError(f"Logger mlflow: among {', '.join(names)}, two have the same name in MLflow; rename one.")
+            raise LoggerError(f"Logger mlflow: two of {', '.join(names)} have the same name in MLflow. Rename one.")
         now = int(time.time() * 1000)
         for batch in _batches(list(metrics.items())):
             numbers = [self._metric(names[n], float(v), now, step) for n, v in batch if not isinstance(v, str)]

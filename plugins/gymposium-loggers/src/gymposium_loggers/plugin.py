@@ -1,4 +1,4 @@
-"""The plugin gymposium-loggers: five loggers, each configured by a table of a training config."""
+"""The plugin gymposium-loggers: five loggers, each configured by a table in a training config."""
 
 from __future__ import annotations
 

@@ -17,14 +17,14 @@ class TensorboardSettings:
     """Settings of `[loggers.tensorboard]`."""
 
     folder: str = "tensorboard"
-    """Folder of the event files, absolute or relative to the run's directory."""
+    """Folder of the event files, absolute or relative to the run's folder."""
 
 
 class TensorboardLogger:
-    """Logger that writes numbers as scalars and text as text. Each call writes its data to disk before it returns.
+    """A logger that writes numbers as scalars and text as text. Each call writes its data to disk before it returns.
 
-    A resumed run writes another file, which begins with TensorBoard's mark of a restart. TensorBoard then hides later
-    steps of earlier files, so no step appears twice."""
+    A resumed run writes another file, which begins with TensorBoard's restart mark. TensorBoard then hides later
+    steps in earlier files, so no step appears twice."""
 
     def __init__(self, start: LoggerStart, settings: TensorboardSettings) -> None:
         """Raises `MissingExtra`."""
@@ -52,7 +52,7 @@ class TensorboardLogger:
         self._writer.flush()
 
     def artifact(self, name: str, path: Path) -> None:
-        """Does nothing, because TensorBoard stores no files."""
+        """Do nothing, because TensorBoard stores no files."""
 
     def close(self, error: BaseException | None = None) -> None:
         self._writer.close()
@@ -67,7 +67,7 @@ class TensorboardLogger:
         return self._summaries.Summary.Value(tag=name, simple_value=float(value))
 
     def _text(self, name: str, value: str) -> Any:
-        """Return a value for TensorBoard's text plugin: a tensor of one string with its mark."""
+        """Return a value for TensorBoard's text plugin: a tensor with one string and the plugin's mark."""
         data = self._summaries.SummaryMetadata.PluginData(plugin_name="text")
         tensor = self._tensors.TensorProto(dtype=self._types.DT_STRING, string_val=[value.encode()])
         return self._summaries.Summary.Value(

@@ -17,7 +17,7 @@ from gymposium_loggers.kept import keep, recall
 class TrackioSettings:
     """Settings of `[loggers.trackio]`.
 
-    From the environment come the folder of the files (`TRACKIO_DIR`), the token for a Space (`HF_TOKEN`) and the token
+    The environment provides the folder of the files (`TRACKIO_DIR`), the token for a Space (`HF_TOKEN`) and the token
     for a server (`TRACKIO_WRITE_TOKEN`)."""
 
     project: str = "gymposium"
@@ -28,21 +28,21 @@ class TrackioSettings:
     """Address of a trackio server, without its token."""
 
     def __post_init__(self) -> None:
-        """Raises `BadOption` if the address contains a token, because settings are stored and shown."""
+        """Raise `BadOption` if the address contains a token, because settings are stored and shown."""
         if self.server is not None and "write_token" in self.server:
             raise BadOption(
-                "[loggers.trackio]: server holds a write token. Take it out of the address and out of the config, and "
+                "[loggers.trackio]: server contains a write token. Remove it from the config, and "
                 "set TRACKIO_WRITE_TOKEN in the environment."
             )
 
 
 class TrackioLogger:
-    """Logger that continues the same trackio run when a run is resumed.
+    """A logger that continues the same trackio run when a run is resumed.
 
-    If trackio cannot write or send something, it only warns."""
+    trackio only warns if it cannot write or send something."""
 
     def __init__(self, start: LoggerStart, settings: TrackioSettings) -> None:
-        """Raises `MissingExtra`, and `BadOption` if a later run has the same name."""
+        """Raise `MissingExtra`, and `BadOption` if a later run has the same name."""
         try:
             import trackio
         except ModuleNotFoundError as error:
@@ -59,11 +59,11 @@ class TrackioLogger:
                 config=dict(start.config),
                 resume="must" if known else "never",
             )
-        if known and self._run.id != known:  # trackio resumes the latest run of that name
+        if known and self._run.id != known:  # trackio resumes the latest run with that name
             self.close()
             raise BadOption(
-                f"[loggers.trackio]: project {settings.project!r} has a later run that is called {start.run!r} too, so "
-                f"trackio would continue that one. Name another project, or take [loggers.trackio] out of the config."
+                f"[loggers.trackio]: project {settings.project!r} has a later run also called {start.run!r}, so "
+                f"trackio would continue that one. Choose another project, or remove [loggers.trackio] from the config."
             )
         keep(start, "trackio", self._run.id)
 
@@ -76,4 +76,4 @@ class TrackioLogger:
     def close(self, error: BaseException | None = None) -> None:
         with redirect_stdout(sys.stderr):
             self._run.finish()
-        self._current.set(None)  # otherwise trackio finishes it again, with a message, when the process ends
+        self._current.set(None)  # or trackio would finish it again, with a message, at the end of the process

@@ -17,11 +17,11 @@ class WandbSettings:
     """Settings of `[loggers.wandb]`.
 
     The key is read from the environment (`WANDB_API_KEY`), as is the address of a self-hosted server
-    (`WANDB_BASE_URL`). An earlier `wandb login` can take their place."""
+    (`WANDB_BASE_URL`). An earlier `wandb login` also works."""
 
     project: str = "gymposium"
     entity: str | None = None
-    """User or team; by default the owner of the key."""
+    """User or team; by default the key's owner."""
     group: str | None = None
     tags: tuple[str, ...] = ()
     mode: Literal["online", "offline"] | None = None
@@ -29,13 +29,13 @@ class WandbSettings:
 
 
 class WandbLogger:
-    """Logger that plots metrics over `step`, which is logged as a metric too.
+    """A logger that plots metrics over `step`, which is logged as a metric too.
 
     W&B's own step count cannot go back, so it would drop steps that a resumed run repeats. A resumed run continues
-    under the id of its first process. W&B stores data that it cannot send, and sends it later."""
+    under its first process's id. W&B stores data that it cannot send, and sends it later."""
 
     def __init__(self, start: LoggerStart, settings: WandbSettings) -> None:
-        """Raises `MissingExtra`, and what W&B raises if it refuses the key or the project."""
+        """Raise `MissingExtra`, and W&B's errors if it refuses the key or the project."""
         try:
             import wandb
         except ModuleNotFoundError as error:

@@ -1,1 +1,1 @@
-"""MCP servers as worlds for gymposium: questions that are answered with a server's tools."""
+"""MCP servers as worlds for gymposium: questions to answer with a server's tools."""

@@ -19,7 +19,7 @@ HEADERS = {"Accept-Encoding": "identity"}
 
 
 async def bound_body(response: Any) -> None:
-    """Bound the body of a response of httpx or httpx2. An event hook, called before the body is read.
+    """Bound the body of an httpx or httpx2 response. An event hook, called before the body is read.
 
     Raises `GymposiumError` for a compressed response and for a redirection to another server, which would receive the
     token and the arguments of calls, as does reading a response of more than `MOST_BYTES` bytes."""
@@ -27,7 +27,7 @@ async def bound_body(response: Any) -> None:
         raise GymposiumError("it redirects to another server, which is not followed. Write that server's url")
     encoding = response.headers.get("content-encoding", "identity").strip().lower()
     if encoding != "identity":
-        raise GymposiumError(f"its response is encoded as {encoding[:40]!r}, which was not asked for")
+        raise GymposiumError(f"its response has the unrequested encoding {encoding[:40]!r}")
     unbounded = response.aiter_raw
 
     async def aiter_raw(chunk_size: int | None = None) -> AsyncIterator[bytes]:
@@ -42,7 +42,7 @@ async def bound_body(response: Any) -> None:
 
 
 def _same_server(one: Any, other: Any) -> bool:
-    """Whether two addresses are of one server, or the second is the first with TLS on the default ports."""
+    """Return whether two addresses are of one server, or the second is the first with TLS on the default ports."""
     upgraded = (one.scheme, one.port, other.scheme, other.port) == ("http", None, "https", None)
     return one.host == other.host and ((one.scheme, one.port) == (other.scheme, other.port) or upgraded)
 

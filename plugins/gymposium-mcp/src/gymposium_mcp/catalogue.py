@@ -1,4 +1,4 @@
-"""The tools of a server that are offered: chosen, checked, and with a digest that tells when one has changed."""
+"""The offered tools of a server: selected, checked, and with a digest that detects changes."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ ANSWER = Tool(
         "required": ["text"],
     },
 )
-"""The tool of every such world that ends its tasks."""
+"""The tool that ends tasks in every such world."""
 MOST_TOOLS = 512
-"""Maximum number of tools of a server."""
+"""Maximum number of a server's tools."""
 _LONGEST_NAME = 64
 _LONGEST_SERVER_NAME = 256
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
@@ -33,22 +33,22 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """The tools of a server that players may call."""
+    """The server's tools that players may call."""
 
     tools: tuple[Tool, ...] = ()
     server_names: tuple[str, ...] = ()
-    """The server's name of each tool. Players read another one where chat templates cannot write it."""
+    """The server's name of each tool. Players see another name where chat templates cannot write it."""
 
     def server_name(self, name: str) -> str:
-        """Return the server's name of a tool that a player calls."""
+        """Return the server's name for a tool that a player calls."""
         return next(theirs for tool, theirs in zip(self.tools, self.server_names, strict=True) if tool.name == name)
 
 
 def offered(settings: WorldSettings, listed: Sequence[Mapping[str, Any]]) -> Offer:
-    """Return the offered tools of a server, from its list as on the wire, in the order of `allow` or by name.
+    """Return the offered tools of a server, given its raw list, in the order of `allow` or by name.
 
-    Raises `UnknownName` for an allowed tool that the server does not have, and `BadOption` for a tool that cannot be
-    offered, and for tools whose digest is not that of the settings."""
+    Raises `UnknownName` for an allowed tool that the server lacks, and `BadOption` for a tool that cannot be
+    offered, or tools whose digest differs from the settings."""
     if len(listed) > MOST_TOOLS:
         raise BadOption(
             f"{settings.path}: the server has {len(listed):,} tools, more than {MOST_TOOLS}. Use one with fewer."
@@ -68,13 +68,13 @@ def offered(settings: WorldSettings, listed: Sequence[Mapping[str, Any]]) -> Off
     if settings.tools.digest and settings.tools.digest != digest_of(tools):
         raise BadOption(
             f"{settings.path}, [tools]: digest is {settings.tools.digest!r}, but the server's tools now have "
-            f"{digest_of(tools)!r}. Read their descriptions, and write this digest if they are to be offered."
+            f"{digest_of(tools)!r}. Read their descriptions, and update the digest to offer them."
         )
     return Offer(tools, names)
 
 
 def _writable(names: Sequence[str]) -> dict[str, str]:
-    """For each name of a server's tool the name that players read: the same if chat templates can write it."""
+    """Return, for each server tool, the name that players see: the same if chat templates can write it."""
     taken = {ANSWER.name, *(name for name in names if _NAME.fullmatch(name))}
     written = {}
     for name in names:
@@ -87,20 +87,20 @@ def _writable(names: Sequence[str]) -> dict[str, str]:
 
 
 def _free(name: str, taken: Collection[str]) -> str:
-    """A name like this one that no other tool has."""
+    """Return a similar name that no other tool has."""
     name = name if re.match(r"[A-Za-z_]", name) else f"_{name}"
     numbered = (f"{name[: _LONGEST_NAME - len(end)]}{end}" for end in ("", *(f"_{n}" for n in range(2, 10_000))))
     return next(one for one in numbered if one not in taken)
 
 
 def digest_of(tools: Sequence[Tool]) -> str:
-    """The digest of names, descriptions and schemas, in their order: 32 hexadecimal digits."""
+    """Return the digest of names, descriptions and schemas, in order: 32 hexadecimal digits."""
     text = json.dumps([tool.as_dict for tool in tools], sort_keys=True)
     return blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 def changes(before: Sequence[Tool], after: Sequence[Tool]) -> str:
-    """What has changed in the tools, as a clause: `search has another description; read is gone`."""
+    """Return what has changed in the tools, as a clause: `search has another description; read is gone`."""
     old, new = {tool.name: tool for tool in before}, {tool.name: tool for tool in after}
     return "; ".join(
         [
@@ -124,10 +124,10 @@ def _tool(settings: WorldSettings, listed: Mapping[str, Any], ours: str) -> Tool
     name = str(listed["name"])
     where = f"{settings.path}: the server's tool {name!r} cannot be offered"
     if name == ANSWER.name:
-        raise BadOption(f"{where}, because the tool that ends a task has this name. Leave it out of allow.")
+        raise BadOption(f"{where}, because the tool that ends a task has this name. Remove it from allow.")
     try:
         tool = Tool(ours, str(listed.get("description") or ""), listed["inputSchema"])
         tool.schema.check()
     except ValueError as error:
-        raise BadOption(f"{where}: {error}. Leave it out of allow.") from error
+        raise BadOption(f"{where}: {error}. Remove it from allow.") from error
     return tool

@@ -1,7 +1,7 @@
-"""One session with a server, over the standard input and output of a program or over streamable HTTP.
+"""One session with a server, over a program's standard input and output or over streamable HTTP.
 
-The releases 1 and 2 of `mcp` name the fields of messages differently in Python, so messages are taken as they are on
-the wire.
+The releases 1 and 2 of `mcp` name message fields differently in Python, so messages are used in their wire
+format.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from gymposium_mcp.settings import WorldSettings
 from gymposium_mcp.stderr import LastLines
 
 START_SECONDS = 120.0
-"""Time limit of the start of a server. Some commands first download it."""
+"""Time limit for starting a server. Some commands first download it."""
 _CLOSE_SECONDS = 7.0
 MOST_PAGES = 64
-"""Maximum number of pages of a list of tools."""
+"""Maximum number of pages in a tool list."""
 _MOST_LISTED = 4 * 2**20
-"""Maximum number of characters of a list of tools, all pages together."""
+"""Maximum number of characters in a tool list, all pages together."""
 
 # the name in mcp 2, and in mcp 1
 _Refused: Any = next(getattr(mcp, name) for name in ("MCPError", "McpError") if hasattr(mcp, name))
@@ -46,22 +46,22 @@ T = TypeVar("T")
 
 
 class Connection:
-    """A session that lasts until `close`, or until the server ends it. Used in one event loop."""
+    """A session that lasts until `close`, or until the server ends it. Use it in one event loop."""
 
     def __init__(self, settings: WorldSettings, folder: MatchFolder | None = None) -> None:
         self._settings = settings
         self.folder = folder
-        """The folder in which the program runs; None for that of the settings."""
+        """The folder that the program runs in; None for that of the settings."""
         self._wrote = LastLines() if settings.server.command else None
         self._ended = asyncio.Event()
         self._why = "the server ended the session."
         self._session: asyncio.Future[ClientSession] = asyncio.get_running_loop().create_future()
-        # the context managers of `mcp` must be left in the task that entered them
+        # the context managers of `mcp` must exit in the task that entered them
         self._task = asyncio.create_task(self._run())
 
     @classmethod
     async def open(cls, settings: WorldSettings, folder: MatchFolder | None = None) -> Self:
-        """Start the server, or connect to it. Raises `GymposiumError` with what it wrote if that fails."""
+        """Start the server, or connect to it. Raises `GymposiumError` with the server's output on failure."""
         connection = cls(settings, folder)
         try:
             await _in_time(asyncio.shield(connection._session), START_SECONDS)
@@ -70,23 +70,23 @@ class Connection:
             cause = _first(error)
             if isinstance(cause, GymposiumError) or not isinstance(cause, Exception):
                 raise cause from None
-            if isinstance(cause, BrokenResourceError):  # it ended while something was written to it
+            if isinstance(cause, BrokenResourceError):  # it ended during a write
                 raise await connection._ending() from error
             raise GymposiumError(
-                f"{settings.path}: the server could not be reached: {describe(cause).rstrip('.')}."
+                f"{settings.path}: cannot reach the server: {describe(cause).rstrip('.')}."
                 f"{await connection._last_words()}"
             ) from error
         return connection
 
     async def tools(self) -> list[dict[str, Any]]:
-        """The list of tools, all pages of it, as on the wire."""
+        """Return the raw list of tools, with all its pages."""
         return await _in_time(self._pages(), self._settings.tools.seconds)
 
     async def call(self, call: Call) -> Result:
-        """What a tool returns.
+        """Return a tool's result.
 
         Raises `GymposiumError` if the server ends before it answers, `TimeoutError` if it does not answer in time, and
-        the error of `mcp` for an answer that is no result."""
+        the error of `mcp` for an answer that is not a result."""
         answered = self._answer((await self._session).call_tool(call.name, dict(call.arguments)))
         try:
             answer = await _in_time(answered, self._settings.tools.seconds)
@@ -103,7 +103,7 @@ class Connection:
             self._task.cancel()
             await asyncio.wait([self._task], timeout=_CLOSE_SECONDS)
         if self._session.done():
-            self._session.exception()  # or asyncio would complain that nobody has read it
+            self._session.exception()  # or asyncio would warn that it was never retrieved
 
     async def _run(self) -> None:
         on_long_line.set(self._end_for_long_line)
@@ -139,9 +139,9 @@ class Connection:
         )
 
     async def _answer(self, request: Coroutine[Any, Any, T]) -> T:
-        """The answer to a request, for which nobody waits in vain once the session has ended."""
+        """Return the answer to a request, or fail once the session has ended."""
         asked, ended = asyncio.ensure_future(request), asyncio.ensure_future(self._ended.wait())
-        asked.add_done_callback(lambda task: task.cancelled() or task.exception())  # so that no error is left unread
+        asked.add_done_callback(lambda task: task.cancelled() or task.exception())  # retrieve the error
         try:
             await asyncio.wait([asked, ended], return_when=asyncio.FIRST_COMPLETED)
             if self._ended.is_set() and (not asked.done() or asked.exception() is not None):
@@ -152,7 +152,7 @@ class Connection:
             ended.cancel()
 
     async def _ending(self) -> GymposiumError:
-        """The error for a server that has ended."""
+        """Return the error for a server that has ended."""
         return GymposiumError(f"{self._settings.path}: {self._why}{await self._last_words()}")
 
     def _end_for_long_line(self) -> GymposiumError:
@@ -162,7 +162,7 @@ class Connection:
         return GymposiumError(f"{self._settings.path}: {self._why}")
 
     async def _last_words(self) -> str:
-        """What the program wrote last, as a sentence, without the values of the variables that it was given."""
+        """Return the program's last output, as a sentence, without the values of its secret variables."""
         values = {name: os.environ.get(name, "") for name in self._settings.server.env}
         text = await self._wrote.text(values) if self._wrote else ""
         return f" It wrote: {self._shown(text)}" if text else ""
@@ -175,7 +175,7 @@ class Connection:
 
     @asynccontextmanager
     async def _streams(self) -> AsyncIterator[Any]:
-        """The streams of messages from the server and to it, in this order, and perhaps more."""
+        """Provide the streams of messages from the server and to it, in this order, and perhaps more."""
         server = self._settings.server
         if self._wrote is None:
             headers = {"Authorization": f"Bearer {self._variable(server.token)}"} if server.token else {}
@@ -197,7 +197,7 @@ class Connection:
                 cwd=self._settings.folder if self.folder is None else self.folder.path,
             )
             async with stdio_client(parameters, errlog=wrote) as streams:
-                wrote.close()  # from here on only the program writes
+                wrote.close()  # from now on only the program writes
                 yield streams
 
     def _variable(self, name: str) -> str:
@@ -209,7 +209,7 @@ class Connection:
 
 
 class _Session(ClientSession):
-    """A session that does not evaluate the server's schemas of results, which could fetch documents or take long."""
+    """A session that does not evaluate the server's result schemas, which could fetch documents or take long."""
 
     async def validate_tool_result(self, name: str, result: Any) -> None:
         """Do nothing."""
@@ -218,7 +218,7 @@ class _Session(ClientSession):
 
 
 class _Watched:
-    """A stream of messages that tells when it has ended."""
+    """A message stream that signals its end."""
 
     def __init__(self, stream: Any, ended: asyncio.Event) -> None:
         self._stream, self._ended = stream, ended
@@ -254,7 +254,7 @@ async def _in_time(answer: Awaitable[T], seconds: float) -> T:
 
 
 def _first(error: BaseException) -> BaseException:
-    """The first error in groups of them."""
+    """Return the first error in nested exception groups."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error

@@ -1,4 +1,4 @@
-"""The folder of a match that has a server: a copy of the files with which each match begins."""
+"""The folder of a match with its own server: a copy of the files that each match begins with."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gymposium_mcp.settings import MATCH, WORLD, WorldSettings
 
 
 class MatchFolder:
-    """A new folder, until `delete`."""
+    """A new folder that exists until `delete`."""
 
     def __init__(self, settings: WorldSettings, path: Path) -> None:
         self._settings = settings
@@ -29,28 +29,28 @@ class MatchFolder:
             except (OSError, shutil.Error) as error:
                 folder.delete()
                 raise GymposiumError(
-                    f"{settings.path}, [server]: the folder files = {settings.server.files!r} could not be copied for "
+                    f"{settings.path}, [server]: cannot copy the folder files = {settings.server.files!r} for "
                     f"a match: {error}"
                 ) from error
         return folder
 
     @property
     def command(self) -> tuple[str, ...]:
-        """The command of the match's server."""
+        """Return the command of the match's server."""
         world = str(self._settings.folder)
         return tuple(
             part.replace(WORLD, world).replace(MATCH, str(self.path)) for part in self._settings.server.command
         )
 
     def hide(self, text: str) -> str:
-        """Return the text with `.` for the path of the folder, which differs from match to match."""
+        """Return the text with the folder's path, which differs between matches, replaced by `.`."""
         return text.replace(str(self.path), ".")
 
     def hide_in(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """Return a message of the server with `.` for the path of the folder in all its texts."""
+        """Return a server message with the folder's path replaced by `.` in all texts."""
         shown: dict[str, Any] = json.loads(json.dumps(answer).replace(json.dumps(str(self.path))[1:-1], "."))
         return shown
 
     def delete(self) -> None:
-        """Delete the folder. What a server's children still write there is no error."""
+        """Delete the folder. Files still being written by a server's children are not an error."""
         shutil.rmtree(self.path, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""The plugin gymposium-mcp: the game whose tools are those of an MCP server."""
+"""The plugin gymposium-mcp: a game with the tools of an MCP server."""
 
 from __future__ import annotations
 

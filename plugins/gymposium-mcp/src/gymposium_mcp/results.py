@@ -1,4 +1,4 @@
-"""What a tool of a server returned, as the player reads it."""
+"""A server tool's result as the player reads it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gymposium.tasks import Result
 from gymposium.util.visible import is_encodable
 
 LARGEST_VALUE = 20_000
-"""Number of characters up to which the structured part of a result is recorded, as JSON."""
+"""Maximum number of characters of a recorded structured result, as JSON."""
 
 _NOT_SHOWN = {
     "image": "The tool returned an image, which cannot be shown.",
@@ -21,11 +21,11 @@ _NOT_SHOWN = {
 
 
 def result_of(answer: Mapping[str, Any]) -> Result:
-    """The result in the answer to a call, which is given as on the wire: `content`, `structuredContent`, `isError`.
+    """Return the result in the raw answer to a call: `content`, `structuredContent`, `isError`.
 
-    Each block of text becomes lines of the result's text; servers return a list as a block for each item. For a block
-    of another kind, a line says what it was; if there are only such blocks, the result is an error. The structured part
-    is recorded if it is JSON of `LARGEST_VALUE` characters at most, and shown if there is no block."""
+    Each text block becomes lines of the result's text; servers return a list as one block per item. For any other
+    block, a line says what it was; if there are only such blocks, the result is an error. The structured part
+    is recorded if it is JSON with at most `LARGEST_VALUE` characters, and shown if there is no block."""
     texts, shown = [], False
     for block in answer.get("content", ()):
         text = block.get("text") if block["type"] == "text" else block.get("resource", {}).get("text")

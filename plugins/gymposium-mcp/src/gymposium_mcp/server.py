@@ -1,4 +1,4 @@
-"""The servers of this process: for each file one that all matches share, or one for each match."""
+"""The servers in this process: for each file, one shared by all matches, or one per match."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from gymposium_mcp.settings import WorldSettings
 
 _AT_EXIT_SECONDS = 8.0
 _PLACE_SECONDS = 30.0
-"""Time limit of the wait for the end of another match's server."""
+"""Time limit for waiting until another match's server ends."""
 
 
 class Server(Protocol):
-    """Where the matches of a file get their sessions. Its coroutines run in the loop of all worlds."""
+    """The source of sessions for a file's matches. Its coroutines run in the loop of all worlds."""
 
     @property
     def runs(self) -> bool:
-        """True if a server has been started and not been closed."""
+        """Return whether a server is running."""
         ...
 
     async def lend(self) -> tuple[Connection, Offer]:
         """Return a session for a match, and the tools that the server offers now.
 
-        Raises `GymposiumError` if it cannot be reached, the errors of `offered`, and any error of a list that fails."""
+        Raises `GymposiumError` if it cannot be reached, the errors of `offered`, and any error of a failed list."""
         ...
 
     async def take_back(self, connection: Connection) -> None:
@@ -44,7 +44,7 @@ class Server(Protocol):
 
 
 class _Offers:
-    """The tools in a server's list, which is checked once and not for each match."""
+    """The tools in a server's list, checked once rather than for each match."""
 
     def __init__(self, settings: WorldSettings) -> None:
         self._settings = settings
@@ -59,7 +59,7 @@ class _Offers:
 
 
 class SharedServer:
-    """A server that is started when it is first needed, and again when it has ended."""
+    """A server that starts on first use, and again when it has ended."""
 
     def __init__(self, settings: WorldSettings) -> None:
         self._settings = settings
@@ -72,7 +72,7 @@ class SharedServer:
         return self._connection is not None
 
     async def lend(self) -> tuple[Connection, Offer]:
-        """Return the session of all matches. A server that does not answer is started again, once."""
+        """Return the session shared by all matches. A server that does not answer is restarted once."""
         connection = await self._connected()
         try:
             listed = await connection.tools()
@@ -83,7 +83,7 @@ class SharedServer:
         return connection, self._offers.of(listed)
 
     async def take_back(self, connection: Connection) -> None:
-        """Do nothing: the server goes on for other matches."""
+        """Do nothing: the server continues for other matches."""
 
     async def close(self) -> None:
         if self._connection is not None:
@@ -141,13 +141,13 @@ class ServerPerMatch:
         await asyncio.gather(*map(self.take_back, [*self._lent]))
 
     async def _take_place(self) -> None:
-        """Wait for the end of a server if `at_once` run. The driver begins no match before there is a place."""
+        """Wait for a server to end if `at_once` run. The driver starts no match before a server is free."""
         try:
             async with asyncio.timeout(_PLACE_SECONDS):
                 await self._places.acquire()
         except TimeoutError as error:
             raise GymposiumError(
-                f"{self._settings.path}: {self._at_once} servers run, each for a match, and none of these has ended in "
+                f"{self._settings.path}: {self._at_once} servers are running, one per match, and none ended within "
                 f"{_PLACE_SECONDS:g} s. End matches, or raise at_once in [server]."
             ) from error
 
@@ -161,13 +161,13 @@ class ServerPerMatch:
 
     def _release(self, folder: MatchFolder | None) -> None:
         if folder is not None:
-            folder.delete()  # not in a thread: none can be started when the program ends
+            folder.delete()  # not in a thread: none can start while the program ends
         self._places.release()
 
 
 @cache
 def the_server(settings: WorldSettings) -> Server:
-    """Where the matches of a file get their sessions in this process."""
+    """Return the source of sessions for a file's matches in this process."""
     at_once = settings.server.bound
     server: Server = SharedServer(settings) if at_once is None else ServerPerMatch(settings, at_once)
     _servers.append(server)
@@ -179,5 +179,5 @@ _servers: list[Server] = []
 
 @atexit.register
 def _close_all() -> None:
-    """End all servers before the loop of all worlds ends, which would leave a slow one no time."""
+    """End all servers before the loop of all worlds ends, which would leave no time for a slow one."""
     wait([start(server.close()) for server in _servers if server.runs], _AT_EXIT_SECONDS)

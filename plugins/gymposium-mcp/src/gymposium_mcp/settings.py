@@ -1,4 +1,4 @@
-"""The TOML file of a world: the server, the tools that are offered, and the file of questions.
+"""The TOML file of a world: the server, the offered tools, and the file of questions.
 
 [server]
 command = ["python", "server.py"]   # or: url = "https://example.org/mcp"
@@ -34,102 +34,102 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _LONGEST_CALL = 60.0
 _SERVERS = 16
 WORLD, MATCH = "{world}", "{match}"
-"""Placeholders in the command of a server per match: the folder of the TOML file, and that of the match."""
+"""Placeholders in the command of a per-match server: the TOML file's folder, and the match's folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
-    """The table `[server]`: a program that speaks MCP over standard input and output, or the address of a server."""
+    """The table `[server]`: a program that speaks MCP over standard input and output, or a server's address."""
 
     command: tuple[str, ...] = ()
-    """The program with its arguments. It runs in the folder of the file. `python` as the program is the Python that
+    """The program with its arguments. It runs in the file's folder. `python` as the program is the Python that
     runs gymposium."""
     env: tuple[str, ...] = ()
-    """Names of environment variables that the program gets, besides `HOME`, `PATH` and the like."""
+    """Names of environment variables that the program gets, in addition to `HOME`, `PATH` and the like."""
     url: str = ""
     """The address of a server that speaks MCP over streamable HTTP."""
     token: str = ""
     """Name of the environment variable with the bearer token for `url`."""
     per_match: bool = False
-    """True if each match gets a server, which runs in a new folder that is deleted after the match."""
+    """True if each match gets its own server, which runs in a new folder that is deleted after the match."""
     files: str = ""
-    """With `per_match`: a folder, relative to that of the TOML file, whose content each match's folder gets."""
+    """With `per_match`: a folder, relative to the TOML file's, whose content is copied to each match's folder."""
     at_once: int | None = None
-    """With `per_match`: the number of servers that run at the same time in a process, by default 16."""
+    """With `per_match`: the maximum number of servers in a process, by default 16."""
 
     def __post_init__(self) -> None:
         if bool(self.command) == bool(self.url):
-            raise ValueError("give either command or url")
+            raise ValueError("use either command or url")
         if self.env and self.url:
-            raise ValueError("env belongs to a command; for a url, give the name of the variable as token")
+            raise ValueError("env applies to command; for url, set token to the variable's name")
         if self.token and self.command:
-            raise ValueError("token belongs to a url; for a command, give the name of the variable in env")
+            raise ValueError("token applies to url; for command, add the variable's name to env")
         if self.per_match and self.url:
-            raise ValueError("per_match belongs to a command; a url has one server")
+            raise ValueError("per_match applies to command; a url has one server")
         if not self.per_match:
             for key, is_given in (("files", self.files != ""), ("at_once", self.at_once is not None)):
                 if is_given:
-                    raise ValueError(f"{key} belongs to a server for each match; add per_match = true")
+                    raise ValueError(f"{key} applies to a server per match; add per_match = true")
             for placeholder in (WORLD, MATCH):
                 if any(placeholder in part for part in self.command):
                     raise ValueError(f"command has {placeholder}, which needs per_match = true")
         if self.at_once is not None and self.at_once < 1:
-            raise ValueError(f"at_once is {self.at_once}; give 1 or more")
+            raise ValueError(f"at_once is {self.at_once}; use 1 or more")
         for key, names in (("env", self.env), ("token", (self.token,) if self.token else ())):
             for name in names:
                 if not _VARIABLE.fullmatch(name):
-                    raise ValueError(f"{key} has {name!r}, where the name of an environment variable is wanted")
+                    raise ValueError(f"{key} has {name!r}, which is not the name of an environment variable")
         if self.url:
             parts = urlsplit(self.url)
             if parts.scheme not in ("http", "https") or not parts.hostname:
-                raise ValueError(f"url is {self.url!r}; give an address such as https://example.org/mcp")
+                raise ValueError(f"url is {self.url!r}; use an address such as https://example.org/mcp")
             if parts.username is not None or parts.password is not None:
                 raise ValueError(
-                    "url holds a password; put it into an environment variable, and give its name as token"
+                    "url contains a password; put it in an environment variable, and set token to its name"
                 )
 
     @property
     def bound(self) -> int | None:
-        """The number of servers that run at the same time; None if all matches share one."""
+        """The maximum number of simultaneous servers; None if all matches share one."""
         return (self.at_once or _SERVERS) if self.per_match else None
 
 
 @dataclass(frozen=True, slots=True)
 class ToolsSettings:
-    """The table `[tools]`: which tools of the server are offered, and how often and how long they may be called."""
+    """The table `[tools]`: which server tools are offered, and limits on calls."""
 
     allow: Literal["all"] | tuple[str, ...]
-    """The names of the tools that are offered, or `all`."""
+    """The names of the offered tools, or `all`."""
     max_calls: int = 10
-    """Number of calls after which a task ends, the answer included."""
+    """Number of calls that ends a task, the answer included."""
     seconds: float = 30.0
-    """Time limit of one call."""
+    """Time limit for one call."""
     digest: str = ""
-    """The digest that the tools must have, if any. Records hold it, and the error for another one names it."""
+    """The digest that the tools must have, if any. Records contain it, and errors for other digests name it."""
 
     def __post_init__(self) -> None:
         if not self.allow:
-            raise ValueError('allow is empty; name the tools that are offered, or write allow = "all"')
+            raise ValueError('allow is empty; name the tools to offer, or use allow = "all"')
         if len({*self.allow}) != len(self.allow) and self.allow != "all":
-            raise ValueError("allow names a tool twice")
+            raise ValueError("allow has a duplicate tool")
         if self.max_calls < 1:
-            raise ValueError(f"max_calls is {self.max_calls}; give 1 or more")
+            raise ValueError(f"max_calls is {self.max_calls}; use 1 or more")
         if not 0 < self.seconds <= _LONGEST_CALL:
-            raise ValueError(f"seconds is {self.seconds:g}; give more than 0, and {_LONGEST_CALL:g} at most")
+            raise ValueError(f"seconds is {self.seconds:g}; use more than 0 and at most {_LONGEST_CALL:g}")
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionsSettings:
-    """The table `[questions]`: JSONL files with a question a line, relative to the folder of the TOML file."""
+    """The table `[questions]`: JSONL files with one question per line, relative to the TOML file's folder."""
 
     train: str
     test: str = ""
-    """Other questions, for measuring; empty if there are none."""
+    """Other questions, for evaluation; empty if there are none."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorldSettings:
-    """All that the TOML file says."""
+    """The content of the TOML file."""
 
     path: Path
     """The TOML file, with all symbolic links resolved."""
@@ -139,7 +139,7 @@ class WorldSettings:
 
     @property
     def folder(self) -> Path:
-        """The folder of the file, in which the program runs and the questions are found."""
+        """The file's folder, where the program runs and the questions are found."""
         return self.path.parent
 
 
@@ -147,15 +147,15 @@ _TABLES = {"server": ServerSettings, "tools": ToolsSettings, "questions": Questi
 
 
 def read_world(file: str | Path) -> WorldSettings:
-    """The settings in a TOML file. Nothing is started, and no other file is read.
+    """Read the settings in a TOML file. Nothing is started, and no other file is read.
 
     Raises `BadOption` or `UnknownName`, which name the file and the key, if the file cannot be read, a key is missing
-    or not known, or a value is of no use."""
+    or unknown, or a value is invalid."""
     try:
         path = Path(file).resolve(strict=True)
         given = strict_toml(read_plain_text(path))
     except (OSError, ValueError) as error:
-        raise BadOption(f"{file} cannot be read as TOML ({error}). Name a file that describes a world.") from error
+        raise BadOption(f"Cannot read {file} as TOML ({error}). Give a file that describes a world.") from error
     for name in given:
         if name not in _TABLES:
             raise UnknownName(f"table of {file}", name, _TABLES)

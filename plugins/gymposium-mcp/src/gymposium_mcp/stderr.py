@@ -1,4 +1,4 @@
-"""The last lines that a program writes on its standard error, for the error that says why it ended."""
+"""The last lines of a program's standard error, for the error that explains why it ended."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import TextIO
 _LINES = 5
 _LONGEST = 300
 _KEPT = 100_000
-"""Number of characters that are kept. A value is found in them as a whole, however long the line is."""
+"""Number of characters kept. A value is found in them as a whole, however long the line is."""
 _SECONDS = 1.0
 
 
 class LastLines:
-    """Reads what is written to `file` in a thread, so that the writer never waits, and keeps the end."""
+    """Reads `file` in a thread, so that the writer never waits, and keeps the end."""
 
     def __init__(self) -> None:
         reading, writing = os.pipe()
@@ -27,14 +27,14 @@ class LastLines:
         self._thread.start()
 
     async def text(self, secrets: Mapping[str, str]) -> str:
-        """The last lines in one, after the end of the program; empty if it wrote none. Each value of `secrets` is
-        replaced by `$` and its name, before any line is shortened."""
+        """Return the last lines as one, after the end of the program; empty if it wrote none. Each value of `secrets`
+        is replaced by `$` and its name before any line is shortened."""
         await asyncio.to_thread(self._thread.join, _SECONDS)
         text, is_cut = self._text, self._is_cut
         given = sorted(((value, name) for name, value in secrets.items() if value), key=lambda one: -len(one[0]))
         for value, name in given:
             text = text.replace(value, f"${name}")
-        if is_cut and given:  # the rest of a value may be left at the beginning
+        if is_cut and given:  # the beginning may hold the rest of a value
             text = text[len(given[0][0]) :]
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         return " / ".join(line[:_LONGEST] for line in lines[-_LINES:])

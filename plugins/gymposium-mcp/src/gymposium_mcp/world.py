@@ -1,4 +1,4 @@
-"""The game: questions that are answered with the tools of a server."""
+"""The game: questions to answer with a server's tools."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gymposium_mcp.server import Server, the_server
 from gymposium_mcp.settings import read_world
 
 EXAMPLE = Path(__file__).parent / "example" / "world.toml"
-"""The file of the game without a file: notes of a harbour, which are read and converted."""
+"""The default file of the game: notes about a harbor, to read and convert."""
 
 _RULES = (
     "You are asked a question that has one right answer. Find it with the tools, and give it with the tool answer, "
@@ -30,12 +30,12 @@ _RULES_COMPACT = "question; call answer to end; calls {calls}\n"
 
 
 def game(spec: GameSpec, params: Mapping[str, Any]) -> ToolGame:
-    """The game of a file. Its server is started when its tools are first needed, which records are not."""
+    """Return the game of a file. Its server starts when its tools are first needed; records do not need them."""
     return tool_game(spec, params, McpTasks(params["file"] or EXAMPLE, params["split"]))
 
 
 class McpTasks:
-    """The questions of one split in a file."""
+    """The questions in one split of a file."""
 
     utility_range = (0.0, 1.0)
 
@@ -43,7 +43,7 @@ class McpTasks:
         self.settings = read_world(file)
         questions = self.settings.questions.test if split == "test" else self.settings.questions.train
         if not questions:
-            raise BadParameter(f"split={split}: {file} names no such questions. Add {split} to its table [questions].")
+            raise BadParameter(f"split={split}: {file} has no such questions. Add {split} to its table [questions].")
         self.max_calls = self.settings.tools.max_calls
         self.server = the_server(self.settings)
         self.at_once = self.settings.server.bound
@@ -51,7 +51,7 @@ class McpTasks:
 
     @cached_property
     def offered(self) -> tuple[Tool, ...]:
-        """The tools of the server, which is started if need be, as they are for as long as this process runs."""
+        """The server's tools as of this process's first use; starts the server if needed."""
         return start(self._listed()).result()
 
     async def _listed(self) -> tuple[Tool, ...]:
@@ -70,19 +70,19 @@ class McpTasks:
         return {"question": self._questions.draw(seed).dump(), "tools_digest": digest_of(self.offered)}
 
     async def open(self, task: Mapping[str, Any]) -> World:
-        """Begin a task. Raises `GymposiumError` if the server's tools are not those of the task any more."""
+        """Begin a task. Raises `GymposiumError` if the server's tools no longer match the task's."""
         connection, offer = await self.server.lend()
         if digest_of(offer.tools) != task["tools_digest"]:
             await self.server.take_back(connection)
             raise GymposiumError(
-                f"{self.settings.path}: the server's tools have changed ({changes(self.offered, offer.tools)}). Go "
-                f"back to the server as it was, or start anew with the changed tools: results would not be comparable."
+                f"{self.settings.path}: the server's tools have changed ({changes(self.offered, offer.tools)}). "
+                f"Restore the server's old tools, or start over with the changed ones: results would not be comparable."
             )
         return McpWorld(self.server, connection, offer, Question.load(task["question"]))
 
 
 class McpWorld:
-    """One question under way, in one session: if the server ends, so does the match."""
+    """One question in progress, in one session: if the server ends, so does the match."""
 
     def __init__(self, server: Server, connection: Connection, offer: Offer, question: Question) -> None:
         self._server = server
@@ -108,5 +108,5 @@ class McpWorld:
         return {"exact": self.score(), "answered": float(self.over())}
 
     async def close(self) -> None:
-        """End the use of the session."""
+        """Release the session."""
         await self._server.take_back(self._connection)

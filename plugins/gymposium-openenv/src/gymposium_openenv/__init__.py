@@ -1,1 +1,1 @@
-"""OpenEnv's environments as games for gymposium: `openenv:URL`."""
+"""OpenEnv environments as games for gymposium: `openenv:URL`."""

@@ -1,4 +1,4 @@
-"""Replies as actions of an environment: free text for its only field, or JSON that fits its schema."""
+"""Replies as environment actions: free text for the only field, or JSON that fits the schema."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from gymposium.util.strict_json import strict_json
 from gymposium.util.visible import is_encodable
 
 _OURS = "metadata"
-"""Field of every action of OpenEnv, which says nothing to the environment."""
+"""Field in every OpenEnv action, without meaning for the environment."""
 
 
 class BadAction(GymposiumError):
-    """A reply that is no action of the environment; the message says why, for the player."""
+    """A reply that is not an action of the environment; the message tells the player why."""
 
     tells_what_to_do = False
 
@@ -27,7 +27,7 @@ class Actions:
     """The actions of an environment with this JSON schema."""
 
     def __init__(self, schema: Any) -> None:
-        """Raises `ValueError` for anything but a valid schema of an object, and for one that refers to another
+        """Raise `ValueError` for anything but a valid object schema, and for one that refers to another
         document."""
         if not isinstance(schema, Mapping):
             raise ValueError(f"the schema of actions is {str(schema)[:80]!r}, not an object")  # noqa: TRY004  # from a server
@@ -41,11 +41,11 @@ class Actions:
         only = next(iter(fields.items())) if len(fields) == 1 else None
         is_text = only is not None and isinstance(only[1], Mapping) and only[1].get("type") == "string"
         self.text_field = only[0] if only is not None and is_text else None
-        """The field that a reply fills as it is; None if a reply is JSON."""
+        """The field that a reply fills unchanged; None if a reply is JSON."""
         self._fields = fields
 
     def action(self, reply: str) -> dict[str, Any]:
-        """The action that a reply means. Raises `BadAction`."""
+        """Return the action that a reply means. Raises `BadAction`."""
         if not is_encodable(reply):
             raise BadAction("Your reply is not text that can be sent.")
         if self.text_field is not None:
@@ -61,7 +61,7 @@ class Actions:
         return dict(action)
 
     def in_words(self, style: Style) -> str:
-        """How a player writes an action, as lines of the rules."""
+        """Return how a player writes an action, as lines of the rules."""
         if self.text_field is not None:
             about = self._fields[self.text_field].get("description", "")
             return f"Your reply is the {self.text_field}{f': {about}' if about else '.'}\n" if style == "full" else ""

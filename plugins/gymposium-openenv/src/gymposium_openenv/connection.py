@@ -1,4 +1,4 @@
-"""One session with a server: what it says of itself over HTTP, and one episode over a websocket."""
+"""One session with a server: its description over HTTP, and one episode over a websocket."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from gymposium.util.visible import is_encodable, visible
 from gymposium_openenv.actions import BadAction
 
 SECONDS = 60.0
-"""Time limit of one answer of a server."""
+"""Time limit for one server answer."""
 _CLOSE_SECONDS = 10.0
-"""Time limit of the end of a session."""
+"""Time limit for ending a session."""
 
 
 class Address:
-    """The address of a server, and the token for it."""
+    """A server's address, and the token for it."""
 
     def __init__(self, url: str, token: str) -> None:
         """`token` is the name of an environment variable, or empty. Raises `BadParameter` and `BadOption`."""
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query:
-            raise BadParameter(f"url={url!r}: write the address of an OpenEnv server, as http://127.0.0.1:8000.")
+            raise BadParameter(f"url={url!r}: use the address of an OpenEnv server, such as http://127.0.0.1:8000.")
         self.url = url.rstrip("/")
         self.headers: dict[str, str] = {}
         if token:
@@ -42,18 +42,21 @@ class Address:
             self.headers["Authorization"] = f"Bearer {secret}"
 
     def read(self, path: str) -> dict[str, Any]:
-        """The JSON object at a path of the server. No redirection is followed, since the user has allowed one address.
+        """Return the JSON object at a server path. Redirections are not followed, since the user has allowed one
+        address.
 
-        Raises `GymposiumError` if there is none, and if the whole answer takes more than `SECONDS`."""
+        Raises `GymposiumError` if there is none, or if the whole answer takes more than `SECONDS`."""
         try:
             text = start(self._body(path)).result().decode()
             value = bounded_json(text)
         except (WorldBroke, ValueError) as error:
-            raise GymposiumError(f"{self.url}{path} cannot be read: {error}. Is an OpenEnv server there?") from error
+            raise GymposiumError(
+                f"Cannot read {self.url}{path}: {error}. Is an OpenEnv server running there?"
+            ) from error
         if not is_encodable(json.dumps(value, ensure_ascii=False)):
-            raise GymposiumError(f"{self.url}{path} holds half of a surrogate pair. Is an OpenEnv server there?")
+            raise GymposiumError(f"{self.url}{path} has half of a surrogate pair. Is an OpenEnv server running there?")
         if not isinstance(value, dict):
-            raise GymposiumError(f"{self.url}{path} holds no JSON object. Is an OpenEnv server there?")
+            raise GymposiumError(f"{self.url}{path} is not a JSON object. Is an OpenEnv server running there?")
         return value
 
     async def _body(self, path: str) -> bytes:
@@ -67,13 +70,13 @@ class Address:
                 answer.raise_for_status()
                 return await read_body(answer)
         except TimeoutError as error:
-            raise WorldBroke(f"it was not there within {SECONDS:g} s") from error
+            raise WorldBroke(f"no answer within {SECONDS:g} s") from error
         except httpx.HTTPError as error:
             raise WorldBroke(visible(str(error)) or type(error).__name__) from error
 
 
 class DirectConnect(connect):
-    """A connection that follows no redirection, since the user has allowed one address."""
+    """A connection that follows no redirections, since the user has allowed one address."""
 
     def process_redirect(self, exc: Exception) -> Exception:
         """Return the error that holds the redirection."""
@@ -81,7 +84,7 @@ class DirectConnect(connect):
 
 
 class Connection:
-    """A websocket for one match. Whatever goes wrong with it means that the world broke."""
+    """A websocket for one match. Any failure means that the world broke."""
 
     def __init__(self, socket: ClientConnection) -> None:
         self._socket = socket
@@ -105,8 +108,8 @@ class Connection:
         return cls(socket)
 
     async def ask(self, kind: str, data: dict[str, Any]) -> dict[str, Any]:
-        """The observation that answers a message. Raises `WorldBroke`, and `BadAction` for an action that the server
-        does not take."""
+        """Return the observation that answers a message. Raises `WorldBroke`, and `BadAction` for an action that the
+        server rejects."""
         try:
             async with asyncio.timeout(SECONDS):
                 await self._socket.send(json.dumps({"type": kind, "data": data}))
@@ -124,10 +127,10 @@ class Connection:
                 raise BadAction(f"The environment refuses your reply: {visible(why[:200])}.")
             case {"type": "error", "data": {"message": str(why), "code": str(code)}}:
                 raise WorldBroke(f"The server refused {kind}: {visible(why[:200])} ({visible(code[:40])})")
-        raise WorldBroke(f"The server answered {kind} with something else than an observation")
+        raise WorldBroke(f"The server answered {kind} with something other than an observation")
 
     async def close(self) -> None:
-        """End the session. A server that does not read is not waited for."""
+        """End the session. Does not wait for a server that stops reading."""
         try:
             async with asyncio.timeout(_CLOSE_SECONDS):
                 await self._socket.send(json.dumps({"type": "close"}))

@@ -1,4 +1,4 @@
-"""A small OpenEnv server in this process: a number is guessed. It is the game `openenv` without an address."""
+"""A small OpenEnv server in this process: guess a number. It is the game `openenv` without an address."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ _ABOUT = {
 
 
 class _Episode:
-    """One number to be found."""
+    """One number to find."""
 
     def __init__(self, seed: int | None) -> None:
         self._number, self._left = random.Random(seed).randint(1, 100), TRIES
         self.done = False
 
     def guess(self, text: str) -> tuple[str, float]:
-        """What is said to a guess, and its reward."""
+        """Return the answer to a guess, and its reward."""
         self._left -= 1
         number = int(text) if text.strip().isdecimal() and len(text) < 10 else 0
         if number == self._number:
@@ -85,7 +85,7 @@ def _play(connection: ServerConnection) -> None:
 
 @cache
 def example_url() -> str:
-    """The address of the server, which is started when it is first needed and ends with the process."""
+    """Return the address of the server, which starts on first use and ends with the process."""
     server: Server = serve(_play, "127.0.0.1", 0, process_request=_http)
     threading.Thread(target=server.serve_forever, name="example of gymposium-openenv", daemon=True).start()
     return f"http://127.0.0.1:{server.socket.getsockname()[1]}"

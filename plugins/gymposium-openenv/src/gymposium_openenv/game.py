@@ -1,4 +1,4 @@
-"""The game: one episode of a remote environment is one match of one seat."""
+"""The game: one episode of a remote environment is one single-seat match."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ from gymposium_openenv.match import OpenEnvMatch
 
 
 def make(spec: GameSpec, params: Mapping[str, Any]) -> OpenEnvGame:
-    """The game of an address. The server is asked when a match begins or the rules are read, which records are not."""
+    """Return the game at an address. The server is asked when a match begins or the rules are read, but not for
+    records."""
     return OpenEnvGame(spec, params)
 
 
 class OpenEnvGame:
-    """The game that a server lends. Immutable."""
+    """A game provided by a server. Immutable."""
 
     seats = 1
     num_actions = 0
@@ -35,7 +36,7 @@ class OpenEnvGame:
     move_pattern: re.Pattern[str] | None = None
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any], record: Sequence[Event] | None = None) -> None:
-        """`record` holds the events whose answers new matches take, in place of the server's."""
+        """`record` holds the events whose answers new matches use instead of the server's."""
         self.spec = spec
         self.params: Mapping[str, Any] = MappingProxyType(dict(params))
         self.name = spec.full_name(params)
@@ -45,12 +46,12 @@ class OpenEnvGame:
 
     @cached_property
     def address(self) -> Address:
-        """The address of the server; that of the example if none is given."""
+        """The server's address; the example's if none is given."""
         return Address(self.params["url"] or example_url(), self.params["token"])
 
     @cached_property
     def about(self) -> Mapping[str, Any]:
-        """What the server says of itself, or what the record holds: `schema` of an action, and `description`."""
+        """The server's self-description, or that in the record: `schema` of an action, and `description`."""
         if self.record is not None:
             return about_in(first_event(self.record))
         schema = self.address.read("/schema").get("action")
@@ -58,7 +59,7 @@ class OpenEnvGame:
         try:
             Actions(schema)
         except ValueError as error:
-            raise GymposiumError(f"{self.address.url}/schema: {error}. Correct the server's schema.") from error
+            raise GymposiumError(f"{self.address.url}/schema: {error}. Fix the server's schema.") from error
         return {"schema": schema, "description": " ".join(described.split())}
 
     @cached_property
@@ -72,7 +73,7 @@ class OpenEnvGame:
         return (load_game, (self.name,)) if self.record is None else (load_recorded_game, (self.name, self.record))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> OpenEnvGame:
-        return self  # it never changes
+        return self  # immutable
 
     def rules(self, seat: int, style: Style = "full") -> str:
         described, (least, most) = self.about["description"], self.utility_range
@@ -87,7 +88,7 @@ class OpenEnvGame:
 
     def load(self, events: Sequence[Event], seed: int | None = None) -> OpenEnvMatch:
         if not events:
-            raise BadRecord("A record of an environment has at least its first observation.")
+            raise BadRecord("The record is empty. A record of an environment begins with its first observation.")
         return OpenEnvMatch(self, seed, events)
 
     @property
@@ -99,7 +100,7 @@ class OpenEnvGame:
 
 
 def about_in(event: Event) -> Mapping[str, Any]:
-    """What the first event of a match says of the environment. Raises `BadRecord` if it is none."""
+    """Return how a match's first event describes the environment. Raises `BadRecord` if it does not."""
     try:
         about = strict_json(event.move)["about"]
         schema, described = about["schema"], str(about["description"])
@@ -108,4 +109,4 @@ def about_in(event: Event) -> Mapping[str, Any]:
             raise ValueError("half of a surrogate pair")
         return {"schema": schema, "description": described}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise BadRecord("Event 0 is no first observation of an environment.") from error
+        raise BadRecord("Event 0 is not the first observation of an environment.") from error

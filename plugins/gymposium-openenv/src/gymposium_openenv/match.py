@@ -1,4 +1,4 @@
-"""The match of one episode: replies and the server's answers as events, from which everything that is shown follows."""
+"""One episode as a match: replies and the server's answers are events, and everything shown follows from them."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from gymposium_openenv.actions import Actions, BadAction
 from gymposium_openenv.connection import Address, Connection
 
 LONGEST = 20_000
-"""Number of characters of an observation that are shown; the rest is cut off, and the text says so."""
+"""Number of characters shown of an observation; the rest is cut off, and the text says so."""
 _GREATEST_SEED = 2**31
 
 
 class OfServer(Protocol):
-    """What a match reads of its game."""
+    """What a match reads from its game."""
 
     name: str
     utility_range: tuple[float, float]
@@ -45,8 +45,8 @@ class OfServer(Protocol):
 
 
 class OpenEnvMatch(OneSeatMatch):
-    """A match that is one episode. Its events are the first observation, with what the server says of itself, and then
-    each reply and its answer. Each new match has a connection of its own; a loaded one has none."""
+    """A match that is one episode. Its events are the first observation, with the server's self-description, and then
+    each reply and its answer. Each new match has its own connection; a loaded one has none."""
 
     def __init__(self, game: OfServer, seed: int | None, events: Sequence[Event] = ()) -> None:
         super().__init__(game)
@@ -62,7 +62,7 @@ class OpenEnvMatch(OneSeatMatch):
             self._note(first_event(game.record))
         else:
             assert seed is not None, "a new match has a seed"
-            about = dict(game.about)  # read here, not in the loop of all worlds, where it would block other matches
+            about = dict(game.about)  # read here: in the loop of all worlds it would block other matches
             self._note(start(self._opened(seed, about)).result())
 
     @property
@@ -79,7 +79,7 @@ class OpenEnvMatch(OneSeatMatch):
         return (self._return,)
 
     def report(self, seat: int) -> Mapping[str, float]:
-        """The number of steps, and of replies that were no actions."""
+        """Return the number of steps, and of replies that were not actions."""
         return {"steps": float(self._steps), "invalid_replies": float(self._invalid)}
 
     def begin_moves(self, moves: Mapping[int, str]) -> Future[tuple[Event, Event]]:
@@ -113,16 +113,16 @@ class OpenEnvMatch(OneSeatMatch):
         return Event(CHANCE, self._answer(shown, steps=0, about=about))
 
     async def _outcome(self, move: Event) -> tuple[Event, Event]:
-        """The reply and the answer to it: of the server, or of the record."""
+        """Return the reply and its answer, from the server or from the record."""
         if (record := self._game.record) is not None:
             number = len(self.events) + 1
             if number >= len(record):
                 raise CannotPlayOn(
-                    f"{self._game.name}: a record cannot be played on, because the server would not answer it."
+                    f"{self._game.name}: a record cannot be continued, because the server would not answer it."
                 )
             return move, record[number]
         if self._connection is None:
-            raise CannotPlayOn(f"{self._game.name}: a loaded match cannot be played on. Start a new match.")
+            raise CannotPlayOn(f"{self._game.name}: a loaded match cannot be continued. Start a new match.")
         steps = self._steps + 1
         try:
             shown = await self._connection.ask("step", self._game.actions.action(move.move))
@@ -133,16 +133,16 @@ class OpenEnvMatch(OneSeatMatch):
         return move, Event(CHANCE, self._answer(shown, steps=steps))
 
     def _answer(self, shown: Mapping[str, Any], *, steps: int, **more: Any) -> str:
-        """The event of an observation. Raises `WorldBroke` for one that cannot be played."""
+        """Return the event of an observation. Raises `WorldBroke` for an unplayable one."""
         reward = shown.get("reward")
         if not isinstance(reward, int | float | None) or not math.isfinite(reward or 0.0):
-            raise WorldBroke(f"The server sent the reward {str(reward)[:80]!r}, which is no number")
+            raise WorldBroke(f"The server sent the reward {str(reward)[:80]!r}, which is not a number")
         over = bool(shown.get("done")) or steps >= self._game.max_decisions
         total, (least, most) = self._return + float(reward or 0.0), self._game.utility_range
         if over and not least - 1e-6 <= total <= most + 1e-6:
             raise WorldBroke(
-                f"The rewards add up to {total:g}, which is not from {least:g} to {most:g}: give min_return and "
-                f"max_return among the parameters of the game"
+                f"The rewards add up to {total:g}, outside {least:g} to {most:g}. Set min_return and "
+                f"max_return in the game's parameters"
             )
         event = {"text": in_words(shown["observation"]), "reward": float(reward or 0.0), "over": over, "invalid": False}
         return json.dumps({**event, **more}, ensure_ascii=False, allow_nan=False)
@@ -150,14 +150,14 @@ class OpenEnvMatch(OneSeatMatch):
     # -- events
 
     def _note(self, event: Event) -> None:
-        """Add an answer. Raises `BadRecord` for an event that is none."""
+        """Add an answer. Raises `BadRecord` for an event that is not an answer."""
         try:
             answer = strict_json(event.move)
             text, reward, over, invalid = answer["text"], answer["reward"], answer["over"], answer["invalid"]
         except (ValueError, KeyError, TypeError) as error:
-            raise BadRecord(f"Event {len(self.events)} is no answer of a server.") from error
+            raise BadRecord(f"Event {len(self.events)} is not an answer from a server.") from error
         if event.seat != CHANCE or not isinstance(text, str) or type(reward) is not float:
-            raise BadRecord(f"Event {len(self.events)} is no answer of a server.")
+            raise BadRecord(f"Event {len(self.events)} is not an answer from a server.")
         self._text, self._return, self._over = text, self._return + reward, over is True
         self._steps += bool(self.events)
         self._invalid += invalid is True
@@ -170,13 +170,13 @@ class OpenEnvMatch(OneSeatMatch):
             if number % 2 == 0:
                 self._note(Event(*event))
             elif event[0] != 0 or self._over or number + 1 == len(events):
-                raise BadRecord(f"Event {number} ({event[1][:80]!r}) is of seat {event[0]}, which is not to move.")
+                raise BadRecord(f"Event {number} ({event[1][:80]!r}) is by seat {event[0]}, which is not to move.")
             else:
                 self.events.append(Event(*event))
 
 
 def in_words(observation: Mapping[str, Any]) -> str:
-    """An observation as lines of text: its only field as it is, or each field with its name."""
+    """Return an observation as lines of text: its only field unchanged, or each field with its name."""
     fields = {name: value for name, value in observation.items() if name not in ("metadata", "done", "reward")}
     if len(fields) == 1 and isinstance(value := next(iter(fields.values())), str):
         text = value

@@ -1,4 +1,4 @@
-"""The plugin gymposium-openenv: the game that a server lends over OpenEnv's protocol."""
+"""The plugin gymposium-openenv: games provided by servers over OpenEnv's protocol."""
 
 from __future__ import annotations
 
@@ -30,9 +30,7 @@ def gymposium_games() -> Iterable[GameSpec]:
                 opens="a secret",
                 is_variable=True,
             ),
-            Parameter(
-                name="max_steps", default=100, low=1, high=10_000, help="Number of steps after which a match ends."
-            ),
+            Parameter(name="max_steps", default=100, low=1, high=10_000, help="Number of steps that ends a match."),
             Parameter(
                 name="min_return", default=0.0, low=-1e6, high=0.0, help="Least sum of rewards that a match can have."
             ),

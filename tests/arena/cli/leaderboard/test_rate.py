@@ -49,7 +49,7 @@ def test_it_prints_and_writes_the_same(gymposium: Run, board: Path) -> None:
     assert all(note in done.stdout for note in results.method.notes)
     joint, *games = done.stdout.split("\n\n")[1:]
     assert joint.startswith("All zero-sum games: kuhn_poker, breakthrough(columns=4,rows=4)")
-    assert "Not on the joint board: cfr-50, which has not played breakthrough" in joint
+    assert "Not on the joint board: cfr-50(has not played breakthrough" in joint
     assert [text.partition(":")[0] for text in games] == [f"{one.title} ({one.game})" for one in results.games]
     assert "48 matches on 8 deals, Bradley–Terry" in games[0]
     assert "cfr-50 against random play, exactly: wins" in games[0]

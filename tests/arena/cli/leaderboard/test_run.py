@@ -115,7 +115,7 @@ def test_what_cannot_be_reached_is_nobody_s_loss_and_is_played_when_it_is_back(g
     assert all(record.ending.seat is None for record in first.values())
     assert 0 < len(first) < 8
     finished = sum(not record.ending.broke_off for record in first.values())
-    assert f"{finished} of 8 matches, {finished} of them played now" in run.stdout
+    assert f"{finished} of 8 matches finished, {finished} in this run" in run.stdout
     again = gymposium(*command, env={"ODD_SERVER": "there"})
     assert again.returncode == 0, again.stderr
     assert "8 of 8 matches" in again.stdout
@@ -128,7 +128,7 @@ def test_killed_at_any_moment_and_run_again_the_files_are_the_same(gymposium: An
     suite = write_suite(tmp_path, "random", "greedy", "mcts-5", groups=6)
     whole = gymposium("leaderboard", "run", suite, "--out", "whole", "--jobs", "1")
     assert whole.returncode == 0, whole.stderr
-    assert "72 of 72 matches, 72 of them played now" in whole.stdout
+    assert "72 of 72 matches finished, 72 in this run" in whole.stdout
     expected = files(tmp_path / "whole")
     code = (
         "from pathlib import Path\n"
@@ -155,10 +155,10 @@ def test_killed_at_any_moment_and_run_again_the_files_are_the_same(gymposium: An
     again = gymposium("leaderboard", "run", "--out", "killed", "--jobs", "2")
     assert again.returncode == 0, again.stderr
     assert "72 of 72 matches" in again.stdout
-    assert ": its file was torn; it was recovered to its last whole line" in again.stdout
+    assert ": its file was truncated and was recovered to its last complete line" in again.stdout
     assert files(tmp_path / "killed") == expected
     nothing = gymposium("leaderboard", "run", suite, "--out", "killed")
-    assert "72 of 72 matches, 0 of them played now" in nothing.stdout
+    assert "72 of 72 matches finished, 0 in this run" in nothing.stdout
     assert files(tmp_path / "killed") == expected
     assert len(matches(tmp_path / "killed")) == 72
 
@@ -220,7 +220,7 @@ def test_a_player_that_is_on_the_board_is_not_entered_otherwise(gymposium: Any, 
     for other in (("--label", "X"), ("--by", "Eve"), ("--seed", "2"), ("--game", "kuhn_poker")):
         refused = gymposium(*command, *other)
         assert refused.returncode == 2
-        assert f"{other[0]}: greedy is on the board already" in refused.stderr
+        assert f"{other[0]}: greedy is already on the board" in refused.stderr
         assert files(tmp_path / "board") == before
 
 
@@ -245,10 +245,13 @@ def test_nobody_is_entered_where_an_earlier_player_needs_permission(gymposium: A
     ("arguments", "said"),
     [
         (("--out", "nothing"), "nothing is not a board: it has no suite.toml"),
-        ((), "Name a suite"),
+        ((), "Give a suite"),
         (("suite.toml", "--out", "b", "--add", "mcst-5"), "Did you mean"),
-        (("suite.toml", "--out", "b", "--game", "tic_tac_toe"), "--game is for players that --add enters"),
-        (("suite.toml", "--out", "b", "--add", "exact", "--game", "chess"), "has no game chess. It has tic_tac_toe"),
+        (("suite.toml", "--out", "b", "--game", "tic_tac_toe"), "--game needs --add"),
+        (
+            ("suite.toml", "--out", "b", "--add", "exact", "--game", "chess"),
+            "has no game chess. Its games: tic_tac_toe",
+        ),
     ],
 )
 def test_what_cannot_be_run_says_why(arguments: tuple[str, ...], said: str, gymposium: Any, tmp_path: Path) -> None:
@@ -264,5 +267,5 @@ def test_games_without_enough_players_are_named(gymposium: Any, tmp_path: Path) 
     command = ("leaderboard", "run", "suite.toml", "--out", "board", "-j", "1")
     run = gymposium(*command)
     assert run.returncode == 0, run.stderr
-    assert "warning: left out universal_poker(players=3): it has 3 seats, and no player has 2 opponents" in run.stderr
+    assert "warning: left out universal_poker(players=3): it has 3 seats, but no player has 2 opponents" in run.stderr
     assert json.loads(gymposium(*command, "--json").stdout)["left_out"] == ["universal_poker(players=3)"]

@@ -49,7 +49,7 @@ def test_processes_find_what_one_finds(gymposium: Run, board: Path) -> None:
     found = json.loads(alone.stdout)
     assert found["matches"] == {"planned": 8, "played_again": 8, "broke_off": 0}
     assert (found["results"], found["problems"]) == ("agree", [])
-    assert [one["evidence"] for one in found["players"]] == ["all asked for again"] * 2
+    assert [one["evidence"] for one in found["players"]] == ["all repeated"] * 2
 
 
 def test_a_huge_file_of_matches_is_not_read(gymposium: Run, board: Path) -> None:
@@ -74,7 +74,7 @@ def test_what_does_not_agree_is_told_and_ends_with_one(gymposium: Run, board: Pa
     assert done.returncode == 1
     assert "kuhn_poker/random--mcts-3.jsonl:1 (match tiny/kuhn_poker/random--mcts-3/0-0): players is" in done.stdout
     assert "\x1b" not in done.stdout
-    assert "7 of 8 matches played again" in done.stdout
+    assert "7 of 8 matches replayed" in done.stdout
     done = gymposium("leaderboard", "verify", "tiny", "--jobs", "1", "--entry", "random")
     assert (done.returncode, "results.json was not compared; no match to verify." in done.stdout) == (0, True)
 
@@ -91,5 +91,5 @@ def test_a_board_without_a_match_does_not_agree(gymposium: Run, tmp_path: Path) 
     Board.begin(tmp_path / "fresh", parse_suite(SUITE.replace(', "mcts-3"', "")))
     done = gymposium("leaderboard", "verify", "fresh", "--jobs", "1")
     assert done.returncode == 1, done.stderr
-    assert "error: 0 matches to verify" in done.stderr
-    assert "all agrees" not in done.stdout
+    assert "error: No matches to verify" in done.stderr
+    assert "no mismatches" not in done.stdout

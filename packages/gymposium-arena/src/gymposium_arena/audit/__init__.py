@@ -1,9 +1,9 @@
-"""Audits of other libraries' logs: their episodes become gymposium records, played again by gymposium's rules.
+"""Audits of other libraries' logs: episodes are replayed by gymposium's rules and become gymposium records.
 
-`files` finds and reads log files within limits, without importing anything that a log names. Each format has a module,
-which turns the JSON of a log into episodes: `inspect_ai`, `textarena`, `openspiel`, `kaggle`. They tell a
-`logged_match` what happened, which the driver plays again, and name whatever does not agree. `report` counts, and
-`ratings` rates the agents.
+`files` finds and reads log files within limits and imports nothing that a log names. Each format has a module that
+turns the JSON of a log into episodes: `inspect_ai`, `textarena`, `openspiel`, `kaggle`. These modules report events to
+a `logged_match`, the driver replays it, and every mismatch is reported. `report` counts results, and `ratings` rates
+the agents.
 """
 
 from gymposium_arena.audit.audit import Audit, audit_logs

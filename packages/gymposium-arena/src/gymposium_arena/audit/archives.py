@@ -1,4 +1,4 @@
-"""The parts of an archive of inspect_ai (`.eval`), which is a zip file compressed with zstandard."""
+"""Samples in inspect_ai archives (`.eval`), zip files compressed with zstandard."""
 
 from __future__ import annotations
 
@@ -15,29 +15,30 @@ from gymposium_arena.audit.episode import BadLog, fail
 
 _ZSTANDARD = 93
 _LOCAL = struct.Struct("<4s22xHH")
-"""The header of a part: signature, lengths of its name and its extra field."""
+"""The header of a part: signature, and the lengths of its name and extra field."""
 _END = struct.Struct("<4s8xI6x")
-"""The end of an archive: signature, and the size of the list of its parts."""
+"""The end of an archive: signature, and the size of its central directory."""
 _TAIL = 22 + 65_535
-"""The longest end of an archive, with its comment."""
+"""Maximum size in bytes of the end of an archive, comment included."""
 MOST_LISTED = 8 * 2**20
-"""Maximum size in bytes of the list of parts, which is about 100,000 parts."""
+"""Maximum size in bytes of the central directory, about 100,000 entries."""
 
 
 def members(path: Path, limit: int, budget: Budget) -> Iterator[tuple[str, bytes | BadLog]]:
-    """The name and content of each sample in an archive, and of its header if it has no samples. Content that is
-    damaged, or larger than `limit` bytes, is the reason instead. It ends when the budget is spent.
+    """Yield the name and content of each sample in an archive, or of its header if it has no samples. If the content
+    is damaged or larger than `limit` bytes, yield the reason instead. Stop when the budget is spent.
 
-    Raises `BadLog` if the file is no zip file or has no such part, and `MissingExtra` if zstandard is not installed."""
+    Raises `BadLog` if the file is not a zip archive or has no such part, and `MissingExtra` if zstandard is not
+    installed."""
     budget.take(_list_size(path))
     try:
         archive = zipfile.ZipFile(path)
     except (zipfile.BadZipFile, NotImplementedError, ValueError, struct.error) as error:
-        raise BadLog(f"it is no archive, or breaks off ({error})") from error
+        raise BadLog(f"not a zip archive, or truncated ({error})") from error
     with archive, open(path, "rb") as file:
         parts = [info for info in archive.infolist() if info.filename.endswith(".json")]
         if not parts:
-            fail("it is an archive without samples")
+            fail("the archive has no samples")
         samples = [info for info in parts if info.filename.startswith("samples/")]
         for info in samples or [info for info in parts if info.filename in ("header.json", "_journal/start.json")]:
             try:
@@ -49,7 +50,7 @@ def members(path: Path, limit: int, budget: Budget) -> Iterator[tuple[str, bytes
 
 
 def _list_size(path: Path) -> int:
-    """Return the size in bytes of an archive's list of its parts, which `zipfile` reads whole. Raises `BadLog` if it is
+    """Return the size in bytes of an archive's central directory, which `zipfile` reads whole. Raises `BadLog` if it is
     too large."""
     with open(path, "rb") as file:
         file.seek(-min(file.seek(0, 2), _TAIL), 2)
@@ -58,28 +59,28 @@ def _list_size(path: Path) -> int:
     if at < 0 or tail[at : at + 4] != b"PK\x05\x06":
         at = tail.rfind(b"PK\x05\x06")
     if at < 0 or len(tail) < at + _END.size:
-        fail("it is no archive, or breaks off (it has no list of its parts)")
+        fail("not a zip archive, or truncated (it has no central directory)")
     if tail[max(0, at - 20) : at].startswith(b"PK\x06\x07"):
-        fail("it is an archive in the format ZIP64, for more than 65,535 parts, which is not read")
+        fail("ZIP64 archives (more than 65,535 parts) are not supported")
     _, size = _END.unpack_from(tail, at)
     if size > MOST_LISTED:
-        fail(f"its list of parts has {size} bytes; at most {MOST_LISTED} are read")
+        fail(f"its central directory has {size} bytes; the limit is {MOST_LISTED}")
     return int(size)
 
 
 def _content(file: IO[bytes], info: zipfile.ZipInfo, limit: int, budget: Budget) -> bytes:
     if max(info.file_size, info.compress_size) > limit:
-        fail(f"it has {max(info.file_size, info.compress_size)} bytes; at most {limit} are read")
+        fail(f"it has {max(info.file_size, info.compress_size)} bytes; the limit is {limit}")
     file.seek(info.header_offset)
     signature, name, extra = _LOCAL.unpack(file.read(_LOCAL.size))
     if signature != b"PK\x03\x04":
-        fail("the archive is damaged: a part does not begin where its list says")
+        fail("the archive is damaged: a part does not begin where the central directory says")
     file.seek(name + extra, 1)
     packed = file.read(info.compress_size)
     data = _unpacked(packed, info, limit)
     budget.take(max(len(packed), len(data)))
     if len(data) != info.file_size or zlib.crc32(data) != info.CRC:
-        fail("the archive is damaged: a part is not what its checksum says")
+        fail("the archive is damaged: a part does not match its checksum")
     return data
 
 
@@ -89,7 +90,7 @@ def _unpacked(packed: bytes, info: zipfile.ZipInfo, limit: int) -> bytes:
     if info.compress_type == zipfile.ZIP_DEFLATED:
         return zlib.decompressobj(-15).decompress(packed, limit + 1)
     if info.compress_type != _ZSTANDARD:
-        fail(f"it is compressed in a way that is not read (zip method {info.compress_type})")
+        fail(f"unsupported compression (zip method {info.compress_type})")
     return _unpacked_zstandard(packed, limit)
 
 

@@ -1,4 +1,4 @@
-"""The audit of log files: every episode of every file, played again."""
+"""Audit log files: replay every episode in every file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gymposium_arena.audit.logged_match import NeedsIsolation
 
 
 class Format(Protocol):
-    """Protocol of the modules of formats."""
+    """Protocol of the format modules."""
 
     NAME: str
     """The library that writes the logs."""
@@ -30,7 +30,7 @@ class Format(Protocol):
 
     @property
     def read(self) -> Callable[[Mapping[str, Any], Episode], None]:
-        """Fill in the episode of an object. Raises `BadLog` at the first part that does not agree."""
+        """Fill in the episode of an object. Raises `BadLog` at the first mismatch."""
         ...
 
 
@@ -45,18 +45,18 @@ class Audit:
 
     @property
     def records(self) -> list[Record]:
-        """The records of the episodes that agree with their logs and have a result."""
+        """The records of the episodes that match their logs and have a result."""
         return [episode.record for episode in self.episodes if episode.agrees and episode.record is not None]
 
     @property
     def problems(self) -> list[tuple[str, str]]:
-        """Everything that does not agree: the place, and what is wrong there."""
+        """Every mismatch: the place, and what is wrong there."""
         return [(episode.where, problem) for episode in self.episodes for problem in episode.problems]
 
 
 def audit_logs(paths: Sequence[str | Path], *, agents: Sequence[str] = ()) -> Audit:
-    """Play the episodes of log files, and of the log files in folders, again. `agents` names the agent in each seat for
-    logs that do not name them.
+    """Replay the episodes in log files and in folders of log files. `agents` names the agent in each seat for logs that
+    do not name them.
 
     Raises `BadOption` for a path without logs, and `MissingExtra` if archives of inspect_ai cannot be read."""
     audit, budget = Audit(), Budget()
@@ -68,7 +68,7 @@ def audit_logs(paths: Sequence[str | Path], *, agents: Sequence[str] = ()) -> Au
                 continue
             key = (episode.format, episode.id)
             if key in first:
-                episode.problems.append(f"the episode {episode.id} is in {first[key]} already")
+                episode.problems.append(f"duplicate episode {episode.id}, first seen in {first[key]}")
             first.setdefault(key, episode.where)
     return audit
 
@@ -104,19 +104,19 @@ def _episode(form: Format, data: Mapping[str, Any], where: str, agents: tuple[st
 
 
 def _episode_of(name: str, data: Mapping[str, Any], where: str, agents: tuple[str, ...]) -> Episode:
-    """`_episode`, called in another process with the name of the format."""
+    """Run `_episode` in another process, given the name of the format."""
     (form,) = (form for form in FORMATS if name == form.NAME)
     return _episode(form, data, where, agents)
 
 
 def _check_record(episode: Episode) -> None:
-    """Check the record as `gymposium verify` does, whatever made it."""
+    """Check the record as `gymposium verify` does, whichever program wrote it."""
     if episode.record is not None and (difference := first_difference(episode.record)) is not None:
         episode.problems.append(difference)
 
 
 def _unknown(data: Mapping[str, Any]) -> str:
     if data.get("format") == FORMAT:
-        return "it is a record of gymposium: gymposium verify plays it again"
+        return "this is a gymposium record: check it with gymposium verify"
     known = ", ".join(form.NAME for form in FORMATS)
-    return f"it is no log that is understood (known: {known}); its keys are {', '.join(map(str, [*data][:8]))}"
+    return f"unknown log format (known: {known}); its keys are {', '.join(map(str, [*data][:8]))}"

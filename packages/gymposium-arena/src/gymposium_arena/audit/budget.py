@@ -1,4 +1,4 @@
-"""The budget of a command that reads logs: small files can expand to gigabytes, short texts to millions of values."""
+"""A budget for reading logs: small files can expand to gigabytes, and short texts to millions of values."""
 
 from __future__ import annotations
 
@@ -8,38 +8,38 @@ from dataclasses import dataclass, field
 from gymposium_arena.audit.episode import fail
 
 SIZE, VALUES, SECONDS = 2**30, 10_000_000, 600.0
-"""Limits for all logs of a command together: bytes when unpacked, values of JSON, and seconds to read them."""
+"""Limits shared by all logs of a command: unpacked bytes, JSON values, and seconds to read them."""
 
 
 @dataclass(slots=True)
 class Budget:
-    """What may still be read, of all logs together."""
+    """What may still be read, shared by all logs."""
 
     size: int = SIZE
-    """Number of bytes, unpacked."""
+    """Number of unpacked bytes."""
     values: int = VALUES
-    """Number of values, as the commas and brackets of the texts bound it."""
+    """Number of JSON values, estimated from the commas and brackets in the text."""
     ends: float = field(default_factory=lambda: time.monotonic() + SECONDS)
 
     @property
     def is_spent(self) -> bool:
-        """Whether nothing more may be read."""
+        """Whether the budget is used up."""
         return self.size < 0 or self.values < 0 or time.monotonic() > self.ends
 
     def check(self) -> None:
-        """Raise `BadLog` if nothing more may be read."""
+        """Raise `BadLog` if the budget is used up."""
         if self.is_spent:
             fail(
-                f"it is not read any further: all logs together may have {SIZE:,} bytes when they are unpacked and "
-                f"{VALUES:,} values, and may take {SECONDS:g} s to read"
+                f"reading stopped: all logs together may hold {SIZE:,} unpacked bytes and "
+                f"{VALUES:,} values, and take {SECONDS:g} s to read"
             )
 
     def take(self, size: int) -> None:
-        """Note that bytes were read. Raises `BadLog` as `check`."""
+        """Note that bytes were read. Raises `BadLog` like `check`."""
         self.size -= size
         self.check()
 
     def take_values(self, text: bytes) -> None:
-        """Note that a text is to be parsed. Raises `BadLog` as `check`."""
+        """Note that a text is about to be parsed. Raises `BadLog` like `check`."""
         self.values -= sum(map(text.count, (b",", b"[", b"{")))
         self.check()

@@ -1,4 +1,4 @@
-"""One episode of a log, as the audit found it."""
+"""An episode in a log, as the audit found it."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ from gymposium.records import Record
 
 
 class BadLog(GymposiumError, ValueError):
-    """A log, or an episode in it, cannot be read, or does not follow from the rules of its game."""
+    """A log, or an episode in it, that cannot be read or breaks the rules of its game."""
 
 
 @dataclass(slots=True)
 class Episode:
-    """An episode of a log."""
+    """An episode in a log."""
 
     where: str
     """The file, and the line, sample or entry in it."""
     format: str
     """The library that wrote the log: `textarena`."""
     id: str
-    """The episode's id, as the log has it or made from its place."""
+    """The episode's id: the one in the log, or one made from its place."""
     agents: tuple[str, ...] = ()
     """The agent in each seat."""
     game: str = ""
-    """The game's name in gymposium; empty if that was not found."""
+    """The game's name in gymposium; empty if unknown."""
     record: Record | None = None
-    """The episode as the driver played it again; None if that was not possible."""
+    """The replayed episode; None if it could not be replayed."""
     problems: list[str] = field(default_factory=list)
-    """What does not agree, each with the place in the episode; empty if all does."""
+    """The mismatches, each with its place in the episode; empty if there are none."""
     unfinished: str = ""
-    """Why the episode has no result, if the log says so itself; empty otherwise."""
+    """Why the episode has no result, if the log says so; empty otherwise."""
     failures: Mapping[str, str] = field(default_factory=dict)
-    """The cause of failure of each agent that ended the episode by failing, by the agent's name."""
+    """The cause of failure of each agent whose failure ended the episode, by agent name."""
 
     def name_agents(self, names: Any, seats: int) -> None:
-        """Name the agents as the log does, if `names` is a list of texts. Otherwise they keep the names that the user
-        gave, or get the numbers of their seats."""
+        """Name the agents as the log does, if `names` is a list of strings. Otherwise keep the user's names, or number
+        the agents by seat."""
         if isinstance(names, list) and all(isinstance(name, str) for name in names):
             self.agents = tuple(names)
         elif not self.agents:
@@ -47,7 +47,7 @@ class Episode:
 
     @property
     def agrees(self) -> bool:
-        """True if the episode was played again to the result that the log claims."""
+        """Whether the replay reached the result that the log claims."""
         return not self.problems
 
 
@@ -57,8 +57,8 @@ def fail(reason: str) -> NoReturn:
 
 
 def entry(data: Any, key: str, kind: type | tuple[type, ...], place: str = "the episode") -> Any:
-    """The value of a key in an object of a log. Raises `BadLog` if it is missing or of another type."""
+    """Return the value of a key in a log object. Raises `BadLog` if it is missing or has another type."""
     value = data.get(key) if isinstance(data, dict) else None
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is int):
-        fail(f"{place} has no {key!r} of the right form")
+        fail(f"{place}: {key!r} is missing or has the wrong type")
     return value

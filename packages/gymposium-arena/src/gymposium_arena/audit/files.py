@@ -1,4 +1,4 @@
-"""Log files: found, read within limits, and taken apart into JSON objects with their places.
+"""Find log files, read them within limits, and split them into JSON objects with their places.
 
 Nothing that a log names is opened, imported or unpickled.
 """
@@ -20,20 +20,20 @@ from gymposium_arena.audit.budget import Budget
 from gymposium_arena.audit.episode import BadLog, fail
 
 MAX_BYTES = 256 * 2**20
-"""Size of the largest file, and of the largest part of an archive, that is read."""
+"""Maximum size in bytes of a file or of a part of an archive."""
 SUFFIXES = (".eval", ".json", ".jsonl", ".json.gz", ".jsonl.gz")
-"""Endings of the files that are read in a folder."""
+"""Suffixes of the files that are read in a folder."""
 
 
 class LogPart(NamedTuple):
-    """One JSON object of a log file, or the reason why there is none."""
+    """A JSON object in a log file, or the reason why it cannot be read."""
 
     where: str
     data: dict[str, Any] | BadLog
 
 
 def log_files(paths: list[Path]) -> list[Path]:
-    """The log files at these paths: files, and the files of folders in order of name.
+    """Return the log files at these paths: files, and the files in folders, sorted by name.
 
     Raises `BadOption` for a path that does not exist and for a folder without logs."""
     found: list[Path] = []
@@ -41,24 +41,24 @@ def log_files(paths: list[Path]) -> list[Path]:
         if path.is_dir():
             inside = sorted(file for file in path.rglob("*") if file.name.endswith(SUFFIXES) and file.is_file())
             if not inside:
-                raise BadOption(f"{path} has no logs: no file that ends in {', '.join(SUFFIXES)}.")
+                raise BadOption(f"{path} has no logs: no file ends in {', '.join(SUFFIXES)}.")
             found += inside
         elif path.exists():
             found.append(path)
         else:
-            raise BadOption(f"{path} does not exist. Name log files, or a folder of them.")
+            raise BadOption(f"{path} does not exist. Give log files, or a folder of log files.")
     return found
 
 
 def parts_of(path: Path, budget: Budget) -> Iterator[LogPart]:
-    """Yield the objects of a file: the samples of an archive, the lines of JSONL, or the one object of a JSON file. The
-    last one is the reason if the budget is spent."""
+    """Yield the objects in a file: the samples of an archive, the lines of a JSONL file, or the one object of a JSON
+    file. If the budget runs out, the last item is the reason."""
     try:
         mode = path.stat()
         if not stat.S_ISREG(mode.st_mode):
-            fail("it is not a regular file")
+            fail("not a regular file")
         if mode.st_size > MAX_BYTES:
-            fail(f"it has {mode.st_size} bytes; at most {MAX_BYTES} are read")
+            fail(f"it has {mode.st_size} bytes; the limit is {MAX_BYTES}")
         with open_plain(path) as file:
             is_archive = file.read(4) == b"PK\x03\x04"
         if is_archive or path.suffix == ".eval":
@@ -77,7 +77,7 @@ def parts_of(path: Path, budget: Budget) -> Iterator[LogPart]:
 
 
 def _begins_with_a_line(text: bytes) -> bool:
-    """Whether the first of several lines is an object of its own."""
+    """Return whether the first of several lines is a complete object."""
     first, _, rest = text.strip().partition(b"\n")
     return bool(rest) and first.startswith(b"{") and isinstance(_part("", first, Budget()).data, dict)
 
@@ -88,7 +88,7 @@ def _objects(where: str, text: bytes, budget: Budget, *, by_line: bool) -> Itera
         return
     lines = [(number, line) for number, line in enumerate(text.split(b"\n"), start=1) if line.strip()]
     if not lines:
-        yield LogPart(where, BadLog("it is empty"))
+        yield LogPart(where, BadLog("the file is empty"))
     for number, line in lines:
         yield _part(f"{where}:{number}", line, budget)
         if budget.is_spent:
@@ -104,5 +104,5 @@ def _part(where: str, text: bytes | BadLog, budget: Budget) -> LogPart:
     except BadLog as error:
         return LogPart(where, error)
     except (ValueError, RecursionError) as error:
-        return LogPart(where, BadLog(f"it is not JSON, or breaks off ({error})"))
-    return LogPart(where, data if isinstance(data, dict) else BadLog("it is JSON, but no object"))
+        return LogPart(where, BadLog(f"not JSON, or truncated ({error})"))
+    return LogPart(where, data if isinstance(data, dict) else BadLog("it is JSON, but not an object"))

@@ -1,6 +1,6 @@
-"""Samples of inspect_ai in which gymposium-inspect played a match: their store holds the match's record.
+"""inspect_ai samples of matches played by gymposium-inspect: their store holds the match's record.
 
-The record must replay, and the sample's metadata, messages and scores must be those of the record.
+The record must replay, and the sample's metadata, messages and scores must match it.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _ATTACHMENT = "attachment://"
 
 
 def knows(data: Mapping[str, Any]) -> bool:
-    """Whether this is a sample of inspect_ai, or a log without one."""
+    """Return whether this is an inspect_ai sample, or a log without samples."""
     return {"id", "epoch", "messages", "store"} <= data.keys() or {"eval", "version"} <= data.keys()
 
 
 def split(data: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The samples of a whole log, each with its place; the data itself if it is a sample."""
+    """Yield the samples of a whole log, each with its place; the data itself if it is a sample."""
     samples = data.get("samples") if "eval" in data else None
     if not isinstance(samples, list) or not all(isinstance(sample, dict) for sample in samples):
         yield "", data
@@ -37,7 +37,7 @@ def split(data: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def read(data: Mapping[str, Any], episode: Episode) -> None:
-    """Fill in the episode of a sample. Raises `BadLog` at the first part that does not agree."""
+    """Fill in the episode of a sample. Raises `BadLog` at the first mismatch."""
     if "eval" in data:
         fail("the log has no samples")
     episode.id = str(data.get("uuid") or f"{episode.where}: {data.get('id')} epoch {data.get('epoch')}")
@@ -57,7 +57,7 @@ def read(data: Mapping[str, Any], episode: Episode) -> None:
 
 
 def _stopped(data: Mapping[str, Any]) -> str:
-    """Why Inspect stopped a sample before its match ended; empty if it did not."""
+    """Return why Inspect stopped a sample before its match ended; empty if it did not."""
     limit = data.get("limit")
     if isinstance(limit, dict):
         return f"Inspect stopped the sample at its {limit.get('type')} limit"
@@ -66,7 +66,7 @@ def _stopped(data: Mapping[str, Any]) -> str:
 
 def _record(stored: Any, data: Mapping[str, Any]) -> Record:
     if stored is None:
-        fail(f"its store has no {KEY}: gymposium-inspect did not play this sample to its end")
+        fail(f"its store has no {KEY}: gymposium-inspect did not finish this sample")
     try:
         return Record.parse(json.dumps(_resolved(stored, data.get("attachments"))))
     except BadRecord as error:
@@ -74,7 +74,7 @@ def _record(stored: Any, data: Mapping[str, Any]) -> Record:
 
 
 def _resolved(value: Any, attachments: Any) -> Any:
-    """A value with the long texts that inspect_ai keeps in one table of the sample."""
+    """Return a value with its attachments: the long texts that inspect_ai keeps in one table per sample."""
     if isinstance(value, str) and value.startswith(_ATTACHMENT) and isinstance(attachments, dict):
         return attachments.get(value.removeprefix(_ATTACHMENT), value)
     if isinstance(value, list):
@@ -85,19 +85,19 @@ def _resolved(value: Any, attachments: Any) -> Any:
 
 
 def _seat(data: Mapping[str, Any], record: Record) -> int:
-    """The model's seat, from the sample's metadata, which must be of this match."""
+    """Return the model's seat from the sample's metadata, which must match the record."""
     metadata = entry(data, "metadata", dict, "the sample")
     for key in ("game", "seed", "player_seed", "number"):
         if metadata.get(key) != getattr(record, key):
-            fail(f"the metadata have {key} {metadata.get(key)!r}, but the record has {getattr(record, key)!r}")
+            fail(f"the metadata has {key} {metadata.get(key)!r}, but the record has {getattr(record, key)!r}")
     seat: int = entry(metadata, "seat", int, "the metadata")
     if seat not in range(len(record.players)):
-        fail(f"the metadata name seat {seat}, but there are {len(record.players)} seats")
+        fail(f"the metadata names seat {seat}, but the match has {len(record.players)} seats")
     return seat
 
 
 def _check_messages(data: Mapping[str, Any], record: Record, seat: int) -> None:
-    """Check that the model's messages are its replies. Messages that are more than text are not compared."""
+    """Check that the model's messages are its replies. Messages with more than text are not compared."""
     said = [
         _resolved(message.get("content"), data.get("attachments"))
         for message in entry(data, "messages", list, "the sample")
@@ -113,30 +113,30 @@ def _check_messages(data: Mapping[str, Any], record: Record, seat: int) -> None:
 
 
 def _check_scores(scores: Any, record: Record, seat: int) -> None:
-    """Check the figures that gymposium-inspect's scorers gave; other scorers' are their own."""
+    """Check the figures from gymposium-inspect's scorers; other scorers are ignored."""
     if not isinstance(scores, dict):
         fail("the sample has no scores")
     outcome = scores.get("outcome")
     answer = outcome.get("answer") if isinstance(outcome, dict) else None
     if answer is not None and answer != record.results[seat]:
-        fail(f"the score outcome has the answer {answer!r}, but by the record it is {record.results[seat]!r}")
+        fail(f"the outcome score has the answer {answer!r}, but the record gives {record.results[seat]!r}")
     expected = {"outcome": _figures(record, seat), "report": record.reports[seat] if record.reports else {}}
     for scorer, figures in expected.items():
         value = _value(scores, scorer)
         for name, figure in figures.items():
             if name in value and value[name] != figure:
-                fail(f"the score {scorer}.{name} is {value[name]}, but by the record it is {figure}")
+                fail(f"the score {scorer}.{name} is {value[name]}, but the record gives {figure}")
 
 
 def _value(scores: Any, scorer: str) -> Mapping[str, Any]:
-    """The figures that a scorer gave a sample; none if it gave it no score."""
+    """Return the figures that a scorer gave a sample; none if it gave no score."""
     score = scores.get(scorer) if isinstance(scores, dict) else None
     value = score.get("value") if isinstance(score, dict) else None
     return value if isinstance(value, dict) else {}
 
 
 def _figures(record: Record, seat: int) -> dict[str, float]:
-    """The figures of the scorer `outcome` for a seat."""
+    """Return the figures of the scorer `outcome` for a seat."""
     cause = causes(record).get(record.players[seat]) if record.ending.seat == seat else None
     figures = {"return": record.returns[seat], "forfeit": float(record.ending.seat == seat)}
     figures |= {name: float(record.results[seat] == name) for name in ("win", "draw", "loss")}

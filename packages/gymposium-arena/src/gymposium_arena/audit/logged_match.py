@@ -1,7 +1,7 @@
-"""What a log tells of one match: the replies of its seats and the outcomes of chance, in order.
+"""A match as reported by a log: the replies of its seats and the outcomes of chance, in order.
 
-The format's module tells a `LoggedMatch` what happened, action by action, and is stopped at the first one that breaks
-the rules. The driver then plays the told replies again, and writes the record.
+The format's module reports each event to a `LoggedMatch`, which raises at the first event that breaks the rules. The
+driver then replays the reported replies and writes the record.
 """
 
 from __future__ import annotations
@@ -26,29 +26,29 @@ from gymposium.util.streams import derived_seed
 from gymposium_arena.audit.episode import fail
 
 _READER = READERS["tags"]
-"""Reads what agents of other libraries wrote as no move. Their moves are recorded as indices beside the text."""
+"""Reads no move in what other libraries' agents wrote. Their moves are recorded as indices beside the text."""
 
 
 class NeedsIsolation(Exception):
-    """The match must be told in another process (`gymposium.util.isolated`)."""
+    """The match must be replayed in another process (`gymposium.util.isolated`)."""
 
 
 @dataclass(slots=True)
 class LoggedMatch:
-    """A match as a log tells it."""
+    """A match as reported by a log."""
 
     game: OpenSpielGame
     id: str
     agents: Sequence[str]
     on_illegal: str = "forfeit"
     seed: int | None = None
-    """The episode's seed in the log, if it has one. It decides no chance here."""
+    """The episode's seed in the log, if any. It determines no chance here."""
     match: OpenSpielMatch = field(init=False)
-    """The match as far as it has been told."""
+    """The match so far."""
     answers: list[tuple[int, Answer]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        """Raises `NeedsIsolation` if a log could make the game's engine end this process."""
+        """Raise `NeedsIsolation` if a log could make the game's engine end this process."""
         if needs_isolation(self.game.name) and not is_isolated():
             raise NeedsIsolation
         if len(self.agents) != self.game.seats:
@@ -57,24 +57,24 @@ class LoggedMatch:
         self.match = self.game.begin(None)
 
     def chance(self, action: int) -> None:
-        """Tell an outcome of chance. Raises `BadLog` if there is none at this point, or not this one."""
+        """Report an outcome of chance. Raises `BadLog` if this outcome is impossible at this point."""
         if not self.match.state.is_chance_node():
-            fail(f"an outcome of chance ({action}) stands where seat {self.to_move()} is to move")
+            fail(f"unexpected chance outcome {action}: seat {self.to_move()} is to move")
         self._advance([action])
 
     def to_move(self) -> str:
-        """The seats to move in words: `0`, `0 and 1`, `nobody`, or `chance`."""
+        """Return the seats to move in words: `0`, `0 and 1`, `no one`, or `chance`."""
         if self.match.state.is_chance_node():
             return "chance"
-        return " and ".join(map(str, self.match.to_move())) or "nobody"
+        return " and ".join(map(str, self.match.to_move())) or "no one"
 
     def moves(self, actions: Mapping[int, int], texts: Mapping[int, str]) -> None:
-        """Tell the moves of all seats to move. `texts` are the agents' own words. Raises `BadLog` unless they are
-        legal moves of these seats."""
+        """Report the moves of all seats to move. `texts` holds the agents' own words. Raises `BadLog` unless these are
+        legal moves for these seats."""
         if not actions or actions.keys() != set(self.match.to_move()):
             if self.match.state.is_terminal():
-                fail("it comes after the end of the match")
-            moved = " and ".join(map(str, sorted(actions))) or "nobody"
+                fail("the match is already over")
+            moved = " and ".join(map(str, sorted(actions))) or "no one"
             fail(f"seat {moved} moves, but {self.to_move()} is to move")
         if self.match.state.is_simultaneous_node():
             self._advance([actions.get(seat, -1) for seat in range(self.game.seats)])
@@ -90,22 +90,22 @@ class LoggedMatch:
             fail(str(error).partition(": ")[2])
 
     def failed(self, seat: int, answer: Answer) -> None:
-        """Tell that a seat to move gave no legal move."""
+        """Report that a seat to move gave no legal move."""
         if seat not in self.match.to_move():
             fail(f"seat {seat} answers, but {self.to_move()} is to move")
         self.answers.append((seat, answer))
 
     def unparsable(self, text: str) -> Reply:
-        """The reply with a text that was no move at all. Raises `BadLog` if gymposium would read a move in it."""
+        """Return the reply for a text with no move. Raises `BadLog` if gymposium reads a move in it."""
         reading = read(text, [], _READER, self.game.move_pattern)
         if reading.kind != "unparsable":
-            fail(f"{text[:80]!r} was not read as a move, but reads like one here")
+            fail(f"{text[:80]!r} is logged as no move, but gymposium reads a move in it")
         return Reply(text)
 
     def play(self, versions: Mapping[str, str]) -> tuple[MatchResult, Record]:
-        """Play the match again with the told replies. `versions` are those of the software that played it first.
+        """Replay the match with the reported replies. `versions` names the software that played it first.
 
-        Raises `BadLog` if replies are left over. A match whose replies end too early breaks off."""
+        Raises `BadLog` if replies are left over. A match with too few replies breaks off."""
         guard = _Told({seat: deque() for seat in range(self.game.seats)})
         for seat, answer in self.answers:
             guard.answered[seat].append(answer)
@@ -132,7 +132,7 @@ class LoggedMatch:
 
 @dataclass(slots=True)
 class _Told(Guard):
-    """A guard that gives the driver the told answers."""
+    """A guard that gives the driver the reported answers."""
 
     answered: Mapping[int, deque[Answer]]
 
@@ -146,11 +146,11 @@ class _Told(Guard):
 
 
 def causes(record: Record) -> dict[str, str]:
-    """The cause of failure of each agent that failed in the last step of a match: `illegal`, `unparsable`, `cut off`,
+    """Return the cause of failure of each agent that failed in a match's last step: `illegal`, `unparsable`, `cut off`,
     `timed out`, `out of context` or `crashed`."""
     found = record.ending.causes((turn["seat"], turn["reading"]) for turn in record.turns)
     return {record.players[seat]: cause for seat, cause in found.items()}
 
 
 CAUSES = ("illegal", "unparsable", "cut off", *(kind for kind in FAILURES if kind != "no legal move"))
-"""All causes by which an agent forfeits."""
+"""All causes of forfeits."""

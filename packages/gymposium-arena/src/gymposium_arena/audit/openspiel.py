@@ -1,4 +1,4 @@
-"""Trajectories of OpenSpiel 2 (`pyspiel.Trajectory(state).to_string()`), as JSON.
+"""OpenSpiel 2 trajectories (`pyspiel.Trajectory(state).to_string()`) as JSON.
 
 A trajectory has a header (`game_string`, `terminal`, `returns`, `meta_data`) and transitions, each with the player and
 its action: -1 for chance, -2 for a joint action. It names no agents. `meta_data` is free text; if it is a JSON object,
@@ -22,12 +22,12 @@ _JOINT = -2
 
 
 def knows(data: Mapping[str, Any]) -> bool:
-    """Whether this is a trajectory."""
+    """Return whether this is a trajectory."""
     return "header" in data and "transitions" in data
 
 
 def read(data: Mapping[str, Any], episode: Episode) -> None:
-    """Fill in the episode of a trajectory. Raises `BadLog` at the first part that does not agree."""
+    """Fill in the episode of a trajectory. Raises `BadLog` at the first mismatch."""
     header, transitions = entry(data, "header", dict), entry(data, "transitions", list)
     meta = _meta(header.get("meta_data"))
     episode.id = str(meta.get("id", episode.id))
@@ -49,7 +49,7 @@ def read(data: Mapping[str, Any], episode: Episode) -> None:
         episode.unfinished = result.ending.detail
         return
     if not terminal:
-        fail("the header says that the match goes on, but it is over after the last transition")
+        fail("the header says that the match is unfinished, but it is over after the last transition")
     if returns is not None and returns != list(result.utilities):
         fail(f"the header's returns are {returns}, but the match pays {list(result.utilities)}")
     episode.record, episode.failures = record, causes(record)
@@ -73,7 +73,7 @@ def _tell(told: LoggedMatch, transition: Any) -> None:
     elif player == _JOINT:
         joint = entry(transition, "joint_action", list, "it")
         if not all(type(action) is int for action in joint):
-            fail(f"the joint action {joint} is not of whole numbers")
+            fail(f"the joint action {joint} is not a list of integers")
         if len(joint) != told.game.seats:
             fail(f"the joint action has {len(joint)} actions for {told.game.seats} seats")
         told.moves({seat: joint[seat] for seat in match.to_move()}, _names(joint))
@@ -81,7 +81,7 @@ def _tell(told: LoggedMatch, transition: Any) -> None:
         action = entry(transition, "action", int, "it")
         legal = transition.get("legal_actions")
         if legal is not None and player in match.to_move() and legal != match.legal_actions(player):
-            fail(f"its legal_actions are {legal}, but those of seat {player} are {match.legal_actions(player)}")
+            fail(f"its legal_actions are {legal}, but seat {player} has {match.legal_actions(player)}")
         told.moves({player: action}, {player: str(action)})
 
 
@@ -93,4 +93,4 @@ def _check_outcomes(told: LoggedMatch, outcomes: Any) -> None:
     if outcomes is None or not told.match.state.is_chance_node():
         return
     if [tuple(outcome) for outcome in outcomes] != list(told.game.chances(told.match.state)):
-        fail("its chance_outcomes are not those of the position")
+        fail("its chance_outcomes do not match the position")

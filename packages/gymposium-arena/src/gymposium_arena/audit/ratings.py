@@ -1,4 +1,4 @@
-"""Ratings of the agents of audited episodes, as of the players of a board (`gymposium_arena.ratings`)."""
+"""Ratings of the agents in audited episodes, computed like those of a board's players (`gymposium_arena.ratings`)."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class Rating:
     value: float | None
     """None if there is not enough data."""
     low: float | None
-    """The ends of the 95 % interval; None for an end that the data do not determine."""
+    """The ends of the 95 % interval; None for an end that the data does not determine."""
     high: float | None
 
 
 def ratings_of(records: Iterable[Record]) -> list[Rating]:
-    """The ratings of the agents in each zero-sum game of two or more seats, the best agent of a game first."""
+    """Return the ratings of the agents in each zero-sum game with two or more seats, best agent first."""
     games: dict[str, list[MatchOutcome]] = {}
     for outcome in distinct(outcomes_of(records)):
         if len(set(outcome.players)) == len(outcome.players) > 1:

@@ -1,4 +1,4 @@
-"""Counts over audited episodes: results and failures by game and agent."""
+"""Results and failures in audited episodes, counted by game and agent."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class AgentRow:
     game: str
     agent: str
     matches: int = 0
-    """Number of episodes with a result that agree with their logs, once for each seat of the agent."""
+    """Number of matching episodes with a result, counted once for each of the agent's seats."""
     results: Counter[str] = field(default_factory=Counter)
     """Number of results `win`, `draw`, `loss` and `score`."""
     returned: float = 0.0
@@ -25,11 +25,11 @@ class AgentRow:
     failures: Counter[str] = field(default_factory=Counter)
     """Number of failures that ended an episode, by cause (`gymposium_arena.audit.logged_match.CAUSES`)."""
     retried: Counter[str] = field(default_factory=Counter)
-    """Number of replies after which the agent was asked again, by cause."""
+    """Number of retried replies, by cause."""
 
 
 def rows_of(episodes: Iterable[Episode]) -> list[AgentRow]:
-    """The rows of all episodes that agree with their logs, by game and agent."""
+    """Return the rows of all matching episodes, by game and agent."""
     rows: dict[tuple[str, str], AgentRow] = {}
     for episode in episodes:
         if not episode.agrees or not episode.game:

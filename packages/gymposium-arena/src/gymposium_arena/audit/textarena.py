@@ -1,12 +1,12 @@
-"""Episodes of TextArena as gymposium-textarena writes them: lines of the format `textarena-episode-1`.
+"""TextArena episodes as gymposium-textarena writes them: lines in the format `textarena-episode-1`.
 
-The digest of a line is of the texts that TextArena showed, which are not in the line: only TextArena can check it
+A line's digest covers the texts that TextArena showed. These are not in the line, so only TextArena can check it
 (`gymposium_textarena.replay`). A line names no agents.
 
-Only games with the same rules are played again: those of `GAMES`. Another game of the same name may have other rules:
-in TextArena, pieces of Breakthrough capture but never step diagonally, captures are optional in Checkers, and Chess
-goes on after a threefold repetition. Chance is not in these logs, so that games with dice and cards cannot be played
-again.
+Only games with the same rules are replayed: those in `GAMES`. Games with the same name may have other rules. In
+TextArena, pieces in Breakthrough capture but never step diagonally, captures are optional in Checkers, and Chess
+continues after a threefold repetition. These logs lack chance outcomes, so games with dice and cards cannot be
+replayed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NAME = "textarena"
 FORMAT = "textarena-episode-1"
 
 Act = Callable[[OpenSpielMatch, str], int | None]
-"""Reads an agent's text as TextArena does: the engine's action, legal or not, or None if the text is no move."""
+"""Reads an agent's text as TextArena does: the engine's action, legal or not, or None if the text has no move."""
 
 
 def _cell(match: OpenSpielMatch, text: str) -> int | None:
@@ -43,7 +43,7 @@ def _column(match: OpenSpielMatch, text: str) -> int | None:
 
 def _square(match: OpenSpielMatch, text: str) -> int | None:
     legal = match.legal_actions(match.to_move()[0])
-    if legal == [_PASS]:  # any text is taken as a skip
+    if legal == [_PASS]:  # any text counts as a skip
         return _PASS
     found = re.search(r"\[\s*(\d+)\s*,?\s*(\d+)\s*\]", text)
     if found is None:
@@ -87,21 +87,21 @@ GAMES: Mapping[str, tuple[Callable[[], OpenSpielGame], Act]] = {
     "Nim-v0-medium": (_nim("4;2;3;7"), _take),
     "Nim-v0-large": (_nim("5;7;9;11;2"), _take),
 }
-"""The environments whose rules are those of a game of OpenSpiel (textarena 0.7.4), without the suffixes `-raw` and
-`-train`, which change only what agents read."""
+"""Environments with the rules of an OpenSpiel game (textarena 0.7.4), without the suffixes `-raw` and `-train`. These
+suffixes change only what agents read."""
 
 
 def knows(data: Mapping[str, Any]) -> bool:
-    """Whether this is an episode of TextArena."""
+    """Return whether this is a TextArena episode."""
     return data.get("format") == FORMAT
 
 
 def read(data: Mapping[str, Any], episode: Episode) -> None:
-    """Fill in the episode of a line. Raises `BadLog` at the first part that does not agree."""
+    """Fill in the episode of a line. Raises `BadLog` at the first mismatch."""
     env, seats = entry(data, "env", str), entry(data, "num_players", int)
     load, act = GAMES.get(re.sub(r"(-raw|-train)$", "", env), (None, None))
     if load is None or act is None:
-        fail(f"the rules of {env} are not those of a game here; known are {', '.join(GAMES)}")
+        fail(f"no game here has the rules of {env} (supported: {', '.join(GAMES)})")
     game = load()
     episode.game = game.name
     if seats != game.seats:
@@ -109,7 +109,7 @@ def read(data: Mapping[str, Any], episode: Episode) -> None:
     episode.name_agents(None, game.seats)
     seed, actions = entry(data, "seed", int), entry(data, "actions", list)
     if re.fullmatch("[0-9a-f]{64}", entry(data, "digest", str)) is None:
-        fail("its digest is no SHA-256")
+        fail("its digest is not a SHA-256")
     episode.id = _id(env, seed, actions)
     told = LoggedMatch(game, episode.id, episode.agents, "retry(1)", seed)
     for number, action in enumerate(actions):
@@ -125,7 +125,7 @@ def read(data: Mapping[str, Any], episode: Episode) -> None:
     rewards = _rewards(data.get("rewards"), game.seats)
     if result.ending.broke_off:
         if rewards:
-            fail(f"the rewards are those of a finished match, but {result.ending.detail}")
+            fail(f"the rewards belong to a finished match, but {result.ending.detail}")
         episode.unfinished = result.ending.detail
         return
     if rewards != list(result.utilities):
@@ -135,7 +135,7 @@ def read(data: Mapping[str, Any], episode: Episode) -> None:
 
 
 def _id(*parts: Any) -> str:
-    """The id of an episode, which has none in the log: episodes with equal seeds and actions are one."""
+    """Return an id for an episode; the log has none. Episodes with equal seeds and actions share it."""
     return f"textarena-{hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]}"
 
 
@@ -153,16 +153,16 @@ def _tell(told: LoggedMatch, act: Act, seat: int, text: str) -> None:
 
 
 def _rewards(rewards: Any, seats: int) -> list[float]:
-    """The rewards by seat; [] if the log has none."""
+    """Return the rewards by seat; [] if the log has none."""
     if rewards is None or rewards == {}:
         return []
     if not isinstance(rewards, dict) or rewards.keys() != {str(seat) for seat in range(seats)}:
-        fail(f"the rewards {rewards} are not one for each of {seats} players")
+        fail(f"the rewards {rewards} do not match {seats} players")
     return [rewards[str(seat)] for seat in range(seats)]
 
 
 def _check_info(info: Any, told: LoggedMatch, forfeit: int | None) -> None:
-    """Check what TextArena notes of each player: whether its move was invalid at the end, and its number of turns."""
+    """Check what TextArena notes about each player: whether its last move was invalid, and its number of turns."""
     if not isinstance(info, dict):
         return
     for seat in range(told.game.seats):
@@ -172,7 +172,7 @@ def _check_info(info: Any, told: LoggedMatch, forfeit: int | None) -> None:
         invalid = noted.get("invalid_move")
         if invalid is not None and invalid != (seat == forfeit):
             says = "ended the match with an invalid move" if invalid else "made no invalid move at the end"
-            fail(f"game_info says that player {seat} {says}, which is not so")
+            fail(f"game_info wrongly says that player {seat} {says}")
         turns = sum(event.seat == seat for event in told.match.events) + (seat == forfeit)
         if noted.get("turn_count", turns) != turns:
             fail(f"game_info counts {noted['turn_count']} turns of player {seat}, but there are {turns}")

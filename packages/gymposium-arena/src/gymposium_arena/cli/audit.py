@@ -24,34 +24,33 @@ if TYPE_CHECKING:
 
 
 def command(
-    logs: Annotated[list[Path], typer.Argument(metavar="LOG|DIR", help="Log files, or folders of them.")],
+    logs: Annotated[list[Path], typer.Argument(metavar="LOG|DIR", help="Log files, or folders of log files")],
     agents: Annotated[
         str,
-        typer.Option(metavar="NAME,NAME", help="The agent in each seat, for logs that do not name their agents."),
+        typer.Option(metavar="NAME,NAME", help="Name the agent in each seat, for logs without names"),
     ] = "",
     to: Annotated[
         Path | None,
-        typer.Option("--out", metavar="DIR", help="Write the records of the episodes to DIR/matches.jsonl."),
+        typer.Option("--out", metavar="DIR", help="Write the episodes' records to DIR/matches.jsonl"),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Play the episodes of other libraries' logs again by gymposium's rules, report every difference, and rate the
-    agents.
+    """Replay the episodes in other libraries' logs, report every mismatch, and rate the agents.
 
-    Understood are logs of inspect_ai (.eval or .json, of tasks that gymposium-inspect played), episodes of TextArena
-    (lines of the format textarena-episode-1), trajectories of OpenSpiel 2 (pyspiel.Trajectory(state).to_string()), and
-    episodes of kaggle-environments (env.toJSON() of connectx and open_spiel_*). A file holds one JSON object, or one
-    in each line. None of these libraries is needed, and nothing that a log names is imported or opened.
+    Supported logs: inspect_ai (.eval or .json, from tasks that gymposium-inspect played), TextArena episodes (lines in
+    the format textarena-episode-1), OpenSpiel 2 trajectories (pyspiel.Trajectory(state).to_string()), and
+    kaggle-environments episodes (env.toJSON() of connectx and open_spiel_*). A file holds one JSON object, or one per
+    line. None of these libraries is needed, and nothing that a log names is imported or opened.
 
-    Every move, every failure and every outcome of chance is told to gymposium's own driver, which must come to the
-    results that the log claims. The first difference of each episode is named with its file, its place in the episode
-    and the reason. Episodes that differ are left out of the tables and of --out.
+    gymposium's own driver replays every move, failure and outcome of chance, and must reach the results that the log
+    claims. For each episode, the first mismatch is reported with its file, place and reason. Episodes with a mismatch
+    are left out of the tables and of --out.
 
-    The tables count results, and forfeits by cause: an illegal move, a reply that is no move (unparsable), a reply
-    that was cut off, a timeout, a full context, a crash. Ratings are in Elo points with 95 % intervals, by game; the
-    agent called random, or the first one, is 0.
+    The tables count results, and forfeits by cause: an illegal move, a reply without a move (unparsable), a truncated
+    reply, a timeout, a full context, a crash. Ratings are in Elo points with 95 % intervals, by game. The
+    agent called random, or else the first agent, is rated 0.
 
-    The exit code is 0 if every episode agrees, else 1. A log that merely ends too early agrees: it is called
+    The exit code is 0 if every episode matches, else 1. A log that ends early still matches: it is reported as
     unfinished.
 
     Examples:
@@ -66,7 +65,7 @@ def command(
 
     names = [name.strip() for name in agents.split(",")] if agents else []
     if not all(names):
-        raise BadOption(f"--agents {agents}: write a name for each seat, with commas between them.")
+        raise BadOption(f"--agents {agents}: give one name per seat, separated by commas.")
     if to is not None:
         check_writable("--out", to)
     audit = audit_logs(logs, agents=names)
@@ -84,7 +83,7 @@ def command(
 def _write(audit: Audit, folder: Path) -> None:
     path = folder / "matches.jsonl"
     if path.exists():
-        raise BadOption(f"{path} exists. Name another folder with --out.")
+        raise BadOption(f"{path} exists. Choose another folder with --out.")
     with LineWriter(path) as file:
         file.append_lines(*(record.line() for record in audit.records))
     note(f"Written: {path}")
@@ -130,10 +129,10 @@ def _print(audit: Audit, rows: Sequence[AgentRow], ratings: Sequence[Rating]) ->
         show(console, f"{where}: {problem}", "red")
     agree = sum(episode.agrees for episode in audit.episodes)
     unfinished = sum(episode.agrees and bool(episode.unfinished) for episode in audit.episodes)
-    ends = f", {unfinished} of them unfinished" if unfinished else ""
+    ends = f", {unfinished} unfinished" if unfinished else ""
     noun = "episode" if len(audit.episodes) == 1 else "episodes"
     differ = f"; {len(audit.episodes) - agree} not" if agree < len(audit.episodes) else ""
-    show(console, f"{len(audit.episodes)} {noun}: {agree} played again as the logs say{ends}{differ}.")
+    show(console, f"{len(audit.episodes)} {noun}: {agree} replayed as logged{ends}{differ}.")
     for episode in audit.episodes:
         if episode.agrees and episode.unfinished:
             show(console, f"unfinished: {episode.where}: {episode.unfinished}", "yellow")

@@ -4,11 +4,11 @@ Each sample weights every deal by a power of an exponential variable. With power
 (Rubin, 1981, The Bayesian Bootstrap). Resampling deals with replacement would give integer weights; positive weights
 never drop the only match that connects two players.
 
-With few deals both methods give intervals that are too narrow: their variance scales as 1/(deals + 1) where that of a
-mean scales as 1/(deals − 1), and they ignore Student's t. A power slightly above 1 corrects this: the coverage of 95 %
-intervals of a mean is 92 % with ten deals and 95 % with forty, instead of 89 % and 92 %.
+With few deals both methods give intervals that are too narrow. Their variance scales as 1/(deals + 1), but that of a
+mean as 1/(deals − 1), and they ignore Student's t. A power slightly above 1 corrects this: 95 % intervals of a
+mean cover 92 % with ten deals and 95 % with forty, instead of 89 % and 92 %.
 
-Only `Generator.random` is called, whose stream NumPy keeps from version to version.
+Only `Generator.random` is called, whose stream is stable across NumPy versions.
 """
 
 from __future__ import annotations
@@ -26,39 +26,39 @@ SAMPLES = 1000
 
 
 def generator(seed: int, *key: str | int) -> np.random.Generator:
-    """A NumPy generator seeded from the named stream (`gymposium.util.streams`)."""
+    """Return a NumPy generator seeded from the named stream (`gymposium.util.streams`)."""
     return np.random.Generator(np.random.PCG64(stream(seed, "bootstrap", *key).getrandbits(128)))
 
 
 def deal_weights(rng: np.random.Generator, samples: int, deals: int, effective: float | None = None) -> Floats:
-    """Positive weights of the deals in each sample, shape (samples, deals). `effective` is the effective number of
-    deals if they do not count alike: with fewer, samples spread more."""
+    """Return positive weights for the deals in each sample, shape (samples, deals). `effective` is the effective number
+    of deals if their weights differ: with fewer, samples spread more."""
     return np.asarray(exponential(rng, samples, deals) ** _power(deals if effective is None else int(effective)))
 
 
 def exponential(rng: np.random.Generator, *shape: int) -> Floats:
-    """Exponential variables of mean 1, of the given shape."""
+    """Return exponential variables of mean 1, of the given shape."""
     return -np.log1p(-rng.random(shape))
 
 
 def arcsine(rng: np.random.Generator, *shape: int) -> Floats:
-    """Variables in [0, 1] from the arcsine distribution, which is Jeffreys' prior for a proportion."""
+    """Return variables in [0, 1] from the arcsine distribution, which is Jeffreys' prior for a proportion."""
     return np.sin(0.5 * np.pi * rng.random(shape)) ** 2
 
 
 def interval(samples: Floats) -> tuple[Floats, Floats]:
-    """The ends of the central 95 % of samples along the first axis; NaN for samples that are NaN."""
+    """Return the ends of the central 95 % of samples along the first axis; NaN for samples that are NaN."""
     low, high = np.quantile(samples, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], axis=0)
     return low, high
 
 
 _MOST = 3.0
-"""Upper bound of the power. It is reached with three deals or fewer, where no interval is reliable."""
+"""Upper bound of the power. Reached with three deals or fewer, where no interval is reliable."""
 
 
 @lru_cache(maxsize=64)
 def _power(deals: int) -> float:
-    """The power at which the mean over this many deals spreads like Student's t with the unbiased variance."""
+    """Return the power that makes the mean over this many deals spread like Student's t with the unbiased variance."""
     from scipy.optimize import brentq
     from scipy.special import gammaln
     from scipy.stats import norm, t
@@ -69,7 +69,7 @@ def _power(deals: int) -> float:
     wanted = (t.ppf(tail, deals - 1) / norm.ppf(tail)) ** 2 * (deals + 1) / (deals - 1)
 
     def too_wide(power: float) -> float:
-        """Squared coefficient of variation of an exponential variable to this power, minus the target."""
+        """Return the squared coefficient of variation of an exponential variable to this power, minus the target."""
         return float(np.exp(gammaln(1 + 2 * power) - 2 * gammaln(1 + power)) - 1 - wanted)
 
     return _MOST if too_wide(_MOST) < 0 else float(brentq(too_wide, 1.0, _MOST))

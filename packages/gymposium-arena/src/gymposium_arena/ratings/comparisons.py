@@ -1,8 +1,8 @@
-"""The matches of one zero-sum game as arrays, counted by deal: which player scored how much against whom.
+"""The matches of one zero-sum game as arrays, counted by deal: which player scored how much against which.
 
-A match of two players is one comparison. A match of more players is a sequence of choices (Luce, 1959; Plackett, 1975):
-the best player is chosen from all, the second best from the rest, and so on. If players tie, every order of them counts
-in equal part. For two players this is a comparison in which a draw counts as half a win for each.
+A two-player match is one comparison. A match with more players is a sequence of choices (Luce, 1959; Plackett, 1975):
+the best player is chosen from all, the second best from the rest, and so on. If players tie, all orders count
+equally. For two players this is a comparison where a draw counts as half a win for each.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Comparisons:
-    """The matches of one game between n players, counted by deal, since a deal is the cluster of the bootstrap."""
+    """The matches of one game between n players, counted by deal, the bootstrap's cluster."""
 
     players: tuple[str, ...]
     deals: tuple[str, ...]
     points: Floats
-    """Points of the row's player against the column's, shape (deals, n, n): 1 for each match in which it did better,
+    """The row player's points against the column player, shape (deals, n, n): 1 for each match where it did better,
     0.5 for each tie."""
     pairs: Floats
-    """How often the row's player was chosen from the two, shape (deals, n, n). Equals `points` if all matches have two
+    """How often the row player was chosen from the two, shape (deals, n, n). Equals `points` if all matches have two
     players."""
     sets: NDArray[np.bool_]
-    """The sets of three or more players from which one was chosen, shape (sets, n)."""
+    """The sets of three or more players to choose from, shape (sets, n)."""
     asked: Floats
     """Number of choices from each set, shape (deals, sets)."""
     wins: Floats
@@ -42,7 +42,7 @@ class Comparisons:
     chosen: Floats
     """How often each player was chosen from each set, on all deals, shape (sets, n)."""
     tied: Floats
-    """Number of matches in which two players did equally well, shape (n, n)."""
+    """Number of ties between two players, shape (n, n)."""
 
     @property
     def played(self) -> NDArray[np.int_]:
@@ -53,9 +53,9 @@ class Comparisons:
 def compare(
     outcomes: Iterable[MatchOutcome], players: Sequence[str], weights: Sequence[float] | Floats | None = None
 ) -> Comparisons:
-    """Count the outcomes of one zero-sum game, for `players` in this order. Matches in which a player meets
-    itself are left out, since they compare nothing. `weights` says how much each outcome counts, 1 by default; those of
-    weight 0 are left out."""
+    """Count the outcomes of one zero-sum game, for `players` in this order. Matches of a player against
+    itself are left out, since they compare nothing. `weights` says how much each outcome counts, 1 by default; outcomes
+    with weight 0 are left out."""
     counted = ((one, 1.0) for one in outcomes) if weights is None else zip(outcomes, weights, strict=True)
     between = [(one, weight) for one, weight in counted if len(set(one.players)) == len(one.players) and weight > 0.0]
     deals, indexed = index_outcomes((one for one, _ in between), players)
@@ -76,7 +76,7 @@ def compare(
             else:
                 wins[deal, winner] += counts * weight
                 choices[members, deal, winner] += counts * weight
-    # the order of the sets decides the order of summation, so it follows from their members alone
+    # the order of the sets decides the order of summation, so it depends only on their members
     row_of = {members: row for row, members in enumerate(sorted({members for members, _, _ in choices}))}
     sets, chosen = np.zeros((len(row_of), n), dtype=bool), np.zeros((len(row_of), n))
     asked = np.zeros((len(deals), len(row_of)))
@@ -90,7 +90,7 @@ def compare(
 def index_outcomes(
     outcomes: Iterable[MatchOutcome], players: Sequence[str]
 ) -> tuple[tuple[str, ...], list[tuple[int, list[int], MatchOutcome]]]:
-    """The deals of these outcomes, sorted, and each outcome with the index of its deal and of the player in each
+    """Return the sorted deals of these outcomes, and each outcome with the index of its deal and of the player in each
     seat."""
     listed = list(outcomes)
     deals = tuple(sorted({outcome.group for outcome in listed}))
@@ -99,7 +99,7 @@ def index_outcomes(
 
 
 def _tiers(outcome: MatchOutcome) -> list[list[int]]:
-    """The seats from best to worst, in groups that tie. The seat that forfeited is last and alone."""
+    """Return the seats from best to worst, in groups that tie. The seat that forfeited is last and alone."""
     seats_by_worth: defaultdict[tuple[bool, float], list[int]] = defaultdict(list)
     for seat, utility in enumerate(outcome.utilities):
         stayed = seat != outcome.forfeit
@@ -108,8 +108,8 @@ def _tiers(outcome: MatchOutcome) -> list[list[int]]:
 
 
 def _choices(tiers: Sequence[Sequence[int]]) -> Iterator[tuple[tuple[int, ...], int, float]]:
-    """Each choice as the set of candidates, the chosen player and the weight: the fraction of the orders left open by
-    ties in which this choice occurs. Of m tied players, u are left at some step in one of (m over u) ways, and any of
+    """Yield each choice as the set of candidates, the chosen player and the weight: the fraction of tie orders
+    with this choice. Of m tied players, u are left at some step in one of (m over u) ways, and any of
     the u may be next."""
     below = [member for tier in tiers for member in tier]
     for tier in tiers:

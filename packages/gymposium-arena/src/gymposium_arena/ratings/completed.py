@@ -1,14 +1,13 @@
-"""Weights of the matches that were played to their end, as if no reply had ever failed.
+"""Weights for the matches that were played to their end, as if no reply had ever failed.
 
-A board mixes playing badly with failing to reply. The rating of the *play* is that of the players' policies restricted
-to legal moves, from completed matches alone. But a match is completed the more likely the fewer of its replies could
-fail, so each completed match counts 1/∏(1 − f): f is the probability that a decision in it fails, for every decision of
-every player (inverse probability weighting: Horvitz and Thompson, 1952, A Generalization of Sampling Without
-Replacement from a Finite Universe). This is right if, given what the player saw, whether a reply fails does not depend
-on the move that it would have been.
+A board's results mix playing badly with failing to reply. The rating of *play* is that of the players' policies
+restricted to legal moves, from completed matches alone. But the fewer replies could fail in a match, the likelier it is
+completed. So each completed match counts 1/∏(1 − f), over the failure probabilities f of all decisions of all players
+(inverse probability weighting: Horvitz and Thompson, 1952, A Generalization of Sampling Without Replacement from a
+Finite Universe). This assumes that, given the observation, failing does not depend on the intended move.
 
-f is a logistic regression for each player, on the turn, the length of what the player read, the number of legal moves,
-the seat, and, where matches were reviewed, the worth of the position. For each deal it is fitted to the other deals.
+f is a logistic regression for each player on the turn, the observation's length, the number of legal moves, the
+seat, and, where matches were reviewed, the position's value. For each deal it is fitted to the other deals.
 """
 
 from __future__ import annotations
@@ -23,15 +22,15 @@ from gymposium_arena.ratings.comparisons import Floats
 
 FOLDS = 5
 RIDGE = 1.0
-"""Weight of the squares of the coefficients, for features of mean 0 and variance 1; the intercept is free."""
+"""L2 penalty on the coefficients, for features of mean 0 and variance 1; the intercept is free."""
 STEPS = 30
 MOST_FAILING = 0.9
-"""Greatest probability of failing for which weights mean something."""
+"""Greatest failure probability with meaningful weights."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decisions:
-    """The decisions of the matches of one game, one row each."""
+    """The decisions in one game's matches, one row each."""
 
     match: NDArray[np.int_]
     """The index of the match, shape (rows)."""
@@ -47,16 +46,16 @@ class Decisions:
 
 @dataclass(frozen=True, slots=True)
 class Completed:
-    """The weights of the matches of a game."""
+    """The weights of a game's matches."""
 
     weights: Floats
     """Shape (matches); 0 for a match that a failed reply ended."""
     failing: Floats
-    """The greatest probability of failing of each player in any of its decisions, shape (players)."""
+    """The greatest failure probability of each player in any of its decisions, shape (players)."""
 
 
 def completed(decisions: Decisions, matches: int, players: int) -> Completed:
-    """The weights of `matches` matches between `players` players."""
+    """Return the weights of `matches` matches between `players` players."""
     chances = np.zeros(len(decisions.match))
     failing = np.zeros(players)
     for player in range(players):
@@ -72,15 +71,15 @@ def completed(decisions: Decisions, matches: int, players: int) -> Completed:
 
 
 def effective(weights: Sequence[float] | Floats) -> float:
-    """The effective number of matches with these weights (Kish, 1965, Survey Sampling): as many matches of equal weight
-    tell as much."""
+    """Return the effective number of matches with these weights (Kish, 1965, Survey Sampling): as many matches of equal
+    weight carry the same information."""
     values = np.asarray(weights)
     squares = float(values @ values)
     return 0.0 if squares == 0.0 else float(values.sum()) ** 2 / squares
 
 
 def _cross_fitted(features: Floats, failed: NDArray[np.bool_], deals: NDArray[np.int_]) -> Floats:
-    """The probability of failing in each row, by a regression on the rows of other deals."""
+    """Return the failure probability in each row, by a regression on the rows of other deals."""
     design = _design(features)
     chances = np.empty(len(failed))
     for fold in range(FOLDS):
@@ -92,7 +91,7 @@ def _cross_fitted(features: Floats, failed: NDArray[np.bool_], deals: NDArray[np
 
 
 def _design(features: Floats) -> Floats:
-    """The features and their squares, each of mean 0 and variance 1, and a column of ones."""
+    """Return the features and their squares, each of mean 0 and variance 1, and a column of ones."""
     wide = np.concatenate([features, (features - features.mean(axis=0)) ** 2], axis=1)
     spread = wide.std(axis=0)
     wide = (wide - wide.mean(axis=0))[:, spread > 1e-9] / spread[spread > 1e-9]
@@ -100,7 +99,7 @@ def _design(features: Floats) -> Floats:
 
 
 def _predicted(design: Floats, failed: NDArray[np.bool_], wanted: Floats) -> Floats:
-    """The probabilities in the rows `wanted`, by a ridge regression fitted with Newton's method."""
+    """Return the probabilities in the rows `wanted`, by a ridge regression fitted with Newton's method."""
     rows, columns = design.shape
     rate = (failed.sum() + 0.5) / (rows + 1.0)
     found = np.zeros(columns)

@@ -1,8 +1,8 @@
-"""Connectivity of the results, which decides what differences of ratings they determine.
+"""Connectivity of the results, which decides which rating differences they determine.
 
 A finite maximum-likelihood rating exists if the directed graph of scores, with an edge from each player to those it
 scored against, is strongly connected (Hunter, 2004, MM algorithms for generalized Bradley–Terry models, assumption 1).
-A player who never lost a point to the players below is above them by an unknown distance.
+A player that never lost a point to the players below is above them by an unknown distance.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ Bound = Literal["interval", "at least", "at most"]
 
 
 def component_of(met: NDArray[np.bool_], anchor: int) -> NDArray[np.int_]:
-    """Indices of the players in the connected component of `anchor`, ascending, `anchor` included. `met`, shape (n, n),
-    is True for players who have met."""
+    """Return the indices of the players in the connected component of `anchor`, ascending and with `anchor`. `met`,
+    shape (n, n), is True for players that have met."""
     return np.flatnonzero(_reachable(met)[anchor])
 
 
 def bounds(points: Floats, anchor: int) -> list[Bound | None]:
-    """The ends of each player's distance from `anchor` that exist, or None if no path of scores connects the two in
+    """Return which ends of each player's distance from `anchor` exist, or None if no path of scores connects the two in
     either direction. `points` has the shape (n, n)."""
     paths = _reachable(points > 0.0)
     known: dict[tuple[bool, bool], Bound | None] = {
@@ -38,7 +38,7 @@ def bounds(points: Floats, anchor: int) -> list[Bound | None]:
 
 
 def _reachable(edges: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Reachability in a directed graph, shape (n, n)."""
+    """Return the reachability in a directed graph, shape (n, n)."""
     from scipy.sparse.csgraph import shortest_path
 
     return np.asarray(np.isfinite(shortest_path(edges.astype(float), unweighted=True)))

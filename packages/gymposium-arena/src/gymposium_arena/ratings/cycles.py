@@ -1,4 +1,4 @@
-"""Cycles: players who beat each other in a ring, such as rock, paper and scissors, which a ranking cannot show."""
+"""Cycles: players that beat each other in turn, like rock, paper and scissors; no ranking can show them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 
 def cycles(beats: NDArray[np.bool_]) -> list[tuple[int, ...]]:
-    """A shortest cycle of each strongly connected component with more than one player: each player of a cycle beats the
-    next, and the last beats the first. `beats`, shape (n, n), is True where the row's player surely beats the
-    column's."""
+    """Return a shortest cycle of each strongly connected component with more than one player: each player beats the
+    next, and the last beats the first. `beats`, shape (n, n), is True where the row player surely beats the
+    column player."""
     from scipy.sparse.csgraph import connected_components
 
     number, component = connected_components(beats.astype(float), directed=True, connection="strong")
@@ -24,7 +24,8 @@ def cycles(beats: NDArray[np.bool_]) -> list[tuple[int, ...]]:
 
 
 def _cycle(beats: NDArray[np.bool_], members: Sequence[int], start: int) -> tuple[int, ...]:
-    """A shortest path from `start` back to itself inside a strongly connected component, by breadth-first search."""
+    """Return a shortest path from `start` back to itself inside a strongly connected component, by breadth-first
+    search."""
     paths: list[tuple[int, ...]] = [(start,)]
     reached: set[int] = set()
     for path in paths:

@@ -1,4 +1,4 @@
-"""The counts that ratings are fitted to, in total and in each bootstrap sample, for one game or for several."""
+"""The counts that ratings are fitted to, in total and per bootstrap sample, for one game or several."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ EACH_GAME = 50.0
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Counts as in `Comparisons`, summed over deals. Those named `*_drawn` are weighted by deal in each sample."""
+    """Counts as in `Comparisons`, summed over deals. Those named `*_drawn` weight the deals in each sample."""
 
     players: tuple[str, ...]
     points: Floats
-    """Points of the row's player against the column's, shape (n, n)."""
+    """The row player's points against the column player, shape (n, n)."""
     pairs: Floats
-    """Choices of the row's player from the two, shape (n, n)."""
+    """How often the row player was chosen from the two, shape (n, n)."""
     chosen: Floats
     """Choices of each player from each set, shape (sets, n)."""
     sets: NDArray[np.bool_]
@@ -56,7 +56,7 @@ class Evidence:
 
 
 def of_one_game(game: Comparisons, weights: Floats) -> Evidence:
-    """The evidence of one game, in which every match has equal weight. `weights`: shape (samples, deals)."""
+    """Return the evidence from one game, with equal weight for every match. `weights`: shape (samples, deals)."""
     return Evidence(
         players=game.players,
         points=game.points.sum(axis=0),
@@ -70,10 +70,11 @@ def of_one_game(game: Comparisons, weights: Floats) -> Evidence:
 
 
 def of_several(games: Sequence[Comparisons], weights: Sequence[Floats]) -> Evidence:
-    """The evidence of several games of equal weight.
+    """Return the evidence from several games of equal weight.
 
-    Each pairing that met in a game counts as `EACH_GAME` matches of that game, won by its share of points. Matches of
-    more than two count as comparisons of all pairs in them. All games must have the same players in the same order."""
+    Each pairing that met in a game counts as `EACH_GAME` matches of that game, won by its share of points. A match with
+    more than two players counts as comparisons of all pairs in it. All games must have the same players in the same
+    order."""
     points = np.sum([EACH_GAME * _shares(game.points.sum(axis=0)) for game in games], axis=0)
     pairs_drawn = np.sum(
         [
@@ -96,6 +97,6 @@ def of_several(games: Sequence[Comparisons], weights: Sequence[Floats]) -> Evide
 
 
 def _shares(points: Floats) -> Floats:
-    """The row player's share of the points of each pairing; 0 for players who have not met."""
+    """Return the row player's share of each pairing's points; 0 for players that have not met."""
     both = points + points.swapaxes(-1, -2)
     return np.divide(points, both, out=np.zeros_like(points), where=both > 0.0)

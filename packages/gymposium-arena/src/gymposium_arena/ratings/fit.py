@@ -1,4 +1,4 @@
-"""Fits ratings and their bootstrap samples to evidence."""
+"""Fit ratings and their bootstrap samples to evidence."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Ratings:
 
     players: tuple[str, ...]
     anchor: str
-    """The player who is rated 0."""
+    """The player rated 0."""
     values: Floats
     """Shape (n), in Elo points."""
     samples: Floats
@@ -32,13 +32,13 @@ class Ratings:
 
 
 def anchor_of(players: Sequence[str]) -> str:
-    """The player who is rated 0: `random`, or the first player if `random` is not among them."""
+    """Return the player rated 0: `random`, or the first player if `random` is missing."""
     return ANCHOR if ANCHOR in players else players[0]
 
 
 def rate(evidence: Evidence, rng: np.random.Generator) -> Ratings:
-    """Maximum-a-posteriori ratings, by the model of Bradley and Terry for matches of two and of Plackett and Luce for
-    matches of more, with a fit to each bootstrap sample."""
+    """Return maximum-a-posteriori ratings with a fit to each bootstrap sample. The model is Bradley and Terry's for
+    matches of two, and Plackett and Luce's for matches of more."""
     n = len(evidence.players)
     anchor = anchor_of(evidence.players)
     joined = component_of(evidence.met, evidence.players.index(anchor))

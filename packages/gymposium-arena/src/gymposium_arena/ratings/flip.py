@@ -1,9 +1,9 @@
-"""The flip distance of a board: the fewest deals found whose removal puts another player first.
+"""The flip distance of a board: the smallest set of deals found whose removal puts another player first.
 
-Deals are taken in the order of their influence on the distance between the first player and each other one, which is
-measured by a fit without each of them (as in Broderick, Giordano and Meager, 2020, An Automatic Finite-Sample
-Robustness Metric). Every set that counts is confirmed by a fit without it, with the same prior. On small boards smaller
-sets are all tried, too, so that the distance is the smallest there is; on others it is an upper bound.
+Deals are ordered by their influence on the gap between the first player and each other one, measured by a fit
+without each of them (as in Broderick, Giordano and Meager, 2020, An Automatic Finite-Sample
+Robustness Metric). Every reported set is confirmed by a fit without it, with the same prior. On small boards all
+smaller sets are tried too, so the distance is exact; on others it is an upper bound.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from gymposium_arena.ratings.newton import fit_many
 from gymposium_arena.ratings.prior import expected
 
 AT_ONCE = 512
-"""Number of fits in a batch."""
+"""Number of fits per batch."""
 TRIED = 40_000
-"""Most sets of one size that are all tried."""
+"""Maximum number of sets of one size that are all tried."""
 EQUAL = 1e-6
-"""Difference of log-strengths below which two players are equal: ten times what a fit leaves."""
+"""Log-strengths closer than this are equal: ten times the residual of a fit."""
 PREFIXES = 64
-"""Most sizes of sets that are tried against one player."""
+"""Maximum number of set sizes tried against one player."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +44,9 @@ class Flip:
 
 
 def flip_of(ratings: Ratings, evidence: Callable[[Floats], Evidence], deals: int) -> Flip | None:
-    """Return the smallest set found, or None if none was found.
+    """Return the smallest set found, or None.
 
-    `evidence` returns the evidence in which deals have these weights, shape (samples, deals)."""
+    `evidence` returns the evidence with these deal weights, shape (samples, deals)."""
     search = _Search(ratings, evidence, deals)
     found = min(search.by_influence(), key=lambda flip: len(flip.deals), default=None)
     if found is None:
@@ -75,19 +75,19 @@ class _Search:
         self._first = int(self._rated[np.argmax(self._whole[self._rated])])
 
     def _fit(self, weights: Floats) -> Floats:
-        """Log-strengths with these weights of the deals, shape (samples, players)."""
+        """Return log-strengths with these deal weights, shape (samples, players)."""
         here = self._evidence(weights).among(self._joined)
         return fit_many(here.pairs_drawn + self._prior, here.sets, here.asked_drawn, here.wins_drawn)
 
     def _without(self, sets: Sequence[Sequence[int]]) -> Floats:
-        """Log-strengths without each of these sets of deals."""
+        """Return log-strengths without each of these sets of deals."""
         weights = np.ones((len(sets), self._deals))
         for row, removed in zip(weights, sets, strict=True):
             row[list(removed)] = 0.0
         return self._fit(weights)
 
     def _firsts(self, strengths: Floats) -> NDArray[np.int_]:
-        """The player who is first in each fit; the present one in a tie."""
+        """Return the first player in each fit; the current one in a tie."""
         rated = strengths[:, self._rated]
         best = self._rated[np.argmax(rated, axis=1)]
         return np.where(strengths[:, self._first] > rated.max(axis=1) - EQUAL, self._first, best)
@@ -102,7 +102,7 @@ class _Search:
         return None
 
     def by_influence(self) -> Iterator[Flip]:
-        """Yield for each other player the smallest set that puts somebody else first, of those that were tried."""
+        """Yield, for each other player, the smallest tried set that changes who is first."""
         single = np.concatenate(
             [
                 self._without([[deal] for deal in range(begin, min(begin + AT_ONCE, self._deals))])
@@ -131,7 +131,7 @@ class _Search:
 
 
 def _sizes(most: int) -> list[int]:
-    """Sizes from 1 to `most`: all of them, or ever larger steps."""
+    """Return sizes from 1 to `most`: all of them, or in ever larger steps."""
     if most <= PREFIXES:
         return [*range(1, most + 1)]
     return sorted({round(most ** (step / (PREFIXES - 1))) for step in range(PREFIXES)})

@@ -1,11 +1,11 @@
-"""Returns with less luck in them: as much of a correction as makes the interval of a pairing narrower.
+"""Returns with less luck in them: corrected as far as this narrows a pairing's interval.
 
-A correction that fits a match badly widens the interval. So each pairing takes the share of it that makes the variance
-over deals least (a regression on a control variate: Lavenberg and Welch, 1981, A Perspective on the Use of Control
-Variables). Each deal's share is estimated on other deals, so that the mean has no bias.
+A correction that fits a match badly widens the interval. So each pairing applies the share of the correction that
+minimizes the variance over deals (a regression on a control variate: Lavenberg and Welch, 1981, A Perspective on the
+Use of Control Variables). Each deal's share is estimated on other deals, so the mean has no bias.
 
-What is left after a good correction is often nothing in most matches and much in a few. An interval from matches
-without those few would be too narrow. So a little of the luck stays in, the less the more deals there are.
+After a good correction, the remainder is often zero in most matches and large in a few. An interval from matches
+without those few would be too narrow. So a little of the luck stays in; the more deals, the less.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ FOLDS = 5
 FEWEST = 2 * FOLDS
 """Fewest deals of a pairing whose returns are corrected."""
 KEPT = 2.0
-"""Share of the luck that stays in, times the square root of the number of deals. With 2, the intervals of ten policies
-in Kuhn and Leduc poker hold the truth nearly as often as plain ones, and with 0 in 0.88 of cases."""
+"""Share of the luck that stays in, times the square root of the number of deals. With 2, the intervals of ten
+policies in Kuhn and Leduc poker cover the truth nearly as often as plain ones; with 0, in 88 % of cases."""
 
 
 def less_luck(outcomes: Iterable[MatchOutcome]) -> list[MatchOutcome]:
-    """The outcomes of matches between two players, with corrected utilities, in the order of their pairings. Outcomes
-    without a correction stay as they are."""
+    """Return the outcomes of two-player matches with corrected utilities, ordered by pairing. Outcomes
+    without a correction are unchanged."""
     pairings: defaultdict[tuple[str, ...], list[MatchOutcome]] = defaultdict(list)
     for outcome in outcomes:
         pairings[tuple(sorted(outcome.players))].append(outcome)
@@ -57,7 +57,7 @@ def _corrected(outcomes: Sequence[MatchOutcome]) -> list[MatchOutcome]:
 
 
 def _share(plain: np.ndarray, luck: np.ndarray) -> float:
-    """The share of the luck that is best taken out, from 0 to 1."""
+    """Return the best share of the luck to remove, from 0 to 1."""
     plain, luck = plain - plain.mean(), luck - luck.mean()
     spread = float(luck @ luck)
     return 0.0 if spread == 0.0 else min(1.0, max(0.0, float(plain @ luck) / spread))

@@ -1,8 +1,8 @@
 """Maximum-likelihood strengths for many sets of comparisons at once, by Newton's method.
 
 The models are Bradley and Terry's for comparisons of two and Plackett and Luce's for choices from larger sets. The
-samples of a bootstrap differ in their counts alone, so one batched fit handles all of them. The negative log-likelihood
-is convex in the log-strengths. Each Newton step is damped by log(1 + r) / r, where r is the range of the step, which
+samples of a bootstrap differ only in their counts, so one batched fit handles all of them. The negative log-likelihood
+is convex in the log-strengths. Each Newton step is damped by log(1 + r) / r, where r is the range of the step. This
 guarantees descent from any start (Bach, 2010, Self-concordant analysis for logistic regression; Sun and Tran-Dinh,
 2019, Generalized self-concordant functions, for the step).
 """
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from gymposium_arena.ratings.comparisons import Floats
 
 PRECISE = 1e-7
-"""Largest change of a log-strength in the last step."""
+"""Maximum change of a log-strength in the last step."""
 
 _MOST_STEPS = 100
 
@@ -27,7 +27,7 @@ def fit_many(
     wins: Floats | None = None,
     start: Floats | None = None,
 ) -> Floats:
-    """Log-strengths of n players in each sample, shape (samples, n), with mean 0.
+    """Return log-strengths of n players in each sample, shape (samples, n), with mean 0.
 
     `pairs` has the shape (samples, n, n). Its directed graph of scores must be strongly connected in every sample.
     `sets`, `asked` and `wins` are as in `Comparisons`, with samples in place of deals; `start` has the shape (n).
@@ -55,7 +55,7 @@ def fit_many(
 
 
 def _step(here: Floats, between: Floats, scored: Floats, members: Floats, together: Floats, counts: Floats) -> Floats:
-    """The Newton step of each sample, which solves curvature · step = scored − expected."""
+    """Return the Newton step of each sample, which solves curvature · step = scored − expected."""
     samples, n = here.shape
     strength = np.exp(here)
     # for pairs and larger sets alike: the expected number of choices of each player, and its derivatives
@@ -73,6 +73,6 @@ def _step(here: Floats, between: Floats, scored: Floats, members: Floats, togeth
     curvature = -strength[:, :, None] * strength[:, None, :] * crossed
     diagonal = np.arange(n)
     curvature[:, diagonal, diagonal] = expected - strength**2 * own
-    curvature += 1.0 / n  # strengths are determined up to a factor: this fixes their mean
+    curvature += 1.0 / n  # strengths are determined up to a factor: fix their mean
     step = np.linalg.solve(curvature, (scored - expected)[:, :, None])[:, :, 0]
     return np.asarray(step - step.mean(axis=1, keepdims=True))

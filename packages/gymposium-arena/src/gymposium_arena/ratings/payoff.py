@@ -1,4 +1,4 @@
-"""The pay-off matrix: the share of points that each player took from each other, with its interval."""
+"""The pay-off matrix: each player's share of points against each other player, with its interval."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gymposium_arena.ratings.ranks import surely_positive_pairs
 @dataclass(frozen=True, slots=True)
 class Payoff:
     """Results by pairing, a row for each player and a column for each opponent: shape (n, n) unless stated otherwise.
-    Shares are NaN for two players who have not met."""
+    Shares are NaN for two players that have not met."""
 
     share: Floats
     """Share of the points: 1 for a win, 0.5 for a draw. Over several games, the mean of their shares."""
@@ -32,16 +32,16 @@ class Payoff:
 
     @property
     def beats(self) -> NDArray[np.bool_]:
-        """Whether the row's player surely takes more than half of the points. All entries hold together with 95 %
+        """Whether the row player surely takes more than half of the points. All entries hold jointly with 95 %
         confidence."""
         return surely_positive_pairs(self.samples - 0.5)
 
 
 def payoff_of(game: Comparisons, weights: Floats, rng: np.random.Generator) -> Payoff:
-    """The pay-off matrix of one game. `weights` holds the weights of its deals, shape (samples, deals).
+    """Return the pay-off matrix of one game. `weights` holds the deal weights, shape (samples, deals).
 
-    Each sample of a pairing has one more deal, of the weight of an average deal, with a share of points from the
-    arcsine distribution. This keeps the coverage of intervals right if all matches were won (`ratings.prior`)."""
+    Each sample of a pairing has one more deal, with average weight and a share of points drawn from the
+    arcsine distribution. This keeps the intervals' coverage right if all matches were won (`ratings.prior`)."""
     n = len(game.players)
     points = game.points.sum(axis=0)
     share, samples = np.full((n, n), math.nan), np.full((len(weights), n, n), math.nan)
@@ -60,7 +60,7 @@ def payoff_of(game: Comparisons, weights: Floats, rng: np.random.Generator) -> P
 
 
 def over_games(games: Sequence[Payoff]) -> Payoff:
-    """The mean over the games in which a pairing has met, with the sums of wins, draws and losses. All games have the
+    """Return the mean over each pairing's games, with summed wins, draws and losses. All games have the
     same players in the same order."""
     met = np.sum([~np.isnan(game.share) for game in games], axis=0)
     times = np.where(met, met, math.nan)
@@ -73,8 +73,8 @@ def over_games(games: Sequence[Payoff]) -> Payoff:
 
 
 def _payoff(share: Floats, samples: Floats, wins: Floats, draws: Floats) -> Payoff:
-    """The matrix with its intervals. If all matches were won or all were lost, the interval reaches that end (Brown,
-    Cai and DasGupta, 2001, Interval Estimation for a Binomial Proportion)."""
+    """Return the matrix with its intervals. If all matches were won or all were lost, the interval reaches that end
+    (Brown, Cai and DasGupta, 2001, Interval Estimation for a Binomial Proportion)."""
     low, high = interval(samples)
     low, high = np.where(share == 0.0, 0.0, low), np.where(share == 1.0, 1.0, high)
     return Payoff(share, samples, low, high, wins, draws, wins.T)

@@ -1,8 +1,8 @@
 """The prior of ratings: one virtual drawn match for each player.
 
-The virtual match is split evenly among the opponents that the player has met, so a player who never lost has a finite
-rating. A virtual draw for each *pairing* would compress long ladders: it claims that a far weaker player wins now and
-then, and ten players have 45 pairings.
+The virtual match is split evenly among the opponents that the player has met, so a player that never lost has a finite
+rating. A virtual draw for each *pairing* would compress long ladders: it claims that a far weaker player sometimes
+wins, and ten players have 45 pairings.
 
 In each bootstrap sample the virtual match is against one random opponent, with a random weight and a random share of
 its points. For two players this gives the intervals of Jeffreys' prior, whose coverage is right even if all matches
@@ -25,14 +25,14 @@ _LEAST = 0.01
 
 
 def expected(met: NDArray[np.bool_]) -> Floats:
-    """Virtual points of the row's player against the column's, shape (n, n). `met`, of the same shape, is True for
-    players who have met."""
+    """Return the row player's virtual points against the column player, shape (n, n). `met`, of the same shape, is True
+    for players that have met."""
     mine = met / np.maximum(met.sum(axis=1, keepdims=True), 1)
     return np.asarray(0.5 * VIRTUAL * (mine + mine.T))
 
 
 def drawn(met: NDArray[np.bool_], samples: int, rng: np.random.Generator) -> Floats:
-    """Virtual points drawn for each bootstrap sample, shape (samples, n, n)."""
+    """Return virtual points drawn for each bootstrap sample, shape (samples, n, n)."""
     n = len(met)
     points = np.zeros((samples, n, n))
     rows = np.arange(samples)

@@ -1,8 +1,8 @@
 """Ranks with their ranges, and groups of players that cannot be told apart.
 
-Among ten players there are 45 comparisons, and if each were right with 95 % confidence, two would be wrong. So all
-comparisons hold together: on 95 % of boards, no player is placed above one that is equal or better. All that a rank
-says rests on this.
+Ten players have 45 comparisons; if each were right with 95 % confidence, two would be wrong. So all
+comparisons hold jointly: on 95 % of boards, no player is placed above an equal or better one. All
+statements about ranks rest on this.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from gymposium_arena.ratings.scale import CONFIDENCE
 Above = NDArray[np.bool_]
 
 FEWEST = 15
-"""Fewest deals after which a player can be surely above or below another one. After fewer, the bootstrap places players
+"""Fewest deals to place a player surely above or below another. With fewer, the bootstrap places players
 above equal ones on far more than 5 % of boards (`python -m benchmarks.ratings returns`)."""
 
 
@@ -33,23 +33,24 @@ class Place:
     rank: int
     """The rank by value, from 1."""
     best: int
-    """The best possible rank: one more than the number of players that are surely above."""
+    """The best possible rank: one plus the number of players that are surely above."""
     worst: int
     """The worst possible rank: the number of players that are not surely below, this one included."""
     group: str
-    """Letters of the player's groups: players that share a letter cannot be told apart."""
+    """The letters of the player's groups: players that share a letter cannot be told apart."""
 
 
 def surely_above(samples: Floats, deals: NDArray[np.int_]) -> Above:
-    """Whether the row's player is surely above the column's, shape (n, n), judged from `samples` of their values, shape
-    (samples, n). A player with NaN, or with fewer than `FEWEST` of these `deals`, shape (n), is above none."""
+    """Return whether the row player is surely above the column player, shape (n, n), judged from `samples` of their
+    values, shape (samples, n). A player with NaN, or with fewer than `FEWEST` of these `deals`, shape (n), is above
+    none."""
     above = surely_positive_pairs(samples[:, :, None] - samples[:, None, :])
     return above & (np.minimum.outer(deals, deals) >= FEWEST)
 
 
 def surely_positive_pairs(margins: Floats) -> Above:
-    """Where the row's margin over the column is surely positive, shape (n, n). `margins` of shape (samples, n, n) is
-    antisymmetric in its last two axes. All entries hold together with 95 % confidence."""
+    """Return where the row's margin over the column is surely positive, shape (n, n). `margins` of shape (samples, n,
+    n) is antisymmetric in its last two axes. All entries hold jointly with 95 % confidence."""
     n = margins.shape[1]
     one, other = np.triu_indices(n, 1)
     sign = surely(margins[:, one, other])
@@ -59,11 +60,11 @@ def surely_positive_pairs(margins: Floats) -> Above:
 
 
 def surely(differences: Floats) -> NDArray[np.int_]:
-    """The sign of each of k figures as far as it is sure: 1, -1, or 0 if it is neither or NaN. `differences` holds
-    samples of them, shape (samples, k). All signs hold together with 95 % confidence.
+    """Return the sign of each of k figures where it is sure: 1, -1, or 0 if it is neither or NaN. `differences` holds
+    samples of them, shape (samples, k). All signs hold jointly with 95 % confidence.
 
-    The distance of a figure from 0 is measured in units of the distance from its median to that end of its own
-    interval. It must exceed the largest such distance that the samples reach in any of the figures (a studentized
+    A figure's distance from 0 is measured in units of the distance from its median to the end of its interval towards
+    0. It must exceed the largest such distance that the samples reach in any of the figures (a studentized
     bootstrap of the maximum: Romano and Wolf, 2005, Exact and Approximate Stepdown Methods for Multiple Hypothesis
     Testing)."""
     known = ~np.isnan(differences).any(axis=0)
@@ -81,7 +82,7 @@ def surely(differences: Floats) -> NDArray[np.int_]:
 
 
 def places(values: Sequence[float], above: Above) -> list[Place | None]:
-    """The places of players with these values, None where a value is NaN. Equal values keep their order."""
+    """Return the places of players with these values, None where a value is NaN. Equal values keep their order."""
     ranked = sorted((i for i, value in enumerate(values) if not math.isnan(value)), key=lambda i: -values[i])
     letters = _letters(ranked, above)
     result: list[Place | None] = [None] * len(values)
@@ -91,7 +92,7 @@ def places(values: Sequence[float], above: Above) -> list[Place | None]:
 
 
 def _letters(ranked: Sequence[int], above: Above) -> dict[int, str]:
-    """The letters of each player: one for each maximal group in which no player is surely above another, from the top
+    """Return each player's letters: one for each maximal group where no player is surely above another, from the top
     (compact letter display: Piepho, 2004, An Algorithm for a Letter-Based Representation of All-Pairwise
     Comparisons)."""
     groups: list[set[int]] = [set(ranked)]

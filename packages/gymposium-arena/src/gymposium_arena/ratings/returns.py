@@ -1,11 +1,11 @@
-"""Mean returns, by which players are compared in solo, cooperative and general-sum games, which have no winner.
+"""Mean returns, which compare players in games without a winner: solo, cooperative and general-sum games.
 
 Players that met the same deals are compared on them: in each bootstrap sample a deal has the same weight for all
 players (a paired bootstrap).
 
-With few deals the bootstrap promises too much: with five, its 95 % intervals hold 89 % of means of normal returns and
-41 % of those of rare ones (`python -m benchmarks.ratings returns`). So below `FEWEST` deals
-intervals are those of `gymposium.records.scores.mean`.
+With few deals the bootstrap is overconfident. With five, its 95 % intervals cover 89 % of means of normal returns and
+41 % of means of rare ones (`python -m benchmarks.ratings returns`). So below `FEWEST` deals, intervals are those of
+`gymposium.records.scores.mean`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class GameReturns:
         return np.asarray(np.count_nonzero(self.seats, axis=0))
 
     def table(self) -> Floats:
-        """The row player's mean return in matches with the column's, shape (n, n); NaN if they have not met."""
+        """Return the row player's mean return in matches with the column's, shape (n, n); NaN if they have not met."""
         return _quotient(self.paid_with, self.seats_with)
 
 
@@ -60,13 +60,13 @@ class Means:
     samples: Floats
     """Bootstrap samples of the values, shape (samples, n)."""
     above: Above
-    """Whether the row's player is surely above the column's, shape (n, n)."""
+    """Whether the row player is surely above the column player, shape (n, n)."""
     returns: GameReturns
     bounds: Bounds
-    """The least and the greatest return of the game."""
+    """The least and greatest return of the game."""
 
     def margin(self, one: int, other: int) -> Estimate:
-        """Return how much greater the mean of player `one` is than that of `other`, with its interval."""
+        """Return the mean of player `one` minus that of `other`, with its interval."""
         if one == other:
             return Estimate(0.0, 0.0, 0.0)
         margin = _estimate(
@@ -95,8 +95,8 @@ def returns_of(outcomes: Iterable[MatchOutcome], players: Sequence[str]) -> Game
 
 
 def means_of(returns: GameReturns, weights: Floats, bounds: Bounds) -> Means:
-    """Mean returns with their intervals. `weights` holds the weights of the deals, shape (samples, deals); `bounds` are
-    the least and the greatest return of the game."""
+    """Return mean returns with their intervals. `weights` holds the deal weights, shape (samples, deals); `bounds` are
+    the game's least and greatest return."""
     values = _quotient(returns.paid.sum(axis=0), returns.seats.sum(axis=0))
     samples = _quotient(weights @ returns.paid, weights @ returns.seats)
     samples[:, returns.played < 2] = math.nan
@@ -108,7 +108,7 @@ def means_of(returns: GameReturns, weights: Floats, bounds: Bounds) -> Means:
 
 
 def _estimate(by_deal: Sequence[float], samples: Floats, deals: int, bounds: Bounds) -> Estimate:
-    """The mean of the deals with its interval: by bootstrap, or by `scores.mean` where deals are too few for that or
+    """Return the mean of the deals with its interval: by bootstrap, or by `scores.mean` if there are too few deals or
     resampling shows no spread."""
     estimate = mean(by_deal, bounds)
     if deals < FEWEST or are_equal(by_deal, bounds):
@@ -118,8 +118,8 @@ def _estimate(by_deal: Sequence[float], samples: Floats, deals: int, bounds: Bou
 
 
 def _above(returns: GameReturns, samples: Floats, bounds: Bounds) -> Above:
-    """Where the bootstrap says so and the interval of `scores.mean` agrees. The bootstrap alone is too sure of rare
-    returns: where none of the margins is negative, none of its samples is."""
+    """Return where the bootstrap and the interval of `scores.mean` agree. The bootstrap alone is overconfident for rare
+    returns: if none of the margins is negative, none of its samples is."""
     above = surely_above(samples, returns.played)
     for one, other in np.argwhere(above):
         above[one, other] = mean(_margins(returns, one, other), margin_bounds(bounds)).low > 0.0
@@ -127,14 +127,14 @@ def _above(returns: GameReturns, samples: Floats, bounds: Bounds) -> Above:
 
 
 def _own(returns: GameReturns, player: int) -> list[float]:
-    """One value for each deal that the player played, whose mean is the player's mean return."""
+    """Return one value for each deal that the player played; their mean is the player's mean return."""
     played = returns.seats[:, player] > 0.0
     return _by_deal(returns, player, played) if played.any() else [math.nan]
 
 
 def _margins(returns: GameReturns, one: int, other: int) -> list[float]:
-    """One value for each deal that either played, whose mean is the difference of their mean returns. If both played
-    all of them in the same number of seats, these are the differences on each deal."""
+    """Return one value for each deal that either played; their mean is the difference of the mean returns. If both
+    played every deal in the same number of seats, these are the differences on each deal."""
     played = np.asarray(returns.seats[:, [one, other]].any(axis=1))
     pairs = zip(_by_deal(returns, one, played), _by_deal(returns, other, played), strict=True)
     return [mine - theirs for mine, theirs in pairs]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 POINTS = 400.0 / math.log(10.0)
-"""Elo points for each unit of the natural logarithm: 400 points are odds of ten to one."""
+"""Elo points per unit of the natural logarithm: 400 points are odds of ten to one."""
 
 ANCHOR = "random"
-"""The player who is rated 0; it plays a legal move, uniformly at random."""
+"""The player rated 0; it plays legal moves uniformly at random."""
 
 CONFIDENCE = 0.95
-"""Confidence level used for every interval."""
+"""Confidence level of every interval."""

@@ -1,1 +1,1 @@
-"""`results.json`: everything that a leaderboard shows, derived from the files of a board alone."""
+"""`results.json`: everything that a leaderboard shows, derived only from a board's files."""

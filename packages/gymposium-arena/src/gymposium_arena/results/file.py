@@ -1,4 +1,4 @@
-"""Computes the results of a board from its files, and reads and writes `results.json`."""
+"""Compute a board's results from its files, and read and write `results.json`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from gymposium_arena.yardsticks import yardsticks_of
 def results_of(board: Board, *, samples: int = SAMPLES) -> Results:
     """Compute the results of a board from its suite, entries and records. Equal boards give equal results.
 
-    Raises `BadRecord` for a match of a game or a player that the board does not have."""
+    Raises `BadRecord` for a match whose game or players the board does not have."""
     entries, tally, unreadable = board.entries(), BoardTally(), 0
     kept = Reviews()
     reviews = BoardReviews(kept, {entry.player for entry in entries if entry.fitted_to is not None})
@@ -53,7 +53,7 @@ def results_of(board: Board, *, samples: int = SAMPLES) -> Results:
 
 
 def _decisions(board: Board, tally: BoardTally, reviews: Reviews) -> Mapping[str, GameDecisions]:
-    """The decisions of the games in which a reply failed, by full name."""
+    """Return the decisions of the games in which a reply failed, by full name."""
     found = {
         name: GameDecisions(reviews)
         for name, game in tally.games.items()
@@ -66,12 +66,12 @@ def _decisions(board: Board, tally: BoardTally, reviews: Reviews) -> Mapping[str
 
 
 def results_file(board: Board) -> Path:
-    """The path of a board's results."""
+    """Return the path of a board's results."""
     return board.path / "results.json"
 
 
 def results_text(results: Results) -> str:
-    """The content of the file; equal results give equal bytes."""
+    """Return the content of the file; equal results give equal bytes."""
     return json.dumps(results.model_dump(mode="json"), indent=1, ensure_ascii=True) + "\n"
 
 

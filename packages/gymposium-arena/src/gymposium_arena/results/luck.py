@@ -14,11 +14,11 @@ from gymposium_arena.results.model import Interval, LuckResult, PairReturn, roun
 from gymposium_arena.results.standings import estimate
 
 MeansOf = Callable[[Sequence[MatchOutcome], Sequence[str]], Means]
-"""Computes the mean returns of players, with their intervals."""
+"""Computes players' mean returns with their intervals."""
 
 
 def luck_result(luck: Luck, outcomes: Sequence[MatchOutcome], players: Sequence[str], means_of: MeansOf) -> LuckResult:
-    """The corrected returns of each pairing of `players`."""
+    """Return the corrected returns of each pairing of `players`."""
     return LuckResult(
         table=luck.table.name,
         digest=luck.table.digest,

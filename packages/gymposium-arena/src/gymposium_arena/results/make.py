@@ -1,4 +1,4 @@
-"""Computes the results of a board from its tallied records. The order of the records does not matter."""
+"""Compute a board's results from its tallied records. The order of the records does not matter."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ from it, is taken out, as far as a table that was fixed before the match knows i
 """
 
 SEED = 0
-"""Seed of the bootstrap. It is fixed, so that no one can choose a seed whose intervals they like."""
+"""Seed of the bootstrap, fixed so that no one can choose a seed whose intervals they like."""
 
 
 def make_results(
@@ -87,9 +87,9 @@ def make_results(
     unreadable: int = 0,
     samples: int = SAMPLES,
 ) -> Results:
-    """The results of a board with this suite and these entries, from tallied records. `yardsticks`, `lost` and `luck`
-    are those of each game, and `decisions` those of the games in which a reply failed. `unreadable` is the number of
-    lines that are not records, `samples` that of the bootstrap."""
+    """Return the results of a board with this suite and these entries, from tallied records. `yardsticks`, `lost` and
+    `luck` hold values by game, and `decisions` holds the games in which a reply failed. `unreadable` counts the
+    lines that are not records, and `samples` the bootstrap samples."""
     players = [entry.player for entry in entries if entry.fitted_to is None]
     named = {entry.player: entry for entry in entries}
     fitted = {
@@ -103,7 +103,7 @@ def make_results(
         for game in suite.games
     ]
     rivals = [game for game in games if game.kind == "versus"]
-    several = len(rivals) > 1  # of one game its own board says who is ahead
+    several = len(rivals) > 1  # a single game's own board already shows the order
     lacks = {
         player: absent
         for player in players
@@ -152,14 +152,14 @@ def make_results(
 
 
 def pays_amounts(game: Game) -> bool:
-    """Whether a game is one of chance and hidden information whose returns are amounts, as in poker: more than who won.
-    Its players are ordered by what they win, and not by how often."""
+    """Return whether a game has chance, hidden information and returns that are amounts, as in poker, not just wins.
+    Its players are ordered by how much they win, not by how often."""
     spec = game.spec
     return spec.chance and spec.information == "imperfect" and max(map(abs, game.utility_range)) > 1
 
 
 def kind_of(game: Game) -> Kind:
-    """The kind of a game, which decides how its players are compared."""
+    """Return the kind of a game, which decides how its players are compared."""
     if game.seats == 1:
         return "solo"
     if game.spec.utility == "cooperative":
@@ -173,7 +173,7 @@ class _Target:
 
     player: str
     changed: bool
-    """Whether it has other files now."""
+    """Whether its files have changed since."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,14 +184,14 @@ class _PlayedGame:
     kind: Kind
     tally: GameTally
     outcomes: Sequence[MatchOutcome]
-    """Outcomes without repeated matches and without those of adversaries."""
+    """Outcomes without repeated matches and adversaries' matches."""
     of_adversaries: Sequence[MatchOutcome]
     fitted: Mapping[str, _Target]
     """The target of each adversary."""
     luck: Luck | None
-    """What corrected the returns; None if they were not corrected."""
+    """The correction for luck; None if returns were not corrected."""
     decisions: GameDecisions | None
-    """The decisions of the matches; None if no reply failed."""
+    """The matches' decisions; None if no reply failed."""
     matches: Counter[str]
     """Number of matches of each player."""
     samples: int
@@ -212,26 +212,26 @@ class _PlayedGame:
         return cls(game, kind_of(game), tally, outcomes, others, fitted, luck, decisions, _matches(outcomes), samples)
 
     def between(self, players: Sequence[str]) -> list[MatchOutcome]:
-        """The matches in which only these players took part."""
+        """Return the matches in which only these players took part."""
         return [outcome for outcome in self.outcomes if set(players).issuperset(outcome.players)]
 
     def among(self, players: Sequence[str]) -> tuple[Comparisons, Floats, Payoff]:
-        """The comparisons between these players, the weights of the deals, and the pay-off matrix."""
+        """Return these players' comparisons, the deal weights, and the pay-off matrix."""
         comparisons = compare(self.between(players), players)
         weights = self.weights(comparisons.deals)
         return comparisons, weights, payoff_of(comparisons, weights, generator(SEED, "payoff", self.game.name))
 
     def weights(self, deals: Sequence[str]) -> Floats:
-        """The weights of the deals in each bootstrap sample, shape (samples, deals)."""
+        """Return the deal weights in each bootstrap sample, shape (samples, deals)."""
         return deal_weights(generator(SEED, "deals", self.game.name), self.samples, len(deals))
 
     @property
     def by_return(self) -> bool:
-        """Whether its rivals are ordered by mean return, and not by rating."""
+        """Whether its rivals are ordered by mean return rather than by rating."""
         return self.kind == "versus" and pays_amounts(self.game)
 
     def result(self, everybody: Sequence[str], yardsticks: Yardsticks, lost: LostResult | None) -> GameResult:
-        """The results of the game."""
+        """Return the results of the game."""
         game, versus = self.game, self.kind == "versus"
         players = [player for player in everybody if self.matches[player]]
         returns = returns_of(self.outcomes, players)
@@ -312,5 +312,5 @@ def _joint_board(players: Sequence[str], games: Sequence[_PlayedGame]) -> RatedB
 
 
 def _matches(outcomes: Iterable[MatchOutcome]) -> Counter[str]:
-    """The number of matches of each player."""
+    """Return the number of matches of each player."""
     return Counter(player for outcome in outcomes for player in set(outcome.players))

@@ -25,11 +25,11 @@ class Interval(FileModel):
 
 
 class Method(FileModel):
-    """How the figures were computed. With the records, this is all that is needed to compute them again."""
+    """How the figures were computed. Together with the records, this is enough to recompute them."""
 
     scale: str
     anchor: str
-    """The player who is rated 0."""
+    """The player rated 0."""
     confidence: float
     """Confidence level of every interval."""
     samples: int
@@ -39,7 +39,7 @@ class Method(FileModel):
     virtual_matches: float
     """The prior: number of virtual drawn matches of each player."""
     each_game: float
-    """Number of matches that a pairing counts for in each game of the joint board."""
+    """Number of matches that each pairing counts for in each game of the joint board."""
     notes: list[str]
     """The method in sentences."""
 
@@ -51,19 +51,19 @@ class Conduct(FileModel):
     replies: dict[str, int]
     """Number of replies by reading: move, illegal, unparsable, cut off."""
     repaired: int = 0
-    """Number of replies in another form than was asked for, in which a lenient reader found the move."""
+    """Number of replies not in the requested form, in which a lenient reader found the move."""
     forfeits: int
     failures: dict[EndingKind, int]
     """Number of matches that ended in a step in which the player failed, by kind: no legal move, timed out, out of
     context, crashed."""
     prompt_tokens: int
-    """Number of tokens read, as far as players report them."""
+    """Number of tokens read, if the player reports them."""
     completion_tokens: int
-    """Number of tokens written, as far as players report them."""
+    """Number of tokens written, if the player reports them."""
 
     @property
     def strictly_unparsable(self) -> int:
-        """Number of replies that are unparsable to a strict reader."""
+        """Number of replies that a strict reader cannot parse."""
         return self.replies["unparsable"] + self.repaired
 
 
@@ -74,9 +74,9 @@ class Contender(FileModel):
     label: str
     """Display name."""
     slug: str
-    """Name of its folder under entries/."""
+    """The name of its folder under entries/."""
     number: int
-    """Number of its entry."""
+    """The number of its entry."""
     conduct: Conduct
 
 
@@ -101,7 +101,7 @@ class Standing(FileModel):
 
 
 class Pairing(FileModel):
-    """The results of a player against another."""
+    """The results of one player against another."""
 
     share: float
     """Share of the points: 1 for a win, 0.5 for a draw."""
@@ -113,11 +113,11 @@ class Pairing(FileModel):
 
 
 class FlipDistance(FileModel):
-    """The fewest deals found without which another player is first (`gymposium_arena.ratings.flip`)."""
+    """The smallest set of deals found without which another player is first (`gymposium_arena.ratings.flip`)."""
 
     deals: int
     of: int
-    """The number of deals in all."""
+    """Total number of deals."""
     first: str
     """The player who is first without them."""
 
@@ -130,12 +130,12 @@ class RatedBoard(FileModel):
     players: list[str]
     """The players of the rows and columns of `payoff`, in the order of their entries."""
     payoff: list[list[Pairing | None]]
-    """A row for each player and a column for each opponent. On the joint board, the mean share over games and the sums
-    of matches."""
+    """A row for each player and a column for each opponent. On the joint board, the mean share over games and the
+    summed matches."""
     cycles: list[list[str]]
-    """Players who beat each other in a ring: each surely beats the next, and the last the first."""
+    """Players that beat each other in a cycle: each surely beats the next, and the last the first."""
     flip: FlipDistance | None
-    """Null if the first two players cannot be told apart, or no set of deals was found."""
+    """Null if the first two players cannot be told apart, or if no set of deals was found."""
 
 
 class Mean(FileModel):
@@ -146,18 +146,18 @@ class Mean(FileModel):
     returned: Interval | None
     """Mean return."""
     over_anchor: Interval | None
-    """Mean return minus the anchor's, on the same deals as far as they share them. None if the anchor did not play."""
+    """Mean return minus the anchor's, on shared deals where possible. None if the anchor did not play."""
     place: Place | None
 
 
 class Measured(FileModel):
-    """The figures of a player in a small game by traversal (`gymposium.analysis.exact`)."""
+    """A player's figures in a small game by traversal (`gymposium.analysis.exact`)."""
 
     player: str
     exact: bool
-    """True if the figures are computed for the player as it plays, with a legal mass of at least 0.999."""
+    """True if the figures describe the player as it plays, with a legal mass of at least 0.999."""
     estimated: bool
-    """True if the probabilities of its moves are estimated from samples."""
+    """True if its move probabilities are estimated from samples."""
     legal_mass: float
     """Least probability of a legal move over all positions."""
     win_rate_against_random: float
@@ -170,7 +170,7 @@ class Measured(FileModel):
 
 
 class Yardsticks(FileModel):
-    """What is known of a game regardless of its players on the board."""
+    """What is known about a game regardless of its players on the board."""
 
     most_wins_against_random: float | None
     """Highest win rate of any player against random play; null if unknown."""
@@ -182,19 +182,19 @@ class Yardsticks(FileModel):
 
 
 class AdversaryResult(FileModel):
-    """What a player that was fitted to one opponent gets from it, outside ratings and ranks."""
+    """What a player fitted to one opponent gets from it, outside ratings and ranks."""
 
     player: str
     target: str
     target_changed: bool
-    """True if the target has other files than those that the adversary was fitted to."""
+    """True if the target's files have changed since the adversary was fitted."""
     matches: int
     returned: Interval | None
     """Its mean return."""
 
 
 class PlayStanding(FileModel):
-    """What a player's rating is apart from its failed replies, and how often it replies."""
+    """A player's rating apart from its failed replies, and how often it replies."""
 
     player: str
     bound: Bound | None
@@ -204,24 +204,24 @@ class PlayStanding(FileModel):
     low: float | None
     high: float | None
     effective: float
-    """The effective number of its completed matches: as many of equal weight tell as much."""
+    """The effective number of its completed matches: as many of equal weight carry the same information."""
     failing: float
-    """The greatest estimated probability of a failed reply in any of its decisions."""
+    """The greatest estimated failure probability in any of its decisions."""
     reliability: Interval
     """Share of its matches without a failed reply of its own."""
 
 
 class PlayResult(FileModel):
-    """Ratings that part playing badly from failing to reply (`gymposium_arena.ratings.completed`)."""
+    """Ratings that separate playing badly from failing to reply (`gymposium_arena.ratings.completed`)."""
 
     players: list[PlayStanding]
-    """In the order of the ratings."""
+    """Ordered by rating."""
     reviewed: bool
-    """True if the worth of positions was known, from reviews, so that failures may depend on it."""
+    """True if positions' values were known from reviews, so that failures may depend on them."""
 
 
 class PairReturn(FileModel):
-    """The mean return of a player against another, in a game whose returns are corrected for luck."""
+    """A player's mean return against another, in a game whose returns are corrected for luck."""
 
     player: str
     opponent: str
@@ -229,18 +229,18 @@ class PairReturn(FileModel):
     plain: Interval
     corrected: Interval
     exact: bool
-    """True if the policies of both are known: `corrected` is then the exact value, without an interval."""
+    """True if both policies are known: `corrected` is then the exact value, without an interval."""
 
 
 class LuckResult(FileModel):
     """Returns corrected for luck (`gymposium.analysis.exact.corrected`)."""
 
     table: str
-    """The table whose values say what is luck: `cfr-N`."""
+    """The table whose values define luck: `cfr-N`."""
     digest: str
     """Its digest."""
     known: list[str]
-    """The players whose policies are known, so that their draws are corrected for, too."""
+    """The players whose policies are known, so their draws are corrected for, too."""
     pairs: list[PairReturn]
 
 
@@ -249,9 +249,9 @@ class PlayerLost(FileModel):
 
     player: str
     matches: int
-    """Number of its matches that were reviewed."""
+    """Number of its reviewed matches."""
     moves: int
-    """Number of its moves that were judged; failed replies are counted apart."""
+    """Number of its judged moves; failed replies are counted separately."""
     per_move: Interval
     """Mean over these moves."""
     failures: int
@@ -261,7 +261,7 @@ class PlayerLost(FileModel):
 
 
 class LostResult(FileModel):
-    """What the players of a game gave away, by the reviews beside the matches (`gymposium review`)."""
+    """What a game's players gave away, according to the reviews beside the matches (`gymposium review`)."""
 
     judge: str
     """`exact`, `cfr-N` or `search-N`."""
@@ -270,13 +270,13 @@ class LostResult(FileModel):
     exact: bool
     """False if the judge estimates."""
     matches: int
-    """Number of matches that were reviewed."""
+    """Number of reviewed matches."""
     players: list[PlayerLost]
     """The players, the least per move first."""
 
 
 class GameResult(FileModel):
-    """The results of one game."""
+    """One game's results."""
 
     game: str
     """Full name."""
@@ -292,25 +292,26 @@ class GameResult(FileModel):
     duplicates: int
     """Repeated matches, which count once."""
     errors: int
-    """Matches that broke off and have no result. They are not in `matches`."""
+    """Matches that broke off without a result. They are not in `matches`."""
     forfeits: int
     board: RatedBoard | None
     """The ratings in a zero-sum game."""
     by_return: bool
-    """True if the players of `board` are ordered by mean return, corrected for luck where that is known, since the game
+    """True if the players of `board` are ordered by mean return, corrected for luck if known, since the game
     pays amounts; false if they are ordered by rating."""
     means: list[Mean] | None
-    """The mean returns in any other game, from best to worst."""
+    """The mean returns in other games, from best to worst."""
     returns: list[list[float | None]] | None
-    """The row player's mean return in matches with the column's, in the order of `players`; null in games for one."""
+    """The row player's mean return in matches with the column player, in the order of `players`; null in games for
+    one."""
     yardsticks: Yardsticks
     adversaries: list[AdversaryResult]
     lost: LostResult | None
     """What the players gave away; null if no match was reviewed."""
     luck: LuckResult | None
-    """The returns corrected for luck; null in games in which they are not."""
+    """The returns corrected for luck; null in games that are not corrected."""
     play: PlayResult | None
-    """Ratings of the play alone; null in games without winners, and where no reply failed."""
+    """Ratings of play alone; null in games without winners, and if no reply failed."""
 
 
 class SuiteResult(FileModel):
@@ -330,16 +331,16 @@ class Results(FileModel):
     players: list[Contender]
     """The players in the order of their entries."""
     joint: RatedBoard | None
-    """The ratings over all zero-sum games, with equal weights, of players with matches in all of them."""
+    """The ratings over all zero-sum games, equally weighted, of players with matches in all of them."""
     joint_games: list[str]
     """Full names of these games."""
     joint_lacks: dict[str, list[str]]
-    """The players that are not on the joint board, with the games that they have not played."""
+    """The players missing on the joint board, with the games that they have not played."""
     games: list[GameResult]
     unreadable: int
     """Number of lines in record files that are not records."""
 
 
 def rounded(value: float, digits: int) -> float:
-    """A figure as stored, rounded to decimal digits and without a negative zero."""
+    """Return a figure as stored, rounded to decimal digits and without a negative zero."""
     return round(float(value), digits) + 0.0

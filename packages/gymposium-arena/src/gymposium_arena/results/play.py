@@ -1,4 +1,4 @@
-"""Ratings that part playing badly from failing to reply."""
+"""Ratings that separate playing badly from failing to reply."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def play_result(
     prior: np.random.Generator,
     weights_of: Callable[[Sequence[str]], Floats],
 ) -> PlayResult:
-    """The ratings of the play alone, in this `order` of the players.
+    """Return the ratings of play alone, with the players in this `order`.
 
-    `drawn` returns bootstrap weights of a number of deals of which so many are effective, `weights_of` those of the
+    `drawn` returns bootstrap weights for a number of deals and an effective number, `weights_of` those of the
     deals for shares of matches, and `prior` draws the prior. A player whose replies surely fail in some decisions is
     not rated, and its matches do not count."""
     rows = decisions.of(outcomes, players)
@@ -68,7 +68,7 @@ def _reliability(
     failed: Collection[int],
     weights_of: Callable[[Sequence[str]], Floats],
 ) -> Interval:
-    """The share of a player's matches without a failed reply of its own; `failed` are the others, by index."""
+    """Return the share of a player's matches without a failed reply of its own; `failed` holds the others, by index."""
     own = [
         replace(one, players=(player,), utilities=(0.0 if i in failed else 1.0,))
         for i, one in enumerate(outcomes)
@@ -82,7 +82,7 @@ def _reliability(
 
 
 def _by_deal(outcomes: Sequence[MatchOutcome], weights: Floats) -> list[float]:
-    """The sum of the weights of each deal."""
+    """Return the sum of each deal's weights."""
     sums: defaultdict[str, float] = defaultdict(float)
     for one, weight in zip(outcomes, weights, strict=True):
         sums[one.group] += float(weight)

@@ -1,4 +1,4 @@
-"""Ratings, pay-off matrices and mean returns as the plain data of `results.json`."""
+"""Ratings, pay-off matrices and mean returns as plain data for `results.json`."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def board_of(
     corrected: Means | None = None,
     by: Means | None = None,
 ) -> RatedBoard:
-    """The board of a zero-sum game, or the joint board. `matches` and `played` hold each player's
-    number of matches and of deals, and `evidence` returns the evidence in which the deals have these weights, shape
+    """Return the board of a zero-sum game, or the joint board. `matches` and `played` hold each player's
+    number of matches and of deals. `evidence` returns the evidence with these deal weights, shape
     (samples, deals). `corrected` are the `means` corrected for luck. The players are ordered by the means `by`, or
     (None) by their ratings."""
     low, high = interval(ratings.samples)
@@ -81,8 +81,8 @@ def _flip(
 
 
 def means_of_players(returns: GameReturns, means: Means, matches: Mapping[str, int], anchor: str) -> list[Mean]:
-    """The mean returns of the players of a game without winners, from best to worst. `anchor` is the board's; if it did
-    not play this game, nobody is compared with it."""
+    """Return the players' mean returns in a game without winners, from best to worst. `anchor` is the board's; if it
+    did not play this game, no player is compared with it."""
     ranked = places(means.values.tolist(), means.above)
     over_anchor = _over(returns.players, means, anchor)
     rows = [
@@ -99,7 +99,7 @@ def means_of_players(returns: GameReturns, means: Means, matches: Mapping[str, i
 
 
 def _over(players: Sequence[str], means: Means, anchor: str) -> list[Interval | None]:
-    """Each player's mean return minus the anchor's, None if the anchor is not among the players."""
+    """Return each player's mean return minus the anchor's, None if the anchor is not among the players."""
     if anchor not in players:
         return [None] * len(players)
     zero = players.index(anchor)
@@ -108,7 +108,7 @@ def _over(players: Sequence[str], means: Means, anchor: str) -> list[Interval | 
 
 
 def table_of(returns: GameReturns) -> list[list[float | None]]:
-    """The mean return of each player in matches with each other player."""
+    """Return the mean return of each player in matches with each other player."""
     return [[figure(value, 4) for value in row] for row in returns.table()]
 
 
@@ -130,12 +130,12 @@ def _pairing(payoff: Payoff, one: int, other: int) -> Pairing | None:
 
 
 def estimate(value: float, low: float, high: float) -> Interval | None:
-    """A mean with its interval as it is stored; None for NaN."""
+    """Return a stored mean with its interval; None for NaN."""
     if math.isnan(value):
         return None
     return Interval(value=rounded(value, 4), low=figure(low, 4), high=figure(high, 4))
 
 
 def figure(value: float, digits: int) -> float | None:
-    """A figure as it is stored; None for NaN."""
+    """Return a figure rounded for storage; None for NaN."""
     return None if math.isnan(value) else rounded(value, digits)

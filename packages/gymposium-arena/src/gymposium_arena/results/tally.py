@@ -1,4 +1,4 @@
-"""Tallies of match records: outcomes by game and conduct by player, counted one record at a time."""
+"""Tallies of match records: outcomes by game and conduct by player, one record at a time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class PlayerTally:
     completion_tokens: int = 0
 
     def conduct(self) -> Conduct:
-        """The conduct as plain data."""
+        """Return the conduct as plain data."""
         return Conduct(
             matches=self.matches,
             replies={kind: self.replies[kind] for kind in KINDS},
@@ -44,9 +44,9 @@ class GameTally:
     outcomes: list[MatchOutcome] = field(default_factory=list)
     """Outcomes of all records, repeated matches included."""
     finished: set[str] = field(default_factory=set)
-    """Ids of matches with a result."""
+    """Ids of the matches with a result."""
     broken: set[str] = field(default_factory=set)
-    """Ids of matches that broke off, including those that were played again since."""
+    """Ids of matches that broke off, including those played again since."""
     players: defaultdict[str, PlayerTally] = field(default_factory=lambda: defaultdict(PlayerTally))
     """Conduct in this game, by player."""
 
@@ -60,7 +60,7 @@ class BoardTally:
     """Conduct in all games, by player."""
 
     def add(self, record: Record, corrected: tuple[float, ...] | None = None) -> None:
-        """Count a record, with its utilities corrected for luck if they are known."""
+        """Count a record, with its luck-corrected utilities if known."""
         game = self.games[record.game]
         if record.ending.broke_off:
             game.broken.add(record.id)
@@ -72,7 +72,7 @@ class BoardTally:
 
 
 def _count(record: Record, players: defaultdict[str, PlayerTally]) -> None:
-    """Count the conduct of the players of a finished match."""
+    """Count the conduct of a finished match's players."""
     for name in dict.fromkeys(record.players):
         players[name].matches += 1
     for turn in record.turns:

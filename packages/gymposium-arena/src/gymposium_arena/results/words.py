@@ -1,4 +1,4 @@
-"""Results as text: ranks, ratings, means and counts as they are written on terminals and pages."""
+"""Results as text: ranks, ratings, means and counts as shown on terminals and pages."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 
 def names(labels: Mapping[str, str]) -> dict[str, str]:
-    """The display name of each player: its label, and in brackets the player as written if another player has the same
-    label or is written like it. Labels are chosen freely, so a label alone identifies no player."""
+    """Return each player's display name: its label, followed by the player in brackets if the label is ambiguous.
+    Labels are chosen freely, so a label alone does not identify a player."""
     taken = Counter(labels.values())
     taken.update(player for player, label in labels.items() if label != player)
     return {
@@ -37,19 +37,19 @@ def names(labels: Mapping[str, str]) -> dict[str, str]:
 
 
 def rank(place: Place | None) -> str:
-    """A rank with its range: `3`, or `3 (2–4)`."""
+    """Return a rank with its range: `3`, or `3 (2–4)`."""
     if place is None:
         return "–"
     return str(place.rank) if place.best == place.worst else f"{place.rank} ({place.best}–{place.worst})"
 
 
 def group(place: Place | None) -> str:
-    """The letters of a player's groups: players that share a letter cannot be told apart."""
+    """Return the letters of a player's groups: players that share a letter cannot be told apart."""
     return "" if place is None else place.group
 
 
 def rating(row: Standing) -> str:
-    """A rating with its interval: `412 [380, 450]`, or `≥ 380`."""
+    """Return a rating with its interval: `412 [380, 450]`, or `≥ 380`."""
     return _elo(row.bound, row.rating, row.low, row.high)
 
 
@@ -64,7 +64,7 @@ def _elo(bound: Bound | None, value: float | None, low: float | None, high: floa
 
 
 def mean(estimate: Interval | None) -> str:
-    """A mean with its interval: `0.25 [0.10, 0.40]`, or a dash."""
+    """Return a mean with its interval: `0.25 [0.10, 0.40]`, or a dash."""
     if estimate is None:
         return "–"
     if estimate.low is None or estimate.high is None:
@@ -73,13 +73,13 @@ def mean(estimate: Interval | None) -> str:
 
 
 def lost(row: PlayerLost) -> str:
-    """What a player gives away per move, with its interval: `0.012 [0.008, 0.016]`."""
+    """Return what a player gives away per move, with its interval: `0.012 [0.008, 0.016]`."""
     value, low, high = row.per_move.value, row.per_move.low, row.per_move.high
     return f"{value:.3f}" if low is None or high is None else f"{value:.3f} [{low:.3f}, {high:.3f}]"
 
 
 def reviewed(lost: LostResult) -> str:
-    """How the moves of a game were judged, as the beginning of a sentence."""
+    """Return how a game's moves were judged, as the beginning of a sentence."""
     estimate = "" if lost.exact else ", which estimates"
     return (
         f"What the moves of {lost.matches:,} matches gave away, as shares of the range of returns, judged by "
@@ -88,35 +88,35 @@ def reviewed(lost: LostResult) -> str:
 
 
 def play(row: PlayStanding) -> str:
-    """The rating of the play alone, as `rating` writes it."""
+    """Return the rating of play alone, formatted like `rating`."""
     return _elo(row.bound, row.rating, row.low, row.high)
 
 
 def exactly(row: PairReturn) -> str:
-    """A corrected mean return: `-0.06 [-0.09, -0.03]`, or `-0.06 exactly`."""
+    """Return a corrected mean return: `-0.06 [-0.09, -0.03]`, or `-0.06 exactly`."""
     return f"{row.corrected.value:.4f} exactly" if row.exact else mean(row.corrected)
 
 
 def corrected(luck: LuckResult) -> str:
-    """How returns were corrected for luck, as the beginning of a sentence."""
+    """Return how returns were corrected for luck, as the beginning of a sentence."""
     known = f", and the draws of {', '.join(luck.known)}" if luck.known else ""
     return f"Mean returns, corrected for luck: chance{known}, by the values of {luck.table}"
 
 
 def flip(board: RatedBoard) -> str | None:
-    """The flip distance of a board: `7 of 240 deals`; None if it has none."""
+    """Return the flip distance of a board: `7 of 240 deals`; None if it has none."""
     return None if board.flip is None else f"{board.flip.deals:,} of {board.flip.of:,} deals"
 
 
 def taken(adversary: AdversaryResult, labels: Mapping[str, str]) -> str:
-    """What an adversary gets from its target, as a sentence."""
+    """Return what an adversary gets from its target, as a sentence."""
     player, target = labels[adversary.player], labels[adversary.target]
     return f"Fitted to one opponent, outside ratings: {player} gets {mean(adversary.returned)} a match from {target}."
 
 
 def paid_less(board: RatedBoard) -> dict[str, list[str]]:
-    """The players that are rated above others although their mean return is surely lower, each with those others. In
-    poker, for example, a player that wins many small pots and loses a few large ones wins most matches and loses
+    """Return the players rated above others although their mean return is surely lower, each with those others. In
+    poker, for example, a player that wins many small pots and loses a few large ones wins most matches but loses
     chips."""
     rows = [(row.player, row.returned) for row in board.standings if row.place is not None]
     better_paid = {
@@ -132,7 +132,7 @@ def _surely_less(one: Interval | None, other: Interval | None) -> bool:
 
 
 def known(yardsticks: Yardsticks, labels: Mapping[str, str]) -> list[str]:
-    """The yardsticks of a game as sentences, which name players by their labels."""
+    """Return a game's yardsticks as sentences that name players by their labels."""
     wins, gains = yardsticks.most_wins_against_random, yardsticks.best_return_against_random
     sentences = []
     if wins is not None:
@@ -157,7 +157,7 @@ def _exploitability(figures: Measured) -> str:
 
 
 def exploitable(yardsticks: Yardsticks) -> dict[str, str]:
-    """The exploitability of each player for which it is known: `0.0469`, or `0.4504*`, that of its legal
+    """Return the exploitability of each player where known: `0.0469`, or `0.4504*` for its legal
     moves alone."""
     known = {}
     for figures in yardsticks.players:
@@ -169,12 +169,12 @@ def exploitable(yardsticks: Yardsticks) -> dict[str, str]:
 
 
 def counts(game: GameResult) -> str:
-    """The number of matches of a game, and how they ended, in words."""
+    """Return the number of a game's matches, and how they ended, in words."""
     parts = [
         f"{game.matches} matches on {game.deals} deals",
         f"{game.duplicates} repeated matches not counted" if game.duplicates else None,
         f"{game.forfeits} forfeits" if game.forfeits else None,
-        f"{game.errors} broke off and are to be played again" if game.errors else None,
+        f"{game.errors} broke off and will be played again" if game.errors else None,
         game.model,
     ]
     return ", ".join(filter(None, parts))

@@ -1,4 +1,4 @@
-"""Builds a site: all pages, the pages of some matches, and a copy of the board to download."""
+"""Build a site: all pages, the pages of some matches, and a copy of the board to download."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from gymposium_viewer.replays.curve import curve_of
 from gymposium_viewer.replays.match_page import export_matches, path_of
 
 REPLAYS = 6
-"""Default number of matches of each lineup with a page."""
+"""Default number of matches per lineup that get a page."""
 
 _STATIC = Path(__file__).parent / "static"
 
 
 def build(board: Board, out: Path, *, replays: int = REPLAYS, earlier: Sequence[Path] = ()) -> Site:
-    """Write the site of a board to the directory `out`, atomically; a site that is there is replaced. `replays` matches
-    of each lineup get a page. `earlier` are files of earlier results, the oldest first.
+    """Write a board's site to the folder `out`, atomically; an existing site is replaced. `replays` matches
+    per lineup get a page. `earlier` lists files of earlier results, oldest first.
 
-    Raises `BadOption` if `out` is anything else, and `BadRecord` if results are missing or are of other matches."""
+    Raises `BadOption` if `out` is anything else, and `BadRecord` if results are missing or do not match the matches."""
     if out.is_symlink():
-        raise BadOption(f"--out {out}: it is a symbolic link. Give the folder itself.")
+        raise BadOption(f"--out {out}: this is a symbolic link. Give the folder itself.")
     if out.exists() and not _is_site(out):
-        raise BadOption(f"--out {out}: it exists and is not a site. Give a folder that is empty or new.")
+        raise BadOption(f"--out {out}: this exists and is not a site. Give an empty or new folder.")
     results, played = read_results(results_file(board)), read_played(board)
     played.check(results)
     versions = read_history(earlier, results)
@@ -81,7 +81,7 @@ def _write(site: Site, out: Path) -> None:
 
 
 def _records(site: Site, file_of: dict[str, Path]) -> Iterator[Record]:
-    """The records of the matches that get a page. Their files are put into `file_of`, by match id."""
+    """Yield the records of the matches that get a page, and put their files into `file_of`, by match id."""
     for file, record in site.board.records():
         if isinstance(record, Record) and not record.ending.broke_off and record.id in site.pages:
             file_of[record.id] = file
@@ -89,7 +89,7 @@ def _records(site: Site, file_of: dict[str, Path]) -> Iterator[Record]:
 
 
 def _around(site: Site) -> Mapping[str, Mapping[str, Any]]:
-    """The links from each match page to its neighbours and its list, by match id."""
+    """Return the links from each match page to its neighbors and its list, by match id."""
     links = {}
     for lineup in site.played.lineups:
         shown = [match for match in lineup.matches if match.id in site.pages]
@@ -105,7 +105,7 @@ def _around(site: Site) -> Mapping[str, Mapping[str, Any]]:
 
 
 def _is_site(out: Path) -> bool:
-    """Whether a path may be replaced: an empty folder or a site."""
+    """Return whether a path may be replaced: an empty folder or a site."""
     if not out.is_dir():
         return False
     try:

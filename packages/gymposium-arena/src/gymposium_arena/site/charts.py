@@ -1,4 +1,4 @@
-"""Charts of figures with their intervals: the positions of marks on an axis, for templates to draw."""
+"""Charts of figures with their intervals: positions of marks on an axis, for templates to draw."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from gymposium_arena.results.model import Interval, Pairing, Standing
 
 _STEPS = (1.0, 2.0, 5.0, 10.0)
 _MARGIN = 3.0
-"""Margin at both ends in per cent of the width, since marks are wider than a point."""
+"""Margin at both ends in percent of the width, since marks are wider than a point."""
 
 
 _LINE = 7.0
-"""Height of a line of text in a plot, in per cent of the plot's height."""
+"""Height of a text line in a plot, in percent of the plot's height."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A line of the grid."""
+    """A grid line."""
 
     at: str
-    """The position in per cent of the width, as text."""
+    """The position in percent of the width, as text."""
     text: str
     main: bool
     """True for the value that all figures are measured from."""
@@ -38,7 +38,7 @@ class Bar:
     at: str | None
     """The position of the figure; None if only one end is known."""
     open: Literal["left", "right"] | None = None
-    """The end that is unknown."""
+    """The unknown end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Chart:
 
 
 def ratings_chart(rows: Mapping[str, Standing]) -> Chart:
-    """The chart of ratings. Players without a rating have no bar."""
+    """Return the chart of ratings. Players without a rating have no bar."""
     known = {name: row for name, row in rows.items() if row.bound is not None and row.rating is not None}
     ends = [
         end for row in known.values() for end in (row.low, row.high, row.rating if row.bound == "interval" else None)
@@ -60,14 +60,14 @@ def ratings_chart(rows: Mapping[str, Standing]) -> Chart:
 
 
 def means_chart(means: Mapping[str, Interval | None]) -> Chart:
-    """The chart of mean returns. Players without one have no bar."""
+    """Return the chart of mean returns. Players without one have no bar."""
     known = {name: one for name, one in means.items() if one is not None}
     axis = _Axis.around([end for one in known.values() for end in (one.low, one.high, one.value)] or [0.0])
     return Chart(axis.ticks(), {name: axis.bar(one.low, one.value, one.high) for name, one in known.items()})
 
 
 def shares_chart(rows: Mapping[str, Pairing]) -> Chart:
-    """The chart of shares of points, in per cent."""
+    """Return the chart of shares of points, in percent."""
     ticks = [(0.0, "0"), (0.25, ""), (0.5, "50"), (0.75, ""), (1.0, "100 %")]
     axis = _Axis(0.0, 1.0)
     bars = {name: axis.bar(one.low, one.share, one.high) for name, one in rows.items()}
@@ -76,23 +76,23 @@ def shares_chart(rows: Mapping[str, Pairing]) -> Chart:
 
 @dataclass(frozen=True, slots=True)
 class CostPoint:
-    """A player's mark in a plot of strength against cost; positions in per cent of the width and of the height."""
+    """A player's mark in a plot of strength against cost; positions in percent of the width and the height."""
 
     player: str
     x: str
     y: str
     name: Literal["right", "above", "left"]
-    """The side of the mark on which there is room for the player's name."""
+    """The side of the mark that has space for the player's name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """The line of a player without a place on the axis of costs."""
+    """The line of a player without a place on the cost axis."""
 
     player: str
     y: str
     named: bool
-    """False if there is no room for its name, since a line with one is close."""
+    """False if a nearby line leaves no space for its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +103,11 @@ class Plot:
     up: Sequence[Tick]
     points: Sequence[CostPoint]
     levels: Sequence[Level]
-    """The lines of the players that write no tokens."""
+    """The lines of players that write no tokens."""
 
 
 def cost_plot(strengths: Mapping[str, float], tokens: Mapping[str, float]) -> Plot:
-    """The plot of the players with these strengths. `tokens` holds the number per reply of those who write any."""
+    """Return the plot of players with these strengths. `tokens` holds tokens per reply for players that write any."""
     up = _Axis.around([*strengths.values()])
     powers = [math.log10(tokens[player]) for player in strengths if player in tokens]
     across = _Axis(math.floor(min(powers)), max(math.ceil(max(powers)), math.floor(min(powers)) + 1))
@@ -133,7 +133,7 @@ def cost_plot(strengths: Mapping[str, float], tokens: Mapping[str, float]) -> Pl
 
 
 def _down(at: str) -> str:
-    """A height as the distance from the top, which SVG counts from."""
+    """Return a height as the distance from the top, as SVG counts."""
     return f"{100.0 - float(at):.2f}"
 
 
@@ -144,7 +144,7 @@ class _Axis:
 
     @classmethod
     def around(cls, values: Sequence[float | None]) -> _Axis:
-        """An axis that holds all of these values; None is skipped."""
+        """Return an axis that covers all of these values; None is skipped."""
         known = [value for value in values if value is not None]
         low, high = min(known), max(known)
         return cls(low, high) if high - low >= 1e-9 else cls(low - 1.0, high + 1.0)
@@ -154,7 +154,7 @@ class _Axis:
         return f"{_MARGIN + share * (100.0 - 2 * _MARGIN):.2f}"
 
     def ticks(self) -> list[Tick]:
-        """Ticks at round values, the one at 0 marked."""
+        """Return ticks at round values, with the one at 0 marked."""
         wanted = (self.high - self.low) / 5
         power = 10.0 ** math.floor(math.log10(wanted))
         step = next(step * power for step in _STEPS if step * power >= wanted - 1e-12)
@@ -163,7 +163,7 @@ class _Axis:
         return [Tick(self.at(value), f"{value:g}", value == 0.0) for value in values]
 
     def bar(self, low: float | None, value: float, high: float | None) -> Bar:
-        """The bar of a figure; an end of its interval that does not exist is at the figure."""
+        """Return the bar of a figure; a missing end of its interval is placed at the figure."""
         left, right = (self.at(value if end is None else end) for end in (low, high))
         return Bar(left, right, self.at(value))
 

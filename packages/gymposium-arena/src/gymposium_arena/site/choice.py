@@ -1,4 +1,4 @@
-"""Selects the matches that get a page: up to a limit, losses from the most to the least informative."""
+"""Select the matches that get a page: up to a limit, losses from most to least informative."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Loss:
     match: PlayedMatch
     seat: int
     share: float
-    """The player's usual share of the points against these opponents. A higher share means a less expected loss."""
+    """The player's usual share of points against these opponents. The higher, the less expected the loss."""
 
     @property
     def opponents(self) -> list[str]:
@@ -37,7 +37,7 @@ class Expected:
         self._shares: dict[str, dict[tuple[str, str], float]] = {game.game: _shares(game) for game in results.games}
 
     def share(self, match: PlayedMatch, game: str, seat: int) -> float:
-        """The mean usual share of a seat's player against the other players of the match."""
+        """Return the mean usual share of a seat's player against the match's other players."""
         shares, mine = self._shares[game], match.players[seat]
         return fmean(shares.get((mine, other), 0.5) for s, other in enumerate(match.players) if s != seat)
 
@@ -54,8 +54,8 @@ def _shares(game: GameResult) -> dict[tuple[str, str], float]:
 
 
 def choose(players: Sequence[str], lineups: Sequence[PlayedLineup], expected: Expected, most: int) -> list[str]:
-    """The ids of the selected matches: at most `most` of each lineup, and each player's worst losses; none if `most` is
-    0."""
+    """Return the ids of the selected matches: at most `most` per lineup, and each player's worst losses; none if `most`
+    is 0."""
     chosen = [match for lineup in lineups for match in _by_interest(lineup, expected)[:most]]
     if most:
         for player in players:
@@ -64,9 +64,9 @@ def choose(players: Sequence[str], lineups: Sequence[PlayedLineup], expected: Ex
 
 
 def _by_interest(lineup: PlayedLineup, expected: Expected) -> list[PlayedMatch]:
-    """A lineup's matches from the most to the least informative. In zero-sum games, the kinds of matches take turns:
-    forfeits, losses of the player that usually wins, losses of the player that usually loses; draws come last. Alone,
-    forfeits come first, then matches by their return, from the lowest."""
+    """Return a lineup's matches from most to least informative. In zero-sum games, the kinds of matches take turns:
+    forfeits, losses of the usual winner, losses of the usual loser; draws come last. For a player alone,
+    forfeits come first, then matches by return, lowest first."""
     once = [match for match in lineup.matches if match.counts]
     if len(lineup.players) == 1:
         return sorted(once, key=lambda match: (match.ending.seat is None, fmean(match.returns)))
@@ -79,8 +79,8 @@ def _by_interest(lineup: PlayedLineup, expected: Expected) -> list[PlayedMatch]:
 
 
 def worst_losses(player: str, lineups: Sequence[PlayedLineup], expected: Expected) -> list[Loss]:
-    """The losses of a player, from the least to the most expected; forfeits, which say little about its moves, come
-    last."""
+    """Return a player's losses, from least to most expected; forfeits come last because they say little about its
+    moves."""
     losses = []
     for lineup in lineups:
         if player not in lineup.players or len(lineup.players) == 1:

@@ -1,4 +1,4 @@
-"""Strength against cost: tokens and seconds per reply beside the figures of a game."""
+"""Strength against cost: tokens and seconds per reply beside a game's figures."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gymposium_arena.site.played import Spent
 
 @dataclass(frozen=True, slots=True)
 class CostRow:
-    """What the replies of a language model cost in a game."""
+    """The cost of a language model's replies in a game."""
 
     figure: PlayerFigure
     tokens: float
@@ -21,7 +21,7 @@ class CostRow:
     read: float
     """Tokens read per reply."""
     seconds: float | None
-    """Seconds per reply, if they are recorded."""
+    """Seconds per reply, if recorded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Costs:
 
 
 def costs_of(game: GameResult, conduct: Mapping[str, Conduct], spent: Mapping[str, Spent]) -> Costs | None:
-    """The costs of a game; None if no player with a figure reports tokens. `conduct` and `spent` are those of the
+    """Return a game's costs; None if no player with a figure reports tokens. `conduct` and `spent` are those of the
     game's players."""
     figures = [figure for figure in figures_of(game) if figure.value is not None]
     rows = [row for figure in figures for row in _row(figure, conduct, spent)]

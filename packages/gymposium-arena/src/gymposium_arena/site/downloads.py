@@ -1,4 +1,4 @@
-"""The downloads of a site: the board's files as they are, all in one archive, with their digests."""
+"""A site's downloads: the board's unchanged files in one archive, with their digests."""
 
 from __future__ import annotations
 
@@ -29,34 +29,34 @@ _KINDS = (
 """Patterns of the files that belong to a board. Other files are not published."""
 
 _WHEN = (1980, 1, 1, 0, 0, 0)
-"""Date of every file in the archive, so that equal boards give equal bytes."""
+"""Date of every file in the archive, fixed so that equal boards give equal bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """A file of the site that is a copy of a file of the board."""
+    """A file of the site that copies a file of the board."""
 
     path: str
-    """The path below the site's directory."""
+    """The path below the site's folder."""
     bytes: int
     sha256: str
 
     @property
     def name(self) -> str:
-        """The path below the board's directory."""
+        """The path below the board's folder."""
         return self.path.removeprefix(f"{FOLDER}/")
 
 
 def copy_board(board: Board, out: Path) -> list[Download]:
-    """Copy a board's files into a site. Raises `BadRecord` for a link, since a submitted entry must not publish other
-    files of this machine, and for a file that is not plain or has a line of gigabytes."""
+    """Copy a board's files into a site. Raises `BadRecord` for a link, a file that is not regular, or a
+    line of gigabytes. A submitted entry must not publish other files on this machine."""
     downloads = []
     with zipfile.ZipFile(out / ARCHIVE, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for file in sorted({file for kind in _KINDS for file in board.path.glob(kind)}):
             name = file.relative_to(board.path).as_posix()
             inside = [file, *file.parents]
             if any(part.is_symlink() for part in inside[: inside.index(board.path)]):
-                raise BadRecord(f"{file} is a link. A board consists of plain files: put the file itself there.")
+                raise BadRecord(f"{file} is a link. Replace it with the file itself.")
             copy = out / FOLDER / name
             copy.parent.mkdir(parents=True, exist_ok=True)
             entry = zipfile.ZipInfo(f"{board.suite.name}/{name}", _WHEN)
@@ -74,8 +74,8 @@ def copy_board(board: Board, out: Path) -> list[Download]:
 
 
 def _parts(file: Path) -> Iterator[bytes]:
-    """Yield the content of a file of the board in parts: its lines, unless it is compressed. Raises `BadRecord` for a
-    file that cannot be published."""
+    """Yield a board file's content in parts: its lines, unless it is compressed. Raises `BadRecord` for a file that
+    cannot be published."""
     try:
         if not is_compressed(file):
             yield from plain_lines(file)
@@ -84,11 +84,11 @@ def _parts(file: Path) -> Iterator[bytes]:
             while part := packed.read(1 << 16):
                 yield part
     except OSError as error:
-        raise BadRecord(f"{file} cannot be read ({reason(error)}). Put the board's file there.") from error
+        raise BadRecord(f"{file} cannot be read ({reason(error)}). Restore the board's file.") from error
 
 
 def write_index(board: Board, out: Path, files: Sequence[Download], pages: Mapping[str, str]) -> None:
-    """Write `index.json`, the content of the site for programs."""
+    """Write `index.json`, the site's content for programs."""
     index = {
         "format": FORMAT,
         "suite": {"name": board.suite.name, "title": board.suite.title, "digest": board.suite.digest},

@@ -1,4 +1,4 @@
-"""What a player is worth in each game, as one figure: its rating, or its mean return where that decides the order."""
+"""A player's value in each game as one figure: its rating, or its mean return if that decides the order."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ class PlayerFigure:
     value: float | None
     """None without enough data."""
     text: str
-    """With its interval: `412 [380, 450]`."""
+    """The figure with its interval: `412 [380, 450]`."""
     place: Place | None
 
     @property
     def short(self) -> str:
-        """Without the interval: `412`."""
+        """The figure without its interval: `412`."""
         return "?" if self.value is None else self.text.partition(" [")[0]
 
     @property
     def behind(self) -> int:
-        """The number of other players that may be as good or better, although this one has the best figure."""
+        """The number of other players that may be as good or better than this leader."""
         return 0 if self.place is None else self.place.worst - 1
 
 
 def by_rating(board: RatedBoard) -> list[PlayerFigure]:
-    """The ratings of a board, from best to worst."""
+    """Return a board's ratings, from best to worst."""
     return [PlayerFigure(row.player, row.rating, words.rating(row), row.place) for row in board.standings]
 
 
 def figures_of(game: GameResult) -> list[PlayerFigure]:
-    """The figures of a game, from best to worst: ratings, or mean returns in games that are ordered by these."""
+    """Return a game's figures, best first: ratings, or mean returns if these decide the order."""
     if game.board is not None and not game.by_return:
         return by_rating(game.board)
     rows: Iterable[Standing | Mean] = game.means or () if game.board is None else game.board.standings
@@ -51,13 +51,13 @@ def figures_of(game: GameResult) -> list[PlayerFigure]:
 
 
 def won_by(row: Standing | Mean) -> Interval | None:
-    """A player's mean return, less luck where that is known."""
+    """Return a player's mean return, corrected for luck if known."""
     corrected = row.corrected if isinstance(row, Standing) else None
     return corrected or row.returned
 
 
 def measure_of(game: GameResult) -> str:
-    """The name of a game's figures."""
+    """Return the name of a game's figures."""
     if game.board is not None and not game.by_return:
         return "rating"
     return "mean return, less luck" if game.luck is not None else "mean return"
@@ -80,7 +80,7 @@ class Lead:
     def of_figures(
         cls, game: GameResult | None, measure: str, figures: Sequence[PlayerFigure], models: Iterable[str]
     ) -> Lead | None:
-        """The lead among these figures; None if nobody is ranked. `models` are the players that are language models."""
+        """Return the lead among these figures; None if no player is ranked. `models` are the language models."""
         ranked = [figure for figure in figures if figure.place is not None]
         if not ranked:
             return None
@@ -91,8 +91,8 @@ class Lead:
 def in_order(
     players: Iterable[str], joint: Sequence[PlayerFigure], games: Mapping[str, Sequence[PlayerFigure]]
 ) -> list[str]:
-    """Players in the order of the joint board. Players that are not on it follow, from those that few players are
-    ranked above, on the average of their games, to those that many are."""
+    """Return the players in the order of the joint board. Other players follow, ordered by the average share of
+    players ranked above them in their games."""
     place = {figure.player: number for number, figure in enumerate(joint)}
     above: dict[str, list[float]] = {}
     for figures in games.values():

@@ -1,4 +1,4 @@
-"""Earlier results of a board beside the present ones."""
+"""Earlier results of a board beside the current ones."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from gymposium_arena.results.model import Results
 from gymposium_arena.site.figures import PlayerFigure, by_rating, figures_of
 
 NOW = "now"
-"""The name of the present results."""
+"""The name of the current results."""
 
 
 @dataclass(frozen=True, slots=True)
 class BoardVersion:
-    """The figures of a board at one time."""
+    """A board's figures at one time."""
 
     name: str
     joint: Mapping[str, PlayerFigure]
@@ -27,7 +27,7 @@ class BoardVersion:
 
     @classmethod
     def of(cls, name: str, results: Results) -> BoardVersion:
-        """The figures of these results."""
+        """Return the figures in these results."""
         return cls(
             name,
             {} if results.joint is None else _by_player(by_rating(results.joint)),
@@ -35,23 +35,23 @@ class BoardVersion:
         )
 
     def of_player(self, player: str, game: str | None) -> PlayerFigure | None:
-        """The figure of a player in a game, or (None) on the joint board; None if it has none."""
+        """Return a player's figure in a game, or (None) on the joint board; None if it has none."""
         return (self.joint if game is None else self.games.get(game, {})).get(player)
 
 
 def read_history(files: Sequence[Path], results: Results) -> list[BoardVersion]:
-    """The versions in earlier `results.json` files, named like the files, and the present one, the oldest first.
+    """Return the versions in earlier `results.json` files, named after the files, and the current one, oldest first.
 
-    Raises `BadRecord` for a file that cannot be read, and `BadOption` for one of another suite or two of one name."""
+    Raises `BadRecord` for a file that cannot be read, and `BadOption` for another suite or duplicate names."""
     versions = []
     for file in files:
         earlier = read_results(file)
         if earlier.suite.name != results.suite.name:
-            raise BadOption(f"--earlier {file}: it is of the suite {earlier.suite.name}, not of {results.suite.name}.")
+            raise BadOption(f"--earlier {file}: its suite is {earlier.suite.name}, not {results.suite.name}.")
         versions.append(BoardVersion.of(file.stem, earlier))
     names = [version.name for version in versions] + [NOW]
     if len(set(names)) < len(names):
-        raise BadOption(f"--earlier: the files are called {', '.join(names)}, each must have a name of its own.")
+        raise BadOption(f"--earlier: the file names {', '.join(names)} are not unique. Rename the duplicates.")
     return [*versions, BoardVersion.of(NOW, results)]
 
 

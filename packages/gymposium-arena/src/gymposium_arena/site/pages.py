@@ -1,4 +1,4 @@
-"""Renders the pages of a site."""
+"""Render the pages of a site."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from gymposium_arena.site.seats import seat_lines
 from gymposium_arena.site.site import Site
 
 MOVES: Mapping[str | None, str] = {
-    "quickly": "are made again, all of them, when the board is verified",
-    "slowly": "are made again, in a sample, when the board is verified",
-    "up_to_rounding": "can be made again up to rounding, by leaderboard verify --rerun",
+    "quickly": "are all repeated when the board is verified",
+    "slowly": "are repeated, in a sample, when the board is verified",
+    "up_to_rounding": "can be repeated up to rounding, by leaderboard verify --rerun",
     None: "are attested by the person who ran the player",
 }
-"""The evidence for a player's moves, by what the player declares (`Entry.repeats`)."""
+"""The evidence for a player's moves, by the player's own declaration (`Entry.repeats`)."""
 
 
 def all_pages(site: Site) -> Iterator[tuple[str, str]]:
-    """The path and the HTML of each page, except `data.html` and the pages of matches."""
+    """Yield the path and HTML of each page, except `data.html` and match pages."""
     yield "index.html", _index_page(site)
     yield "games.html", site.render("games.html", "games.html")
     conduct = {player.player: player.conduct for player in site.results.players}
@@ -45,7 +45,7 @@ def all_pages(site: Site) -> Iterator[tuple[str, str]]:
 
 
 def _index_page(site: Site) -> str:
-    """The board: who leads, every player's figures, what they cost, and how the board was made."""
+    """Return the board's page: who leads, every player's figures and costs, and how the board was made."""
     results = site.results
     joint = [] if results.joint is None else by_rating(results.joint)
     figures = {game.game: figures_of(game) for game in results.games}
@@ -77,7 +77,7 @@ def _chart_of_means(means: Sequence[Mean]) -> Chart:
 
 
 def _game_page(site: Site, game: GameResult) -> str:
-    """A game: its board, its pay-off matrix, its yardsticks and its rules."""
+    """Return a game's page: its board, its pay-off matrix, its yardsticks and its rules."""
     loaded = next(one for one in site.board.suite.games if one.name == game.game).load()
     rules = [loaded.rules(seat) for seat in range(loaded.seats)]
     return site.render(
@@ -94,7 +94,7 @@ def _game_page(site: Site, game: GameResult) -> str:
 
 
 def _player_page(site: Site, player: str) -> str:
-    """A player: its identity, its conduct, and its results in every game and against every opponent."""
+    """Return a player's page: its identity, its conduct, and its results by game and opponent."""
     entry, results = site.entries[player], site.results
     rows = {game.game: _rows(game.board).get(player) for game in results.games if game.board is not None}
     rated = {name: row for name, row in rows.items() if row is not None}
@@ -127,7 +127,7 @@ def _player_page(site: Site, player: str) -> str:
 
 
 def _pairing_page(site: Site, one: str, other: str) -> str:
-    """Two players: their results against each other, game by game, and every match."""
+    """Return a pairing's page: results against each other by game, and every match."""
     meetings = []
     for game in site.results.games:
         if lineups := site.lineups_of(game.game, one, other):
@@ -158,15 +158,15 @@ class Rated:
     payoff: Mapping[str, Mapping[str, Pairing]]
     """The pay-off matrix by player and opponent."""
     by_return: bool
-    """True if the players are ordered by mean return; the chart is then one of mean returns."""
+    """True if the players are ordered by mean return; the chart then shows mean returns."""
     exploitable: Mapping[str, str]
-    """The exploitability of each player for which it is known, in words."""
+    """The exploitability of each player where known, in words."""
     lost: Mapping[str, PlayerLost]
-    """What the moves of each player gave away, as far as matches were reviewed."""
+    """What each player's moves gave away, if matches were reviewed."""
 
     @classmethod
     def of(cls, board: RatedBoard) -> Rated:
-        """Make the chart of a board that is ordered by rating."""
+        """Make the chart of a board ordered by rating."""
         order = [row.player for row in board.standings]
         payoff = {player: _against(board, player) for player in order}
         return cls(board, ratings_chart(_rows(board)), order, payoff, by_return=False, exploitable={}, lost={})
@@ -194,7 +194,7 @@ class Rated:
 
 @dataclass(frozen=True, slots=True)
 class Pages:
-    """Numbers of matches, and of those with a page."""
+    """Numbers of matches, and of matches with a page."""
 
     matches: int
     shown: int
@@ -219,19 +219,19 @@ class GroupLine:
 
     group: str
     others: Sequence[str]
-    """The other players of its matches."""
+    """The other players in its matches."""
     cells: Sequence[tuple[PlayedMatch, int, int]]
     """Each match with the seats of the two players."""
 
 
 @dataclass(frozen=True, slots=True)
 class Meeting:
-    """The results of two players in one game."""
+    """Two players' results in one game."""
 
     game: GameResult
     share: Pairing | None
     returns: tuple[float, float] | None
-    """The mean return of each player in matches with the other, in games without winners."""
+    """Each player's mean return in matches with the other, in games without winners."""
     chart: Chart
     lines: Sequence[GroupLine]
     pages: Pages
@@ -242,7 +242,7 @@ def _rows(board: RatedBoard) -> dict[str, Standing]:
 
 
 def _against(board: RatedBoard, player: str) -> dict[str, Pairing]:
-    """A player's row of the pay-off matrix, in the order of the standings."""
+    """Return a player's row of the pay-off matrix, in the order of the standings."""
     row = board.payoff[board.players.index(player)] if player in board.players else []
     pairings = {other: pairing for other, pairing in zip(board.players, row) if pairing is not None}
     return {row.player: pairings[row.player] for row in board.standings if row.player in pairings}
@@ -265,14 +265,14 @@ def _lines(lineups: Sequence[PlayedLineup], one: str, other: str) -> Iterator[Gr
 
 
 def _facts(entry: Entry) -> Iterator[tuple[str, str]]:
-    """The identity of a player, line by line."""
+    """Yield a player's identity, line by line."""
     prompt = entry.prompt
     yield "Code", " ".join(entry.revision.code.values())
     yield from entry.revision.files.items()
     for name, fact in (entry.revision.facts | entry.decoding).items():
         yield name.replace("_", " "), str(fact).lower() if fact is None or isinstance(fact, bool) else str(fact)
-    yield "Prompt", f"{prompt.style}, answers read by {prompt.reader}, wording of version {prompt.version}"
-    yield "Random draws", "none" if entry.deterministic else "from the seed of each match"
+    yield "Prompt", f"{prompt.style}, replies read by {prompt.reader}, wording version {prompt.version}"
+    yield "Random draws", "none" if entry.deterministic else "from each match's seed"
     yield "Its moves", MOVES[entry.repeats]
     yield "Seed", "not drawn yet" if entry.seed is None else str(entry.seed)
     yield "Entered with", ", ".join(f"{name} {version}" for name, version in entry.versions.items())

@@ -22,14 +22,14 @@ class PlayedMatch:
 
     id: str
     seed: int
-    """The match seed, which all matches of a group share."""
+    """The match seed, shared by all matches in a group."""
     players: tuple[str, ...]
     """The player in each seat."""
     returns: tuple[float, ...]
     results: tuple[str, ...]
     ending: Ending
     counts: bool
-    """False if the match repeats an earlier one, since equal matches count once."""
+    """False if the match repeats an earlier one; equal matches count once."""
 
     @property
     def group(self) -> str:
@@ -39,7 +39,7 @@ class PlayedMatch:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlayedLineup:
-    """The finished matches of a lineup, which are in one file."""
+    """A lineup's finished matches, which are in one file."""
 
     game: str
     players: tuple[str, ...]
@@ -54,7 +54,7 @@ class PlayedLineup:
 
 @dataclass(slots=True)
 class Spent:
-    """Time and cost of a player's replies, as far as they are recorded."""
+    """Time and cost of a player's replies, as far as recorded."""
 
     seconds: float = 0.0
     timed: int = 0
@@ -78,7 +78,7 @@ class Played:
     """All matches of a board."""
 
     lineups: list[PlayedLineup]
-    """The lineups by game, in the order of the suite, then by players, in the order of their entries."""
+    """The lineups by game, in suite order, then by players, in entry order."""
     conduct: Mapping[str, Mapping[str, Conduct]]
     """Conduct by game and player."""
     overall: Mapping[str, Conduct]
@@ -88,20 +88,20 @@ class Played:
     spent_in: Mapping[str, Mapping[str, Spent]]
     """Time and cost by game and player."""
     versions: Mapping[str, tuple[str, ...]]
-    """Versions of the software that played, by name. There are several if matches were added later."""
+    """Versions of the software that played, by name. Matches added later may add versions."""
 
     def check(self, results: Results) -> None:
-        """Raises `BadRecord` if results are not those of these matches."""
+        """Raise `BadRecord` unless the results belong to these matches."""
         wrong = [one.player for one in results.players if one.conduct != self.overall.get(one.player)]
         if wrong or {game.game for game in results.games} != set(self.conduct):
             raise BadRecord(
-                "results.json is not of the matches that are on the board now. Make it again with:  "
+                "results.json does not match the matches now on the board. Recompute it with:  "
                 "gymposium leaderboard rate"
             )
 
 
 def read_played(board: Board) -> Played:
-    """Read the matches of a board. Lines that are not records are left out; the results count them."""
+    """Read a board's matches. Lines that are not records are left out; the results count them."""
     players = [entry.player for entry in board.entries()]
     games = [game.name for game in board.suite.games]
     tally = BoardTally()
@@ -154,7 +154,7 @@ def read_played(board: Board) -> Played:
 
 
 def _groups(matches: Iterable[PlayedMatch]) -> list[list[PlayedMatch]]:
-    """The matches in groups that share a deal."""
+    """Return the matches in groups that share a deal."""
     groups: defaultdict[int, list[PlayedMatch]] = defaultdict(list)
     for match in matches:
         groups[match.seed].append(match)

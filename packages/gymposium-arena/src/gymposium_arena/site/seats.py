@@ -28,7 +28,7 @@ class SeatLine:
 
 
 def seat_lines(player: str, lineups: Iterable[PlayedLineup]) -> Iterator[SeatLine]:
-    """The lines of a player: by game, then by opponent, then by seat, each in the order of the lineups."""
+    """Yield a player's lines: by game, then by opponent, then by seat, each in lineup order."""
     met: defaultdict[tuple[str, str], defaultdict[int, list[PlayedMatch]]] = defaultdict(lambda: defaultdict(list))
     for lineup in lineups:
         for opponent in lineup.players:

@@ -1,4 +1,4 @@
-"""The data that all pages of a site are made from, and the paths of the pages."""
+"""The data for all pages of a site, and the pages' paths."""
 
 from __future__ import annotations
 
@@ -44,23 +44,23 @@ class Site:
     played: Played
     expected: Expected
     pages: Mapping[str, str]
-    """The paths of the pages of single matches, by match id."""
+    """The paths of single-match pages, by match id."""
     versions: Sequence[BoardVersion]
-    """The results by version, the oldest first; the last one is the present."""
+    """The results by version, oldest first; the last one is current."""
 
     @cached_property
     def games(self) -> Mapping[str, GameResult]:
-        """The results of games, by full name."""
+        """The results by game's full name."""
         return {game.game: game for game in self.results.games}
 
     @cached_property
     def names(self) -> Mapping[str, str]:
-        """The display name of each player; no two are the same."""
+        """Each player's display name; no two are equal."""
         return words.names({player: entry.label for player, entry in self.entries.items()})
 
     @cached_property
     def titles(self) -> Mapping[str, str]:
-        """The title of each game by full name, with its parameters if another game has the same title."""
+        """Each game's title by full name, with its parameters if another game has the same title."""
         shared = Counter(game.title for game in self.results.games)
         return {
             game.game: game.title if shared[game.title] == 1 else game_title(game.game) for game in self.results.games
@@ -68,12 +68,12 @@ class Site:
 
     @cached_property
     def models(self) -> frozenset[str]:
-        """The players that are language models: those whose replies are counted in tokens."""
+        """The language models: players whose replies are counted in tokens."""
         return frozenset(one.player for one in self.results.players if one.conduct.completion_tokens)
 
     @cached_property
     def plugins(self) -> list[str]:
-        """The distributions and files of plugins, besides gymposium itself, that the games of the board come from."""
+        """The plugin distributions and files that the board's games come from, gymposium excluded."""
         owners = [host().owner(game.load().spec) for game in self.board.suite.games]
         return sorted(
             {
@@ -85,7 +85,7 @@ class Site:
 
     @property
     def commands(self) -> list[str]:
-        """The shell commands that make the board, its entered players included, but for its folder."""
+        """The shell commands that reproduce the board and its entered players, except its folder."""
         begin, name = ["leaderboard"], self.board.suite.name
         entered = [
             [*begin, "run", "--out", name, "--add", entry.player, *self._options(entry)]
@@ -97,12 +97,12 @@ class Site:
         return [self.command(*line) for line in lines]
 
     def command(self, *arguments: str) -> str:
-        """Return a shell command of gymposium that loads the plugins of the board."""
+        """Return a gymposium command line that loads the board's plugins."""
         return command_line(*arguments, plugins=self._plugin_files)
 
     @cached_property
     def _plugin_files(self) -> list[Path]:
-        """The names of the one-file plugins that the games and players of the board come from."""
+        """The names of the one-file plugins that the board's games and players come from."""
         forms = host().opponents.values()
         specs: list[Spec] = [game.load().spec for game in self.board.suite.games]
         specs += [form for form in forms if any(form.parse(player) is not None for player in self.entries)]
@@ -110,7 +110,7 @@ class Site:
         return sorted({Path(Path(one.source).name) for one in owners if one.source.endswith(".py")})
 
     def _options(self, entry: Entry) -> list[str]:
-        """The options with which a player was entered."""
+        """Return the options that entered a player."""
         every = {game.name for game in self.board.suite.games} == set(entry.games)
         return [
             *([] if every else [part for game in entry.games for part in ("--game", game)]),
@@ -120,36 +120,36 @@ class Site:
         ]
 
     def render(self, template: str, path: str, **values: Any) -> str:
-        """Render the page of this path."""
+        """Render the page at this path."""
         return render(f"board/{template}", path, TABS, __package__, site=self, words=words, **values)
 
     def has_figure(self, player: str, game: str | None) -> bool:
-        """Whether a version has a figure of a player in a game, or (None) on the joint board."""
+        """Return whether any version has a player's figure in a game, or (None) on the joint board."""
         return any(version.of_player(player, game) for version in self.versions)
 
     def game_path(self, game: str) -> str:
-        """The path of a game's page."""
+        """Return the path of a game's page."""
         return f"games/{slug(game)}.html"
 
     def anchor(self, game: str) -> str:
-        """The id of a game's section on other pages."""
+        """Return the id of a game's section on other pages."""
         return slug(game)
 
     def player_path(self, player: str) -> str:
-        """The path of a player's page."""
+        """Return the path of a player's page."""
         return f"players/{self.entries[player].slug}.html"
 
     def pairing_path(self, one: str, other: str) -> str:
-        """The path of the page of two players, given in either order."""
+        """Return the path of two players' page, given in either order."""
         pair = sorted((self.entries[one], self.entries[other]), key=lambda entry: entry.number)
         return f"pairings/{joint_slug(entry.slug for entry in pair)}.html"
 
     def lineup_path(self, lineup: PlayedLineup) -> str:
-        """The path of the page that lists a lineup's matches: its player's if it plays alone, or that of its first two
-        players."""
+        """Return the path of the page that lists a lineup's matches: its player's if it plays alone, or that of its
+        first two players."""
         first, *others = lineup.players
         return self.pairing_path(first, others[0]) if others else self.player_path(first)
 
     def lineups_of(self, game: str, *players: str) -> Sequence[PlayedLineup]:
-        """The lineups of a game that contain all of these players."""
+        """Return a game's lineups that contain all of these players."""
         return [one for one in self.played.lineups if one.game == game and set(players) <= set(one.players)]

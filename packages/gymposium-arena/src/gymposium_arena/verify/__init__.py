@@ -1,8 +1,8 @@
-"""Verification of boards: which matches follow from the suite, the entries and their seeds, and which are attested.
+"""Board verification: which matches follow from the suite, the entries and their seeds, and which are attested.
 
-The driver plays every match again with the recorded replies in place of the players, so all that does not follow from
-the replies is found. In addition, players whose replies follow from their seeds are asked again, and their replies are
-compared with the recorded ones.
+The driver replays every match with the recorded replies in place of the players, and finds everything that does not
+follow from the replies. In addition, players whose replies follow from their seeds are asked again, and their new
+replies are compared with the recorded ones.
 """
 
 from gymposium_arena.verify.board import verify_board

@@ -1,4 +1,4 @@
-"""Verification of a whole board, by an executor."""
+"""Verify a whole board with an executor."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from gymposium_arena.verify.results import check_results
 from gymposium_arena.verify.reviews import check_reviews
 
 SAMPLE = 8
-"""Default number of matches of each lineup in which players that search are asked again."""
+"""Default number of matches per lineup that ask players that search again."""
 
 
 def verify_board(
@@ -46,10 +46,10 @@ def verify_board(
 ) -> BoardVerification:
     """Verify a board.
 
-    `only` is the slug of an entry; only its matches are checked then, and the results are not. Players that search are
-    asked again in `sample` matches of each lineup, open-weight models in `rerun` matches. Claims that a player did not
-    answer are checked in `sample` matches of each lineup. The matches are drawn from `seed`, by default from the
-    operating system, so the author of a board cannot know them. `executor` replays the lineups, by default this
+    `only` is an entry's slug: check only its matches, and no results. Players that search are
+    asked again in `sample` matches per lineup, open-weight models in `rerun` matches. Claims that a player did not
+    answer are checked in `sample` matches per lineup. The matches are drawn from `seed`, by default from the
+    operating system, so the board's author cannot know them. `executor` replays the lineups, by default this
     process. `watch` is called with the numbers of checked and planned matches."""
     entries, findings = check_entries(board)
     if only is not None and only not in {entry.slug for entry in entries}:
@@ -110,7 +110,7 @@ def verify_board(
     ]
     verification.notes += [f"{entry.player} has not been played yet." for entry in entries if entry.seed is None]
     verification.notes += [
-        f"{count} matches were played with {versions}, which its player was entered with."
+        f"{count} matches were played with {versions}, the version at entry."
         for versions, count in total.other_versions.items()
     ]
     affected = [entry for entry in entries if only in (None, entry.slug)]
@@ -124,23 +124,23 @@ def verify_board(
 
 
 def _checked(board: Board, checks: Sequence[LineupCheck], executor: Executor | None) -> Iterator[tuple[int, Checked]]:
-    """Verify lineups, and yield each result with the lineup's index as soon as it is there."""
+    """Verify lineups, and yield each result with the lineup's index once it is ready."""
     if executor is None:
         players = PlayerPool()
         yield from ((number, check_lineup(_read(board, check), players)) for number, check in enumerate(checks))
         return
-    # players are usually listed from weak to strong: start the slowest lineups first
+    # players are usually listed from weak to strong, so start with the slowest lineups
     last = len(checks) - 1
     for place, one in executor.map(_check, (_read(board, check) for check in reversed(checks))):
         yield last - place, one
 
 
 _MOST_BYTES = 2**30
-"""Size of the largest file of matches, unpacked."""
+"""Maximum size of a match file, unpacked."""
 
 
 def _read(board: Board, check: LineupCheck) -> LineupCheck:
-    """The check with the content of its file. There is none if a link leads to the file or to one of its folders."""
+    """Return the check with its file's content; without it if the file or one of its folders is a link."""
     file = board.path / check.where
     if not (file.is_file() and file.resolve() == board.path.resolve() / check.where):
         return check
@@ -156,12 +156,12 @@ def _check(check: LineupCheck) -> Checked:
 
 @cache
 def _players() -> PlayerPool:
-    """The players of this process."""
+    """Return the players of this process."""
     return PlayerPool()
 
 
 def _attested(entries: Sequence[Entry]) -> list[Finding]:
-    """Findings about entries whose replies are attested. Their players are made, if that needs no permission, but not
+    """Return findings about attested entries. Their players are created if that needs no permission, but not
     asked: a player that could be asked again must not be entered as attested."""
     pool = PlayerPool()
     for entry in entries:
@@ -171,7 +171,7 @@ def _attested(entries: Sequence[Entry]) -> list[Finding]:
 
 
 def _check_exact(verification: BoardVerification, board: Board, entries: Sequence[Entry], rerun: int) -> None:
-    """Compute the figures of `exact.json` files again for players that can be asked again."""
+    """Recompute the figures in `exact.json` files for players that can be asked again."""
     pool = PlayerPool()
     for entry in entries:
         if not exact_path(board, entry).exists():

@@ -1,4 +1,4 @@
-"""Comparison of a record with the match that the schedule plans under its id."""
+"""Compare a record with the match that the schedule plans under its id."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from gymposium_arena.entries import Entry
 
 
 def unplanned(record: Record, job: MatchJob, entries: Mapping[str, Entry]) -> str | None:
-    """The first difference between a record and the planned match of this id, or None. `entries` holds the entries of
-    its players, by player."""
+    """Return the first difference between a record and the planned match with this id, or None. `entries` holds the
+    entries of its players, by player."""
     game = job.game.name
     if record.game == game and record.game_version != job.game.spec.version:
         return (
-            f"made with version {record.game_version} of {record.game}, and here is version {job.game.spec.version}: "
-            f"its rules or rewards differ"
+            f"made with version {record.game_version} of {record.game}, but here it has version "
+            f"{job.game.spec.version}: its rules or rewards differ"
         )
     prompts = [_prompt(entries[player.name], game) for player in job.players]
     heads = {
@@ -34,13 +34,13 @@ def unplanned(record: Record, job: MatchJob, entries: Mapping[str, Entry]) -> st
             return f"{name} is {recorded!r}, but the schedule has {planned!r}"
     versions = entries[job.players[-1].name].versions
     if record.versions.keys() != versions.keys():
-        return f"versions are of {', '.join(record.versions)}, but the entry's are of {', '.join(versions)}"
+        return f"the record has versions of {', '.join(record.versions)}, but the entry of {', '.join(versions)}"
     if record.opening > job.opening:
         return f"opening is {record.opening}, but the schedule has {job.opening}"
     return None
 
 
 def _prompt(entry: Entry, game: str) -> dict[str, Any]:
-    """The prompt of an entry as in records."""
+    """Return an entry's prompt as it appears in records."""
     prompt = entry.prompt
     return {"style": prompt.style, "reader": prompt.reader, "version": prompt.version, "hash": prompt.digests.get(game)}

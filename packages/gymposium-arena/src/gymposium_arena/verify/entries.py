@@ -1,4 +1,4 @@
-"""The checks of entries that need no player."""
+"""Checks of entries that need no player."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gymposium_arena.verify.findings import Finding
 
 
 def check_entries(board: Board) -> tuple[list[Entry], list[Finding]]:
-    """The entries that matches can be planned with, by number, and the findings about all entries."""
+    """Return the entries that matches can be planned with, by number, and the findings about all entries."""
     entries: list[Entry] = []
     findings: list[Finding] = []
     for folder in sorted(path for path in board.path.glob("entries/*") if path.is_dir()):
@@ -40,7 +40,7 @@ def check_entries(board: Board) -> tuple[list[Entry], list[Finding]]:
     entries.sort(key=lambda entry: entry.number)
     if [entry.number for entry in entries] != list(range(len(entries))):
         numbers = ", ".join(str(entry.number) for entry in entries)
-        findings.append(Finding("entry", "entries", f"they are numbered {numbers}; they must be 0, 1, 2 and so on"))
+        findings.append(Finding("entry", "entries", f"they are numbered {numbers}; they must count up from 0"))
     for player in board.suite.players:
         if not board.entry_file(slug(player)).exists():
             where = f"entries/{slug(player)}/entry.json"
@@ -49,7 +49,7 @@ def check_entries(board: Board) -> tuple[list[Entry], list[Finding]]:
 
 
 def _problems(board: Board, entry: Entry) -> Iterator[str]:
-    """The problems of an entry that can be read."""
+    """Yield the problems of a readable entry."""
     suite, prompt = board.suite, entry.prompt
     if entry.own != (entry.player in suite.players):
         yield f"own is {entry.own}, but the suite {'has' if not entry.own else 'does not have'} this player"
@@ -61,13 +61,13 @@ def _problems(board: Board, entry: Entry) -> Iterator[str]:
                 yield f"{name} is {is_now}, but the suite's own player has {wanted}"
         if entry.games != games:
             yield f"it plays {', '.join(entry.games)}, but the suite has it play {', '.join(games)}"
-    # the fixed parts of prompts can be made again if the wording here has the same version
+    # recompute the prompts' fixed parts if the installed wording has the same version
     comparable = prompt.version == PROMPT_VERSION and prompt.reader in GENERAL
     for name in entry.games if comparable else ():
         digest = prompt_for(load_game(name), prompt.style, GENERAL[prompt.reader]).hash
         if prompt.digests.get(name) != digest:
             yield f"its prompt in {name} has the digest {prompt.digests.get(name)!r}, but the game's is {digest!r}"
-    # the paths come from a file of the board, so they are read only if the user allows the player that they belong to
+    # the paths come from a board file, so read them only if the user allows their player
     for path, was in entry.revision.files.items() if is_allowed(entry.player) else ():
         if Path(path).is_file() and (here := file_digest(path)) != was:
-            yield f"{path} is another file than was entered: its digest is {here}, and was {was}"
+            yield f"{path} has changed since it was entered: its digest is {here}, not {was}"

@@ -1,4 +1,4 @@
-"""Comparison of `exact.json` beside an entry with figures that are computed again."""
+"""Compare `exact.json` beside an entry with recomputed figures."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from gymposium_arena.verify.player_pool import PlayerPool
 from gymposium_arena.yardsticks import measured_in
 
 _ROUNDING = 1e-3
-"""Largest difference that rounding on another machine may make to the figures of open weights."""
+"""Maximum difference in open-weight figures that rounding on another machine may cause."""
 
 
 def check_exact(board: Board, entry: Entry, pool: PlayerPool) -> tuple[bool, list[Finding]]:
-    """Compute the figures in an entry's `exact.json` again. Returns whether that was possible, and the differences."""
+    """Recompute the figures in an entry's `exact.json`. Returns whether that was possible, and the differences."""
     where = str(exact_path(board, entry).relative_to(board.path))
     try:
         check_plain(exact_path(board, entry))
@@ -42,11 +42,11 @@ def check_exact(board: Board, entry: Entry, pool: PlayerPool) -> tuple[bool, lis
 
 def _differences(entry: Entry, stored: Measured, again: Measured | None) -> Iterator[str]:
     if again is None:
-        yield "it has figures, but the player cannot be measured there"
+        yield "it has figures, but the player cannot be measured in this game"
         return
     rounding = 0.0 if entry.repeats == "quickly" else _ROUNDING
     for name, value in stored.model_dump().items():
         now = getattr(again, name)
         floats = isinstance(value, float) and isinstance(now, float)
         if value != now and not (floats and math.isclose(value, now, rel_tol=0.0, abs_tol=rounding)):
-            yield f"{name} is {value}, but measured again it is {now}"
+            yield f"{name} is {value}, but a new measurement gives {now}"

@@ -1,4 +1,4 @@
-"""The files of a board: each must be a plain file that belongs to a board."""
+"""Check a board's files: each must be a regular file that belongs to a board."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from gymposium_arena.entries import Entry
 from gymposium_arena.verify.findings import Finding
 
 _BESIDE = frozenset([".git", ".gitattributes", ".github", ".gitignore", "LICENSE", "README.md"])
-"""Names that are allowed beside the suite, for a board that is a repository."""
+"""Names allowed beside the suite, for a board that is a repository."""
 
 
 def check_files(board: Board, readable: Iterable[Entry], expected: set[Path], only: str | None) -> Iterator[Finding]:
-    """Find links, special files, and files and folders that do not belong to the board. `expected` holds the match
+    """Yield links, special files, and files and folders that do not belong to the board. `expected` holds the match
     files of `readable` entries; match files of other entries are not checked. `only` is the slug of the entry to check,
     or None for all."""
     entries = board.path / "entries"
@@ -30,12 +30,12 @@ def check_files(board: Board, readable: Iterable[Entry], expected: set[Path], on
         if path.is_symlink():
             yield Finding("file", where, "it is a link; a board must hold the file itself")
         elif not path.is_dir() and not path.is_file():
-            yield Finding("file", where, "it is not a plain file")
+            yield Finding("file", where, "it is not a regular file")
         elif entry is not None and path.is_relative_to(entry / "matches"):
             reviews = {review_path(file) for file in expected}
             belongs = path in folders | expected | reviews or path == entry / "matches"
             if not belongs and entry in known:
-                yield Finding("schedule", where, "the schedule has no matches for this")
+                yield Finding("schedule", where, "the schedule plans no matches for this file")
         elif path.is_dir():
             if path not in folders and path.parent != entries:  # folders in `entries` are checked as entries
                 yield Finding("file", where, "it does not belong to a board")
@@ -44,20 +44,20 @@ def check_files(board: Board, readable: Iterable[Entry], expected: set[Path], on
 
 
 def _belongs(path: Path, board: Board, entry: Path | None) -> bool:
-    """Whether a file other than matches belongs to the board, or to the folder of an entry."""
+    """Return whether a file other than matches belongs to the board, or to an entry's folder."""
     if entry is None:
         return path.parent == board.path and path.name in ("suite.toml", "results.json")
     return path.parent == entry and path.name in ("entry.json", "exact.json")
 
 
 def _entry_of(path: Path, entries: Path) -> Path | None:
-    """The folder of the entry that contains a path."""
+    """Return the entry folder that contains a path."""
     inside = path.relative_to(entries).parts if path.is_relative_to(entries) else ()
     return entries / inside[0] if len(inside) > 1 else None
 
 
 def _walk(top: Path) -> Iterator[Path]:
-    """All files and folders below `top`, ordered by name; links are not followed."""
+    """Yield all files and folders below `top`, sorted by name; links are not followed."""
     for folder, folders, files in os.walk(top):
         here = Path(folder)
         if here == top and (top / "suite.toml").exists():
@@ -68,9 +68,9 @@ def _walk(top: Path) -> Iterator[Path]:
 
 
 def check_plain(path: Path) -> None:
-    """Raises `BadRecord` unless the path is a plain file of strict JSON, in which no key is repeated."""
+    """Raise `BadRecord` unless the path is a regular file of strict JSON without duplicate keys."""
     if path.is_symlink() or not path.is_file():
-        raise BadRecord(f"{path} is not a plain file")
+        raise BadRecord(f"{path} is not a regular file")
     try:
         strict_json(read_plain_text(path))
     except (OSError, ValueError) as error:

@@ -19,7 +19,7 @@ class Finding:
     about: About
     """Its subject: an entry, the set of matches, a file, a match and its rules, a player's replies, or results.json."""
     where: str
-    """The file, relative to the board's directory, with line and match if they apply."""
+    """The file, relative to the board's folder, with line and match if they apply."""
     what: str
 
     def __str__(self) -> str:
@@ -38,40 +38,40 @@ class PlayerVerified:
     replies: int = 0
     """Number of replies in finished matches."""
     asked: int = 0
-    """Number of replies that the player was asked for again."""
+    """Number of replies that the player was asked to repeat."""
     same: int = 0
-    """Number of replies that were equal when asked for again."""
+    """Number of repeated replies that were equal."""
     tied: int = 0
-    """Number of replies that differed by a tie: the player said that both are equally likely, up to rounding."""
+    """Number of repeated replies that differed by a tie: the player declared both equally likely, up to rounding."""
     on_its_word: int = 0
     """Number of recorded crashes and missing answers that were not checked."""
     why_not: str = ""
     """Why the player could not be asked again; empty if it could."""
 
     def behind(self) -> str:
-        """The evidence for its replies, in words."""
+        """Return the evidence for its replies, in words."""
         if self.why_not:
             return f"not asked again: {self.why_not}"
         if self.repeats is None:
-            return "attested: cannot be asked for again"
+            return "attested: cannot be repeated"
         if self.replies and self.asked == self.replies:
-            return "all asked for again"
+            return "all repeated"
         if self.asked:
-            return "a sample asked for again"
-        how = {"quickly": "", "slowly": " (--sample N asks for some)", "up_to_rounding": " (--rerun N asks for some)"}
-        return f"follow from its seed; not asked for again{how[self.repeats]}"
+            return "a sample repeated"
+        how = {"quickly": "", "slowly": " (--sample N repeats some)", "up_to_rounding": " (--rerun N repeats some)"}
+        return f"follow from its seed; not repeated{how[self.repeats]}"
 
 
 @dataclass(slots=True)
 class BoardVerification:
-    """The verification of a board."""
+    """A board's verification."""
 
     planned: int = 0
     """Number of matches that the schedule plans."""
     matches: int = 0
-    """Number of planned matches that are on the board and were played again."""
+    """Number of planned matches that are on the board and were replayed."""
     broken: int = 0
-    """Number of matches that broke off, which are not in `matches`."""
+    """Number of matches that broke off; not counted in `matches`."""
     players: list[PlayerVerified] = field(default_factory=list)
     """The players in the order of their entries."""
     results: ResultsState = "not compared"
@@ -81,5 +81,5 @@ class BoardVerification:
     """Remarks that are not inconsistencies."""
 
     def add(self, findings: Iterable[Finding]) -> None:
-        """Add findings without repetitions, since several processes may find the same."""
+        """Add findings without duplicates, since several processes may find the same."""
         self.findings = [*dict.fromkeys([*self.findings, *findings])]

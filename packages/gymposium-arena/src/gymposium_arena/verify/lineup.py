@@ -1,4 +1,4 @@
-"""Verification of one lineup's match file: it holds the scheduled matches, each once, and they replay as recorded."""
+"""Verify a lineup's match file: it holds the scheduled matches, each once, and they replay as recorded."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ from gymposium_arena.verify.player_pool import PlayerPool
 from gymposium_arena.verify.replay import AskingScripts, RecordedPlayer, needs_a_process
 
 _NAMED = 3
-"""Largest number of missing matches that are named."""
+"""Maximum number of missing matches that are named."""
 
 
 @dataclass(frozen=True, slots=True)
 class LineupCheck:
-    """A lineup to be verified."""
+    """A lineup to verify."""
 
     lineup: Lineup
     entries: Mapping[str, Entry]
     """The entries of its players, by player."""
     where: str
-    """The file of its matches, relative to the directory of the board."""
+    """The file of its matches, relative to the board's folder."""
     samples: Mapping[Repeats, int]
-    """Number of matches in which players are asked again that repeat `slowly` or `up_to_rounding`."""
+    """Number of matches that ask players that repeat `slowly` or `up_to_rounding` again."""
     seed: int
-    """The seed by which these matches are drawn."""
+    """The seed that draws these matches."""
     content: bytes = b""
-    """The content of the file; empty if there is none."""
+    """The file's content; empty if the file is missing."""
     unreadable: str = ""
     """Why the file cannot be read; empty if it can."""
 
     def records(self) -> Iterator[tuple[int, Record | Problem]]:
-        """The lines of the file, as `read_records` reads them."""
+        """Yield the lines of the file, as `read_records` reads them."""
         text = io.TextIOWrapper(io.BytesIO(self.content), encoding="utf-8", errors="replace")
         return parse_records(text, self.where)
 
@@ -63,12 +63,12 @@ class Checked:
     on_its_word: Counter[str] = field(default_factory=Counter)
     why_not: dict[str, str] = field(default_factory=dict)
     no_answer_claims: list[tuple[str, int, str]] = field(default_factory=list)
-    """Match, seat and player of claims that the player did not answer, which only a separate process can check."""
+    """Match, seat and player of claims that the player did not answer; only a separate process can check them."""
     other_versions: Counter[str] = field(default_factory=Counter)
-    """Number of matches played with software of another version than when the lineup's last player was entered."""
+    """Number of matches played with software of another version than at the entry of the lineup's last player."""
 
     def add(self, other: Checked) -> None:
-        """Add the figures of another verification, without its findings and claims."""
+        """Add the figures of another verification, except its findings and claims."""
         self.matches += other.matches
         self.broken += other.broken
         self.replies.update(other.replies)
@@ -81,7 +81,7 @@ class Checked:
 
 
 def check_lineup(check: LineupCheck, pool: PlayerPool) -> Checked:
-    """Verify a lineup's matches with the players of this process."""
+    """Verify a lineup's matches with this process's players."""
     result = Checked()
     planned = planned_jobs(check, pool)
     matches = _matches(check, planned, result)
@@ -104,8 +104,8 @@ def check_lineup(check: LineupCheck, pool: PlayerPool) -> Checked:
 
 
 def planned_jobs(check: LineupCheck, pool: PlayerPool) -> Callable[[str], MatchJob | None]:
-    """Return a function that makes the lineup's match of an id, or None for an id that is not planned. Recorded players
-    are in all seats, none of which is asked again."""
+    """Return a function from an id to the lineup's match, or to None for an id that is not planned. All seats hold
+    recorded players, and none is asked again."""
     seats = [pool.seat(check.entries[player], asked=False) for player in check.lineup.players]
     job, numbers = job_maker(check.lineup, seats), check.lineup.numbers()
 
@@ -117,7 +117,7 @@ def planned_jobs(check: LineupCheck, pool: PlayerPool) -> Callable[[str], MatchJ
 
 
 class _AskedAgain:
-    """Decides which players are asked again in which matches."""
+    """Chooses the players to ask again in each match."""
 
     def __init__(self, check: LineupCheck, pool: PlayerPool) -> None:
         self._entries, self._pool = check.entries, pool
@@ -133,27 +133,27 @@ class _AskedAgain:
         }
 
     def seats(self, job: MatchJob) -> list[RecordedPlayer]:
-        """The recorded players of a match, with the players to be asked again."""
+        """Return the recorded players of a match, with the players to be asked again."""
         return [
             self._pool.seat(self._entries[player.name], asked=self.wanted(job.id, player.name))
             for player in job.players
         ]
 
     def wanted(self, match: str, player: str) -> bool:
-        """Whether a player is to be asked again in a match, if it can be made."""
+        """Return whether a player is to be asked again in a match, if it can be created."""
         repeats = self._entries[player].repeats
         return repeats == "quickly" or (repeats is not None and match in self._chosen[repeats])
 
     def possible(self, player: str) -> bool:
-        """Whether a player could be asked again in any match."""
+        """Return whether a player could be asked again in any match."""
         return self._entries[player].repeats in ("quickly", "slowly") and player not in self._pool.why_not
 
 
 def _matches(
     check: LineupCheck, planned: Callable[[str], MatchJob | None], result: Checked
 ) -> dict[str, tuple[str, Record]]:
-    """The finished matches that are as planned, each with its place in the file. Everything else in the file, and what
-    is missing, becomes a finding."""
+    """Return the finished matches that are as planned, each with its place in the file. Everything else in the file,
+    and everything missing, becomes a finding."""
     matches: dict[str, tuple[str, Record]] = {}
     lines: dict[str, int] = {}
     broken: set[str] = set()
@@ -170,7 +170,7 @@ def _matches(
         where = f"{check.where}:{number}"
         if isinstance(record, Problem):
             torn = (
-                f"the last line is torn; the {number - 1} before it are whole. The next run of the tournament removes "
+                f"the last line is truncated; the {number - 1} before it are complete. The next tournament run removes "
                 f"it and plays that match again"
             )
             ended = number < len(raw)  # a line break follows
@@ -178,12 +178,12 @@ def _matches(
             continue
         where = f"{where} (match {record.id})"
         if raw[number - 1] != record.line().encode():
-            result.findings.append(Finding("file", where, "the line is not as gymposium writes it"))
+            result.findings.append(Finding("file", where, "the line is not in gymposium's format"))
         job = planned(record.id)
         if job is None:
             result.findings.append(Finding("schedule", where, "the schedule has no such match"))
         elif not record.ending.broke_off and record.id in lines:
-            result.findings.append(Finding("schedule", where, f"the match is in line {lines[record.id]} already"))
+            result.findings.append(Finding("schedule", where, f"duplicate match, first in line {lines[record.id]}"))
         elif why := unplanned(record, job, check.entries):
             result.findings.append(Finding("record", where, why))
             lines[record.id] = number
@@ -204,13 +204,13 @@ def _matches(
         named = map(check.lineup.match_id, islice(numbers.missing(lines.keys()), _NAMED))
         what = f"{missing} of {len(numbers)} matches are missing: {', '.join(named)}"
         more = ", …" if missing > _NAMED else ""
-        again = "; some broke off and are to be played again" if broken - lines.keys() else ""
+        again = "; some broke off and will be played again" if broken - lines.keys() else ""
         result.findings.append(Finding("schedule", check.where, f"{what}{more}{again}"))
     return matches
 
 
 def _out_of_order(check: LineupCheck, played: Sequence[str], numbers: Mapping[str, int]) -> list[Finding]:
-    """A finding for the first match that is in the file before one that is planned earlier. Matches that broke off are
+    """Return a finding for the first match that precedes one planned earlier. Matches that broke off are
     left out, since they are played again later."""
     for one, other in pairwise(name for name in played if name in numbers):
         if numbers[other] < numbers[one]:
@@ -219,7 +219,7 @@ def _out_of_order(check: LineupCheck, played: Sequence[str], numbers: Mapping[st
 
 
 def _count(record: Record, again: _AskedAgain, result: Checked) -> None:
-    """Count the replies of each player, and note claims that a player did not answer."""
+    """Count each player's replies, and note claims that a player did not answer."""
     players = record.players
     result.replies.update(players[turn["seat"]] for turn in record.turns if turn["seat"] < len(players))
     for seat, answer in silences(record):

@@ -1,7 +1,7 @@
-"""Checks, each in a separate process, of claims that a player did not answer or ended its process.
+"""Check, each in a separate process, claims that a player did not answer or ended its process.
 
-Such a claim wins the match for the other side, and a record that makes it is consistent. So the match is replayed up to
-that decision, and the player is asked as the tournament asked it, with the same time limit.
+Such a claim wins the match for the other side, and a record with it is consistent. So the match is replayed up to
+that decision, and the player is asked as in the tournament, with the same time limit.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _ASKED = "asked"
 
 
 def check_claim(check: LineupCheck, match: str, seat: int) -> str | None:
-    """Ask a player again at the decision at which it is said to have failed. Returns the difference as a sentence, or
+    """Ask a player again at the decision where it reportedly failed. Returns the difference as a sentence, or
     None if the player fails again in any way."""
     context = spawn_context()
     ours, theirs = context.Pipe()
@@ -44,7 +44,7 @@ def check_claim(check: LineupCheck, match: str, seat: int) -> str | None:
 
 
 def _received(connection: Connection) -> str | None:
-    """The next message of the process, or None if it ended instead."""
+    """Return the next message from the process, or None if it ended."""
     try:
         return cast(str | None, connection.recv())
     except EOFError:
@@ -64,7 +64,7 @@ def _ask(connection: Connection, check: LineupCheck, match: str, seat: int) -> N
 
 
 class _ClaimGuard(AskingScripts):
-    """A guard that asks one player again in the whole match, and at last for the answer that is said to be missing."""
+    """A guard that asks one player again throughout the match, and last for the reportedly missing answer."""
 
     def __init__(self, scripts: dict[str, Script], last: Answer, connection: Connection) -> None:
         super().__init__(scripts)

@@ -1,4 +1,4 @@
-"""The pool of players that can be asked again in this process, and the reasons why others cannot."""
+"""The players that can be asked again in this process, and the reasons why others cannot."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gymposium_arena.verify.replay import RecordedPlayer
 
 
 class PlayerPool:
-    """The players of a board in one process. Each is made once."""
+    """A board's players in one process. Each is created once."""
 
     def __init__(self) -> None:
         self.findings: list[Finding] = []
@@ -22,8 +22,8 @@ class PlayerPool:
         self._seats: dict[tuple[str, bool], RecordedPlayer] = {}
 
     def seat(self, entry: Entry, *, asked: bool) -> RecordedPlayer:
-        """The recorded player of an entry. If `asked`, it holds the player to be asked again, unless that cannot be
-        made."""
+        """Return an entry's recorded player. If `asked`, it holds the player to ask again, unless that cannot be
+        created."""
         key = entry.player, asked
         if key not in self._seats:
             player = self._player(entry) if asked else None
@@ -43,7 +43,7 @@ class PlayerPool:
 
 
 def _reader(entry: Entry, player: Player | None) -> Reader:
-    """The reader of an entry's replies: a built-in one, or the player's own."""
+    """Return the reader of an entry's replies: a built-in one, or the player's own."""
     if entry.prompt.reader in GENERAL:
         return GENERAL[entry.prompt.reader]
     return (make_entrant(entry) if player is None else player).reader

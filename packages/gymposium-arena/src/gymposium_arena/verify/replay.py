@@ -1,4 +1,4 @@
-"""Players that are asked again in replays: the driver plays the recorded match with the recorded replies.
+"""Players that are asked again in replays: the driver replays the recorded match with the recorded replies.
 
 A player is asked again with the same random streams at the same decisions. Its reply is compared with the record and
 not played, so each reply is judged separately.
@@ -22,36 +22,36 @@ _DIED = "its process ended ("
 
 @dataclass(slots=True, eq=False)
 class RecordedPlayer(ScriptedPlayer):
-    """A player as its entry describes it, in a match that is replayed."""
+    """A player as its entry describes it, in a replayed match."""
 
     deterministic: bool = False
     player: Player | None = None
-    """The player to be asked again; None if it is not."""
+    """The player to ask again; None if it is not asked."""
 
 
 def needs_a_process(answer: Answer) -> bool:
-    """Whether a player that gave this answer again would end this process or block it."""
+    """Return whether a player that repeats this answer would end this process or block it."""
     return answer is None or (isinstance(answer, PlayerFailure) and answer.text.startswith(_DIED))
 
 
 @dataclass(slots=True)
 class AskingScripts(Scripts):
-    """A guard that gives the driver the recorded answers and asks players again besides."""
+    """A guard that gives the driver the recorded answers and also asks players again."""
 
     differences: dict[tuple[str, int], str] = field(default_factory=dict)
     """The first difference between a player's reply and the recorded one, by match and seat. The player is not asked
     again in that match, since its memory may differ from then on."""
     asked: Counter[str] = field(default_factory=Counter)
-    """Number of replies asked for again, by player."""
+    """Number of repeated replies, by player."""
     same: Counter[str] = field(default_factory=Counter)
-    """Number of these that equal the recorded ones, by player."""
+    """Number of repeated replies that equal the recorded ones, by player."""
     ties: set[tuple[str, int]] = field(default_factory=set)
     """Match and seat of replies that differ from the recorded ones by a tie. The player is not asked again in that
     match, as after a difference."""
     tied: Counter[str] = field(default_factory=Counter)
     """Number of ties, by player."""
     unreachable: dict[str, str] = field(default_factory=dict)
-    """Why a player could not be asked any more, by player."""
+    """Why a player could no longer be asked, by player."""
 
     def answers(self, player: Player, asks: Sequence[Ask], watchdog: Watchdog | None = None) -> list[Answer]:
         recorded = Scripts.answers(self, player, asks)
@@ -78,7 +78,7 @@ class AskingScripts(Scripts):
                 self.differences[ask.key, ask.seat] = f"seat {ask.seat} ({player.name}) {how}"
 
     def _may(self, ask: Ask, answer: Answer) -> bool:
-        """Whether the player is asked again here: the record has an answer of its own, and no difference is known."""
+        """Return whether the player is asked again here: its answer is recorded, and no difference is known."""
         seat = (ask.key, ask.seat)
         known = seat in self.differences or seat in self.ties
         missing = isinstance(answer, PlayerFailure) and not answer.own
@@ -86,15 +86,15 @@ class AskingScripts(Scripts):
 
 
 def _is_tie(player: Player, ask: Ask, now: Answer, recorded: Answer) -> bool:
-    """Whether rounding decides between a player's reply and the recorded one, by its own word."""
+    """Return whether rounding decides between a player's reply and the recorded one, as the player declares."""
     if not (isinstance(player, TellsTies) and isinstance(now, Reply) and isinstance(recorded, Reply)):
         return False
     return player.is_tie(ask, now, recorded)
 
 
 def difference(recorded: Answer, now: Answer) -> str | None:
-    """The difference between a player's answer and the recorded one, as the end of a sentence, or None. Any error
-    confirms a recorded crash, since its text may differ on another machine."""
+    """Return the difference between a player's answer and the recorded one, as the end of a sentence, or None. Any
+    error confirms a recorded crash, since its text may differ on another machine."""
     if isinstance(recorded, Reply) and isinstance(now, Reply):
         if recorded.text == now.text and recorded.usage is now.usage is None and _plain(recorded) and _plain(now):
             return None  # a shortcut for almost all replies
@@ -114,16 +114,16 @@ def _plain(reply: Reply) -> bool:
 
 
 def _described(reply: Reply) -> str:
-    """All recorded facts of a reply, in words."""
+    """Return all recorded facts about a reply, in words."""
     if reply.finish_reason == "context":
-        return "has no room to reply"
+        return "has no context left to reply"
     replies = f"replies {reply.text!r}" if reply.action is None else f"replies with action {reply.action}"
     cut_off = ", cut off" if reply.finish_reason == "length" else ""
     return f"{replies}{cut_off}{_spent(reply.usage)}"
 
 
 def _spent(usage: Usage | None) -> str:
-    """The part of a reply's usage that repeats: its token counts, and whether time and cost are recorded."""
+    """Return the repeatable part of a reply's usage: its token counts, and whether time and cost are recorded."""
     if usage is None:
         return ""
     counted = (usage.prompt_tokens, usage.completion_tokens) != (None, None)

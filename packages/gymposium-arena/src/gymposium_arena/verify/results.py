@@ -1,4 +1,4 @@
-"""Comparison of results.json with the results computed from the records."""
+"""Compare results.json with the results recomputed from the records."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from gymposium_arena.verify.files import check_plain
 from gymposium_arena.verify.findings import Finding, ResultsState
 
 _SHOWN = 12
-"""Largest number of differences that are listed."""
+"""Maximum number of differences that are listed."""
 
 
 def check_results(board: Board) -> tuple[ResultsState, list[Finding]]:
-    """Compute the results again and compare every figure."""
+    """Recompute the results and compare every figure."""
     path = results_file(board)
     if not path.exists():
         return "absent", []
@@ -35,7 +35,7 @@ def check_results(board: Board) -> tuple[ResultsState, list[Finding]]:
 
 
 def _differences(where: str, stored: Any, again: Any) -> Iterator[str]:
-    """The places at which two JSON values differ, with both values."""
+    """Yield the places where two JSON values differ, with both values."""
     if isinstance(stored, dict) and isinstance(again, dict) and stored.keys() == again.keys():
         for key in stored:
             yield from _differences(f"{where}.{key}".lstrip("."), stored[key], again[key])

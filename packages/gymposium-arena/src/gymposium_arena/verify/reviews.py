@@ -1,4 +1,4 @@
-"""Comparison of the reviews beside matches with reviews that are made again."""
+"""Compare the reviews beside matches with new reviews."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from gymposium_arena.verify.files import check_plain
 from gymposium_arena.verify.findings import Finding
 
 _ROUNDING = 1e-6
-"""Largest difference that rounding on another machine may make to the worth of a decision."""
+"""Maximum difference in a decision's value that rounding on another machine may cause."""
 
 
 def check_reviews(board: Board, matches: Path, sample: int, seed: int) -> Iterator[Finding]:
-    """Review matches of a file again and find what differs: every match if the judge is exact, or else `sample` of
+    """Review a file's matches again and yield what differs: every match if the judge is exact, or else `sample` of
     them, drawn from `seed`."""
     path = review_path(matches)
     where = str(path.relative_to(board.path))
@@ -31,7 +31,7 @@ def check_reviews(board: Board, matches: Path, sample: int, seed: int) -> Iterat
         assert stored is not None, "it was there just now"
         records = {one.id: one for _, one in read_records(matches) if isinstance(one, Record)}
         if strange := next((match for match in stored.matches if match not in records), None):
-            yield Finding("results", where, f"it reviews {strange}, which is not in the file")
+            yield Finding("results", where, f"it reviews {strange}, which the match file does not have")
             return
         game = load_named_game(stored.game)
         judge = judge_of(game, stored.judge)
@@ -39,10 +39,10 @@ def check_reviews(board: Board, matches: Path, sample: int, seed: int) -> Iterat
         yield Finding("results", where, str(error))
         return
     if judge.digest != stored.table:
-        yield Finding("results", where, f"its table is {stored.table}, but computed again it is {judge.digest}")
+        yield Finding("results", where, f"its table is {stored.table}, but the recomputed one is {judge.digest}")
         return
     if stored.model_copy(update={"matches": {}}) != ReviewFile.of(game, judge, {}):
-        yield Finding("results", where, f"what it says of the game or of {stored.judge} is wrong")
+        yield Finding("results", where, f"its description of the game or of {stored.judge} is wrong")
         return
     known = [match for match in stored.matches if stored.of_record(records[match]) is not None]
     chosen = known if judge.exact else stream(seed, "reviews", where).sample(known, min(sample, len(known)))
@@ -51,11 +51,11 @@ def check_reviews(board: Board, matches: Path, sample: int, seed: int) -> Iterat
         if isinstance(again, str):
             yield Finding("results", f"{where} (match {match})", again)
         elif not _alike(stored.matches[match], again):
-            yield Finding("results", f"{where} (match {match})", "its review is not what the judge says")
+            yield Finding("results", f"{where} (match {match})", "its review differs from the judge's")
 
 
 def _alike(one: MatchReview, other: MatchReview) -> bool:
-    """Whether two reviews are equal up to rounding."""
+    """Return whether two reviews are equal up to rounding."""
     if len(one.decisions) != len(other.decisions) or one.unjudged != other.unjudged:
         return False
     return all(

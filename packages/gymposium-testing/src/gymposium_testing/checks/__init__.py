@@ -1,1 +1,1 @@
-"""The checks, a module for each family. `gymposium_testing.registry` has them in order."""
+"""The checks, one module per family. `gymposium_testing.registry` lists them in order."""

@@ -26,7 +26,7 @@ _IGNORED = (
     "Observation numpy array is all zeros",
     "The observation contains negative numbers",
 )
-"""Beginnings of warnings that PettingZoo gives for all dict observations but its own, and for harmless numbers."""
+"""Beginnings of warnings that PettingZoo gives for all dict observations except its own, and for harmless numbers."""
 
 
 def _pettingzoo() -> Any:
@@ -51,12 +51,12 @@ def _strictly(what: str, game: Game) -> Iterator[None]:
         raise CheckFailed(
             f"{what} fails: {raised(error)}",
             where=game.name,
-            do="the environments are gymposium's own: look for what the game shows or pays against its promises.",
+            do="the environments are gymposium's own: check what the game shows and pays.",
         ) from error
 
 
 def gymnasium_checks_it(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """Gymnasium's `check_env` passes without a warning for each seat, kind of observation and reader."""
+    """Gymnasium's `check_env` passes without warnings for each seat, kind of observation and reader."""
     for number, kind in enumerate(KINDS):
         if kind == "tensor" and game.tensor_shape is None:
             continue
@@ -74,9 +74,9 @@ def gymnasium_checks_it(game: Game, seed: int = 0, effort: Effort = NORMAL) -> N
 
 
 def pettingzoo_checks_it(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """PettingZoo's `api_test` passes, without warnings that are specific to this game."""
+    """PettingZoo's `api_test` passes without warnings specific to this game."""
     if game.spec.free_text or game.tensor_shape is None:
-        raise NotApplicable("PettingZoo's test does not support observations or actions that are text alone")
+        raise NotApplicable("PettingZoo's test does not support text-only observations or actions")
     with _strictly("PettingZoo's api_test", game):
         _pettingzoo().api_test(aec_env(game=game), num_cycles=max(20, min(effort.decisions, 1000)))
 
@@ -89,7 +89,7 @@ def pettingzoo_checks_it_in_parallel(game: Game, seed: int = 0, effort: Effort =
     for agent, observation in env.reset(seed=seed)[0].items():
         require(
             observation in env.observation_space(agent),
-            f"the parallel observation of {agent} is not in its space: {short(observation)}",
+            f"the parallel observation of {agent} is outside its space: {short(observation)}",
             "let tensor() return finite numbers of the right shape, and keep texts short enough.",
             f"{game.name}, seed {seed}",
         )
@@ -100,6 +100,6 @@ def pettingzoo_checks_it_in_parallel(game: Game, seed: int = 0, effort: Effort =
 def pettingzoo_checks_its_seeds(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
     """PettingZoo's `seed_test` passes: equal seeds give equal observations."""
     if game.spec.free_text:
-        raise NotApplicable("PettingZoo's test draws actions from spaces, which are no sensible texts")
+        raise NotApplicable("PettingZoo's test draws actions from spaces, which gives meaningless texts")
     with _strictly("PettingZoo's seed_test", game):
         _pettingzoo().seed_test(lambda: aec_env(game=game), num_cycles=max(20, min(effort.decisions, 500)))

@@ -1,4 +1,4 @@
-"""Checks of executors: parts come back once, with the records of one process, and functions with their results."""
+"""Checks of executors: parts come back once, with the records that one process produces, and functions with results."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from gymposium_testing.parts import PluginPart
 
 WORKERS = 2
 MATCHES = 12
-"""Number of matches of each game."""
+"""Number of matches per game."""
 GAMES = ("tic_tac_toe", "kuhn_poker")
 
 
 def executors_play_as_one_process(part: PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """Each part comes back once, and its records are those of the same matches in one process, in all but times."""
+    """Each part comes back once, and its records equal those of the same matches in one process, except for times."""
     given = list(_parts(seed))
     with closing(_made(part)) as executor:
         done = list(executor.run(given))
@@ -41,12 +41,12 @@ def executors_play_as_one_process(part: PluginPart, seed: int = 0, effort: Effor
         require(
             _without_times(one.lines) == _without_times(played[job.id] for job in jobs),
             f"the records of the matches {one.part.numbers} of {matches.id} differ from those of one process",
-            "play each part with gymposium.runs.executors.crew.Crew, and give back its lines in order.",
+            "play each part with gymposium.runs.executors.crew.Crew, and return its lines in order.",
         )
 
 
 def executors_go_on_after_a_run_was_left(part: PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """After the iterator of a run was closed early, the executor plays another run."""
+    """After a run's iterator was closed early, the executor plays another run."""
     given = list(_parts(seed))
     with closing(_made(part)) as executor:
         left = executor.run(given)
@@ -82,7 +82,7 @@ def _made(part: PluginPart) -> Executor:
 
 
 def _parts(seed: int) -> Iterator[RunPart]:
-    """Parts of some matches of each game; some matches of the plan are left out."""
+    """Yield parts with some matches of each game; some matches of the plan are left out."""
     rng = stream(seed, "executors")
     for game in GAMES:
         series = Series(game, game, ("random", "greedy"), MATCHES, rng.getrandbits(31), True, "forfeit")
@@ -97,12 +97,12 @@ def _require_each_once(given: Iterable[RunPart], done: Iterable[PartDone]) -> No
     require(
         wanted == found,
         f"the parts {sorted(wanted)} came back as {sorted(found.elements())}",
-        "yield each part once, when all of its matches are played.",
+        "yield each part once, after all of its matches are played.",
     )
 
 
 def _without_times(lines: Iterable[RecordLine]) -> list[object]:
-    """The records, without the seconds that players took."""
+    """Return the records without the seconds that players took."""
     records = [json.loads(line.text) for line in lines]
     for record in records:
         for turn in record["turns"]:

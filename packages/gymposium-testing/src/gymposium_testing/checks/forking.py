@@ -1,4 +1,4 @@
-"""Checks of forks: they start at the same position, are independent, and draw their own chance."""
+"""Checks of forks: they start at the same position, are independent, and draw their own chance outcomes."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from gymposium_testing.walk import BEGIN, any_moves, match_seed, play_chance, pl
 
 _DO = "let fork(rng) copy everything that changes, including the list of events."
 _FORKS = 6
-"""Number of forks, with different generators, that are played out from one position."""
+"""Number of forks, with different generators, played out from one position."""
 
 
 def forks_stand_apart(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """A fork has the same position and events as its match, and moves in one change nothing in the other."""
+    """A fork has the same position and events as its match, and moves in one do not affect the other."""
     rng = stream(seed, "forks")
     for match in played(game, seed, effort.decisions // 4):
         before = Snapshot.of(match)
@@ -33,7 +33,7 @@ def forks_stand_apart(game: Game, seed: int = 0, effort: Effort = NORMAL) -> Non
 
 
 def later_chance_is_fresh(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """Chance in a fork comes from the generator that it is given, so a fork cannot foresee chance in its match."""
+    """Chance in a fork comes from the given generator, so a fork cannot foresee chance in its match."""
     if not game.spec.chance:
         raise NotApplicable("the game says chance=False")
     free = fresh = number = 0
@@ -65,14 +65,14 @@ def _varies(matches: Iterable[Match], events: Sequence[Event]) -> bool:
 
 def _stale(match: Match, what: str) -> None:
     raise CheckFailed(
-        f"{what}, so that search would foresee the dice: {events_in_words(match.events)}.",
+        f"{what}, so search could foresee the dice: {events_in_words(match.events)}.",
         where=after(match),
         do="let fork(rng) draw all later chance from rng, and nothing from the match's own stream.",
     )
 
 
 def any_order_of_calls_is_fine(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """Moves, forks, loads, looks and refused moves do not affect one another in any order (hypothesis draws them)."""
+    """Moves, forks, loads, looks and refused moves do not affect one another in any order (drawn by hypothesis)."""
     from gymposium_testing.machine import run_machine
 
     run_machine(game, seed, effort)

@@ -1,4 +1,4 @@
-"""Checks of hiding: what a seat may not know is declared and shown nowhere."""
+"""Checks of hiding: what a seat may not know is declared, and shown nowhere."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ _TRUTHS = 24
 
 
 def hiding_is_declared(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """A game that hides something declares it: its views are no copies of its own texts, and there are positions
-    that they do not tell apart."""
+    """A game with hidden information declares it: its views are not copies of its texts, and some positions
+    have equal views."""
     if game.spec.information == "perfect":
         raise NotApplicable("the game says that nothing is hidden")
     if game.spec.tools:
-        raise NotApplicable("its openings tell the tasks apart, and what tools would return is hidden all the same")
+        raise NotApplicable("its openings tell the tasks apart, and the tools' future results are hidden anyway")
     require(
         not _views_are_texts(game, seed, effort),
-        "the spec says information='imperfect', but view(seat) is what observe(seat) shows, so nothing says what the "
-        "seat may not know: a text that shows too much would be compared with itself",
+        "the spec says information='imperfect', but view(seat) is what observe(seat) shows, so nothing defines what "
+        "the seat may not know, and a text that shows too much would be compared with itself",
         DECLARE,
         game.name,
     )
@@ -65,9 +65,9 @@ def hiding_is_declared(game: Game, seed: int = 0, effort: Effort = NORMAL) -> No
 
 
 def _views_are_texts(game: Game, seed: int, effort: Effort) -> bool:
-    """Return whether every view holds the lines of the seat's own text and no others.
+    """Return whether every view holds exactly the lines of the seat's own text.
 
-    A view that OpenSpiel's engine makes is never a copy of the text, however the text is made."""
+    A view made by OpenSpiel's engine is never a copy of the text, however the text is made."""
     views = set()
     for match in played(game, seed, effort.decisions // 4):
         for seat in range(game.seats):
@@ -102,7 +102,7 @@ def pictures_show_nothing_hidden(game: Game, seed: int = 0, effort: Effort = NOR
 
 
 def everything_known_is_told(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """If what a seat knows differs, its prompts differ, in both styles."""
+    """Where a seat's knowledge differs, its prompts differ, in both styles."""
     if game.spec.tools:
         raise NotApplicable("a prompt shows what the last tools returned, as a message of a conversation")
     _raise(game, _report(game, seed, effort).leaks, ("blind prompt",))
@@ -111,12 +111,12 @@ def everything_known_is_told(game: Game, seed: int = 0, effort: Effort = NORMAL)
 def _raise(game: Game, found: Sequence[Leak], faults: tuple[LeakKind, ...]) -> None:
     leaks = [leak for leak in found if leak.fault in faults]
     if leaks:
-        raise CheckFailed("\n".join(map(str, leaks[:3])), where=game.name, do="do what each of them says.")
+        raise CheckFailed("\n".join(map(str, leaks[:3])), where=game.name, do="follow the advice for each leak.")
 
 
 @lru_cache(maxsize=2)  # four checks read one report
 def _report(game: Game, seed: int, effort: Effort) -> LeakReport:
-    # if nothing is hidden, worlds are seldom more than the same moves in another order
+    # if nothing is hidden, worlds are rarely more than the same moves in another order
     events = _events(game, effort) // (1 if game.spec.information == "imperfect" else 4)
     return check_leaks(game, seed, matches=effort.draws * 4, events=events)
 
@@ -126,28 +126,28 @@ def _finder(game: Game, seed: int, effort: Effort) -> Finder:
 
 
 def _events(game: Game, effort: Effort) -> int:
-    # two tasks are seldom told alike, and each one that is tried has to be made; tools are free text, too
+    # two tasks rarely look alike, and each candidate has to be made; tool calls are free text, too
     return effort.events // 16 if game.spec.free_text else effort.events
 
 
-@lru_cache(maxsize=2)  # three checks go through the same worlds
+@lru_cache(maxsize=2)  # three checks use the same worlds
 def _shared_worlds(game: Game, seed: int, effort: Effort) -> Iterator[WorldPosition]:
     [worlds] = tee((world for world in _finder(game, seed, effort) if world.hides), 1)
     return worlds
 
 
 def _worlds(game: Game, seed: int, effort: Effort) -> Iterator[WorldPosition]:
-    """Return an iterator over worlds with other events than the positions that they are worlds of.
+    """Return an iterator over worlds whose events differ from those of the positions they are worlds of.
 
-    The worlds are not to be played on. Raises `NotApplicable` if the game says that nothing is hidden."""
+    Do not play on in these worlds. Raises `NotApplicable` if the game says that nothing is hidden."""
     if game.spec.information == "perfect":
         raise NotApplicable("the game says that nothing is hidden")
     return copy(_shared_worlds(game, seed, effort))
 
 
 def environments_show_nothing_hidden(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """In worlds that a seat cannot tell apart, every environment gives it the same: observation of each kind, mask,
-    info, rewards, render, and the answer to a reply that fails."""
+    """In worlds that a seat cannot tell apart, every environment shows it the same: observation of each kind, mask,
+    info, rewards, render, and the answer to a failed reply."""
     first: dict[tuple[int, bytes, tuple[int, ...]], tuple[tuple[Event, ...], dict[str, Any]]] = {}
     looks = max(4, effort.decisions // _PAIRS)
     for world in _worlds(game, seed, effort):
@@ -163,7 +163,7 @@ def environments_show_nothing_hidden(game: Game, seed: int = 0, effort: Effort =
             raise CheckFailed(
                 f"{differs} shows seat {seat} what it may not know: {one} and {other}.",
                 where=f"{game.name}, after {events_in_words(events)} and after {events_in_words(world.events)}",
-                do="make what the game shows the seat from what it may know alone.",
+                do="derive what the game shows the seat only from what it may know.",
             )
         looks -= 1
         if looks <= 0:
@@ -171,7 +171,7 @@ def environments_show_nothing_hidden(game: Game, seed: int = 0, effort: Effort =
 
 
 def _through_environments(game: Game, events: tuple[Event, ...], seat: int) -> dict[str, Any]:
-    """Return what environments show the seat at a position, and after a reply there that fails."""
+    """Return what environments show the seat at a position, and after a failed reply there."""
     game_there = cast(Game, GameAtPosition(game, events))
     shown: dict[str, Any] = {}
     for kind in KINDS if game.tensor_shape is not None else KINDS[:2]:
@@ -226,8 +226,8 @@ def open_games_hide_nothing(game: Game, seed: int = 0, effort: Effort = NORMAL) 
             continue
         if not go_the_same_way(game.load(other), world.match, rng):
             raise CheckFailed(
-                f"the spec says information='perfect', but there are two different positions that seat {world.seat} "
-                f"cannot tell apart.",
+                f"the spec says information='perfect', but seat {world.seat} cannot tell two different "
+                "positions apart.",
                 where=f"{game.name}, after {events_in_words(other)} and after {events_in_words(world.events)}",
                 do="say information='imperfect', or let view(seat) and observe(seat) show the difference.",
             )
@@ -239,7 +239,7 @@ def open_games_hide_nothing(game: Game, seed: int = 0, effort: Effort = NORMAL) 
 def sampled_worlds_are_possible(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
     """Worlds from `resample` look like the true one to the seat at every step, can be played on, and replay.
 
-    They include worlds other than the true one if any are possible. Sampling does not change the match."""
+    They include worlds other than the true one if any are possible. Sampling leaves the match unchanged."""
     rng = stream(seed, "sampled")
     looks, sampled = max(4, effort.decisions // 8), 0
     for place in _finder(game, seed, effort):
@@ -254,7 +254,7 @@ def sampled_worlds_are_possible(game: Game, seed: int = 0, effort: Effort = NORM
         except NoSampler:
             continue
         sampled += 1
-        before.compare(match, "resample() changes the match itself", do="leave the true match alone.")
+        before.compare(match, "resample() changes the match", do="leave the true match unchanged.")
         _judge(match, place, world, rng)
     if not sampled:
         raise NotApplicable("the game has no resample")
@@ -285,14 +285,15 @@ def sampling_draws_alike(game: Game, seed: int = 0, effort: Effort = NORMAL) -> 
                 f"{events_in_words(one.events)}, and {events_in_words(other.events)} if the truth is "
                 f"{events_in_words(world.events)}.",
                 where=after(game.load(world.base), world.seat),
-                do="draw from what the seat has not seen, in an order that does not depend on what is hidden.",
+                do="draw what the seat has not seen, in an order that does not depend on hidden information.",
             )
     if not compared:
-        raise NotApplicable("no two worlds were found from which resample() samples")
+        raise NotApplicable("no two worlds were found that resample() samples from")
 
 
 def _others_are_sampled(game: Game, seed: int, effort: Effort, rng: random.Random) -> None:
-    """Raise `CheckFailed` if `resample` returns only the true world, which would reveal what is hidden to search."""
+    """Raise `CheckFailed` if `resample` returns only the true world, which would reveal hidden information to
+    search."""
     looks = 0
     for world in _worlds(game, seed, effort):
         for _ in range(4 if world.how != "sampled" else 0):
@@ -306,20 +307,20 @@ def _others_are_sampled(game: Game, seed: int, effort: Effort, rng: random.Rando
             looks += 1
             if looks == _TRUTHS:
                 raise CheckFailed(
-                    f"resample() gives nothing but the true world, though seat {world.seat} could not tell it from "
+                    f"resample() returns only the true world, although seat {world.seat} could not tell it from "
                     f"this one: {events_in_words(world.events)}.",
                     where=after(match, world.seat),
-                    do="draw what the seat does not know anew, from the generator that is given.",
+                    do="redraw what the seat does not know, using the given generator.",
                 )
 
 
 def _judge(match: Match, place: WorldPosition, world: Match, rng: random.Random) -> None:
-    """Raise `CheckFailed` unless a world sampled at a place can be the truth for its seat."""
+    """Raise `CheckFailed` unless a world sampled at a position can be the truth for its seat."""
     seat, events = place.seat, tuple(world.events)
     if world.to_move() != match.to_move():
         _bad_world(match, seat, f"seats {world.to_move()} are to move in it", events)
     if world.view(seat) != match.view(seat):
-        _bad_world(match, seat, "its view is another", events)
+        _bad_world(match, seat, "its view differs", events)
     if world.legal_moves(seat) != match.legal_moves(seat):
         _bad_world(match, seat, f"its legal moves are {short(world.legal_moves(seat))}", events)
     try:
@@ -334,7 +335,7 @@ def _judge(match: Match, place: WorldPosition, world: Match, rng: random.Random)
     if change is not None:
         _bad_world(match, seat, f"its events load as another position: {change}", events)
     if not possible:
-        _bad_world(match, seat, "the seat would have seen other things on the way there", events)
+        _bad_world(match, seat, "the seat would have made other observations on the way there", events)
 
 
 def _bad_world(match: Match, seat: int, why: str, events: tuple[Event, ...]) -> NoReturn:

@@ -1,4 +1,4 @@
-"""Checks of length: matches end within the promised number of decisions, whatever the players reply."""
+"""Checks of length: matches end within the promised number of decisions, whatever the replies."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def random_matches_end(game: Game, seed: int = 0, effort: Effort = NORMAL) -> No
             raise CheckFailed(
                 f"seat {result.ending.seat} played the listed move {result.turns[-1].text!r}, but it is not legal.",
                 where=f"{game.name}, seed {result.job.seed}, after {events_in_words(result.events)}",
-                do="let legal_moves() list what apply() takes.",
+                do="let legal_moves() list only what apply() accepts.",
             )
 
 
@@ -54,7 +54,7 @@ def _jobs(game: Game, seed: int, effort: Effort) -> Iterator[MatchJob]:
 
 @dataclass(slots=True)
 class _Enemy:
-    """A player that replies with hostile texts and sometimes with a move."""
+    """A player that sends hostile texts and sometimes a move."""
 
     reader: Reader
     name: str = "enemy"

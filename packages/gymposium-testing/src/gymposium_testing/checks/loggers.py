@@ -1,4 +1,4 @@
-"""Checks of loggers: settings that a config can hold, and runs that start, log, resume and close."""
+"""Checks of loggers: settings fit in a config, and runs can start, log, resume and close."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _METRICS: Metrics = {
 
 
 def logger_settings_are_read(part: PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """The settings are a frozen dataclass whose defaults, and whose examples, a config file can hold."""
+    """The settings are a frozen dataclass whose defaults and examples fit in a config file."""
     spec = cast(LoggerSpec, part.spec)
     kind: Any = resolve(spec.settings)
     frozen = hasattr(kind, "__dataclass_params__") and kind.__dataclass_params__.frozen
@@ -39,14 +39,14 @@ def logger_settings_are_read(part: PluginPart, seed: int = 0, effort: Effort = N
                 read_settings(f"[loggers.{spec.name}]", kind, {k: v for k, v in options.items() if v is not None})
         except BadOption as error:
             if options is defaults and "is missing" in str(error):
-                continue  # an option without a default has to be given
+                continue  # an option without a default is required
             raise CheckFailed(str(error), do="make types, defaults and examples agree.") from error
         except PluginError as error:
             raise CheckFailed(str(error), do="use types that read_settings supports.") from error
 
 
 def loggers_take_numbers_and_text(part: PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """A logger starts, takes numbers (NaN and infinity too) and text, keeps a file, and closes."""
+    """A logger starts, takes numbers (also NaN and infinity) and text, keeps a file, and closes."""
     with TemporaryDirectory(prefix="gymposium-logger-") as directory:
         logger = _start(part, directory)
         logger.log(0, _METRICS)
@@ -59,7 +59,7 @@ def loggers_take_numbers_and_text(part: PluginPart, seed: int = 0, effort: Effor
 
 
 def loggers_close_after_an_error(part: PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """A logger closes if its run ended with an error, also before anything was logged."""
+    """A logger closes if its run ended with an error, even before anything was logged."""
     for error, steps in ((RuntimeError("the run failed"), 0), (KeyboardInterrupt(), 1)):
         with TemporaryDirectory(prefix="gymposium-logger-") as directory:
             logger = _start(part, directory)
@@ -69,7 +69,7 @@ def loggers_close_after_an_error(part: PluginPart, seed: int = 0, effort: Effort
 
 
 def loggers_go_on_after_a_resume(part: PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """A resumed run logs on in the same directory, from a step that was logged before."""
+    """A resumed run continues logging in the same directory, from a step that was already logged."""
     with TemporaryDirectory(prefix="gymposium-logger-") as directory:
         for first_step in (0, 1):
             logger = _start(part, directory, resumed=first_step > 0, step=first_step)
@@ -79,11 +79,11 @@ def loggers_go_on_after_a_resume(part: PluginPart, seed: int = 0, effort: Effort
 
 
 def _start(part: PluginPart, directory: str, *, resumed: bool = False, step: int = 0) -> Logger:
-    """Start the logger with the settings of its example. Raises `NotApplicable` if a library that it needs is not
+    """Start the logger with its example's settings. Raises `NotApplicable` if a library that it needs is not
     installed."""
     spec = cast(LoggerSpec, part.spec)
     if spec.needs and importlib.util.find_spec(spec.needs) is None:
-        raise NotApplicable(f"{spec.needs}, which it needs, is not installed")
+        raise NotApplicable(f"it needs {spec.needs}, which is not installed")
     settings = read_settings(
         f"[loggers.{spec.name}]", resolve(spec.settings), cast("Mapping[str, Any]", part.given_example())
     )

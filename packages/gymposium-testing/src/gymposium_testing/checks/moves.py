@@ -22,9 +22,9 @@ _REFUSE = "raise WrongSeat(moves, self.to_move()) before anything is changed."
 
 
 def legal_lists_agree(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """Legal moves and their indices correspond, each once, in order and within the action space.
+    """Legal moves and their indices correspond one to one, in order and within the action space.
 
-    Seats that wait have none, and an OpenSpiel game has those of its engine that leave the next seat a move."""
+    Waiting seats have none. An OpenSpiel game has its engine's moves, except those that leave the next seat no move."""
     for match in played(game, seed, effort.decisions):
         for seat in range(game.seats):
             moves, actions = match.legal_moves(seat), match.legal_actions(seat)
@@ -36,11 +36,11 @@ def legal_lists_agree(game: Game, seed: int = 0, effort: Effort = NORMAL) -> Non
                     _wrong(match, seat, f"a game of free text lists the moves {short(moves)}, indices {short(actions)}")
                 continue
             if moves is None:
-                _wrong(match, seat, "there is no list of moves, but the spec says free_text=False")
+                _wrong(match, seat, "the list of moves is None, but the spec says free_text=False")
             if bool(moves) != (seat in match.to_move()):
                 _wrong(match, seat, f"seats {match.to_move()} are to move, but the list is {short(moves)}")
             if len(moves) != len(actions) or len(set(moves)) != len(moves):
-                _wrong(match, seat, f"moves {short(moves)} do not correspond to indices {short(actions)}, each once")
+                _wrong(match, seat, f"moves {short(moves)} do not correspond one to one to indices {short(actions)}")
             if actions != sorted(set(actions)) or (actions and not 0 <= actions[0] <= actions[-1] < game.num_actions):
                 _wrong(match, seat, f"indices {short(actions)} are not ascending and below {game.num_actions}")
             if isinstance(match, OpenSpielMatch) and (engines := match.state.legal_actions(seat)) != actions:
@@ -50,7 +50,7 @@ def legal_lists_agree(game: Game, seed: int = 0, effort: Effort = NORMAL) -> Non
 
 
 def _is_dead_end(state: pyspiel.State) -> bool:
-    """Return whether a seat is to move here without a legal action. A game leaves out the action that leads here."""
+    """Return whether a seat is to move here without a legal action. A game leaves out actions that lead here."""
     return state.is_player_node() and not state.legal_actions()
 
 
@@ -58,13 +58,13 @@ def _wrong(match: Match, seat: int, what: str) -> NoReturn:
     raise CheckFailed(
         f"{what}.",
         where=after(match, seat),
-        do="list each legal move once, by ascending index, for the seats to move; [] for those that wait, and "
+        do="list each legal move once, by ascending index, for the seats to move; [] for waiting seats; "
         "None and [] for free text.",
     )
 
 
 def moves_read_back(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """The text of each legal move reads as that move with every reader, and `move_pattern` matches it."""
+    """The text of each legal move parses as that move with every reader, and `move_pattern` matches it."""
     if game.spec.free_text:
         raise NotApplicable("any text is a move")
     known: set[str] = set()
@@ -86,14 +86,14 @@ def moves_read_back(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
 
 def _unreadable(match: Match, seat: int, move: str, why: str) -> None:
     raise CheckFailed(
-        f"the legal move {move!r} cannot be played by writing it: {why}.",
+        f"the legal move {move!r} cannot be played as text: {why}.",
         where=after(match, seat),
-        do="use short printable texts without < and without white space around them, and let move_pattern match all.",
+        do="use short printable texts without < and surrounding white space, and let move_pattern match them all.",
     )
 
 
 def text_and_index_play_alike(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """The text of a move and its index have the same effect, in an environment and in OpenSpiel's engine."""
+    """A move's text and index have the same effect, in an environment and in OpenSpiel's engine."""
     if game.spec.free_text:
         raise NotApplicable("there are no indices")
     _engine_plays_the_index(game, seed, effort)
@@ -112,7 +112,7 @@ def text_and_index_play_alike(game: Game, seed: int = 0, effort: Effort = NORMAL
             by_index.step(actions[chosen])
             if by_text.match.events != by_index.match.events:
                 raise CheckFailed(
-                    f"the move {by_text.match.events[-1].move!r} and its index {actions[chosen]} do different things.",
+                    f"the move {by_text.match.events[-1].move!r} and index {actions[chosen]} have different effects.",
                     where=after(by_index.match, 0),
                     do=_BESIDE,
                 )
@@ -156,7 +156,7 @@ def wrong_seats_are_refused(game: Game, seed: int = 0, effort: Effort = NORMAL) 
                 match.apply(joint)
             except WrongSeat:
                 if list(match.events) != before.events:
-                    _not_refused(match, f"{what} is refused, but leaves events behind")
+                    _not_refused(match, f"{what} is refused, but adds events")
             except Exception as error:  # noqa: BLE001 (a game may raise anything)
                 _not_refused(match, f"{what} raises {raised(error)}")
             else:

@@ -1,4 +1,4 @@
-"""Checks of pictures: they can be shown as they are, and their places can be clicked on."""
+"""Checks of pictures: they can be shown unchanged, and their places can be clicked on."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _LOADS = re.compile(
     r"<script|\bon\w+\s*=|javascript:|\b(?:href|src)\s*=\s*[\"']?(?!#)\w+:|url\(\s*[\"']?(?!#)\w+:", re.IGNORECASE
 )
 _COLOUR = re.compile(r"var\(\s*--([\w-]+)\s*\)")
-"""A colour without a fallback."""
+"""A color without a fallback."""
 _DEFINED = re.compile(r"--([\w-]+)\s*:")
 _MARGIN = 0.5
-"""How far a place may reach beyond the picture, in parts of its larger side out of a hundred."""
+"""How far a place may extend beyond the picture, in percent of its larger side."""
 
 
 def pictures_are_whole(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """A picture is None or a `Picture` with a size. It needs no script and loads nothing, an `<svg>` in it is
-    well-formed and says in `aria-label` what it shows, and its places have names and lie within it."""
+    """A picture is None or a `Picture` with a size. It needs no script and loads nothing. An `<svg>` in it is
+    well-formed and has an `aria-label` that describes it, and its places have names and lie within it."""
     drawn = 0
     for match in played(game, seed, max(4, effort.decisions // 4)):
         if (picture := getattr(match, "picture", None)) is None:  # of `Draws`
@@ -39,15 +39,15 @@ def pictures_are_whole(game: Game, seed: int = 0, effort: Effort = NORMAL) -> No
 
 
 def _fault(picture: object) -> tuple[str, str]:
-    """Return what is wrong with a picture, and what to do; empty texts if nothing is."""
+    """Return what is wrong with a picture, and the fix; empty texts if nothing is."""
     if picture is None:
         return "", ""
     if not isinstance(picture, Picture):
         return f"it is {short(picture)}", "return a gymposium.games.pictures.Picture, or None."
     if not (0 < picture.width < float("inf") and 0 < picture.height < float("inf")):
-        return f"its size is {picture.width} by {picture.height}", "give width and height above 0."
+        return f"its size is {picture.width} by {picture.height}", "use a width and height above 0."
     if found := _LOADS.search(picture.html):
-        return f"it has {found[0]!r}", "leave scripts and addresses out: in its frame none runs and nothing is loaded."
+        return f"it has {found[0]!r}", "remove scripts and addresses: its frame runs no script and loads nothing."
     if "<svg" in picture.html:
         markup = picture.html[picture.html.index("<svg") : picture.html.rindex("</svg>") + 6]
         try:
@@ -55,13 +55,13 @@ def _fault(picture: object) -> tuple[str, str]:
         except ET.ParseError as error:
             return f"its <svg> is not well-formed ({error})", "close every element, and escape text."
         if not told:
-            return "its <svg> has no aria-label", "say in words what it shows, for those who cannot see it."
+            return "its <svg> has no aria-label", "describe what it shows, for people who cannot see it."
     if unknown := {*_COLOUR.findall(picture.html)}.difference(_DEFINED.findall(picture.html)):
-        return f"it has no colour called {min(unknown)!r}", f"take one of {', '.join(sorted(COLOURS))}."
+        return f"it uses the unknown color {min(unknown)!r}", f"use one of {', '.join(sorted(COLOURS))}."
     edge = _MARGIN / 100 * max(picture.width, picture.height)
     for place in picture.places:
         inside = -edge <= place.x and place.x + place.width <= picture.width + edge
         inside = inside and -edge <= place.y and place.y + place.height <= picture.height + edge
         if not (place.name and inside and place.width > 0 and place.height > 0):
-            return f"{short(place)} has no name, no size, or does not lie within it", "give places in its unit."
+            return f"{short(place)} has no name or size, or lies outside it", "give places in the picture's unit."
     return "", ""

@@ -1,4 +1,4 @@
-"""Checks of players: replies that can be read, that follow from the seed, and that do not depend on the batch."""
+"""Checks of players: replies can be parsed, follow from the seed, and do not depend on the batch."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ def _play(part: PluginPart, game: Game, seed: int, count: int, at_once: int) -> 
 
 
 def players_are_whole(part: PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """A player has the name that it is written by, a reader of replies and a prompt style."""
+    """A player has its canonical name, a reply reader and a prompt style."""
     player: Player = part.make()
     name, reader, style = (getattr(player, attribute, None) for attribute in ("name", "reader", "style"))
-    require(name == part.name, f"its name is {name!r}", f"set name to the text that it is written by: {part.name!r}.")
+    require(name == part.name, f"its name is {name!r}", f"set name to its canonical name {part.name!r}.")
     reads = all(callable(getattr(reader, method, None)) for method in ("submission", "answer"))
     require(reads, f"its reader is {reader!r}", "choose one of gymposium.replies.reading.READERS.")
     require(style in get_args(Style), f"its style is {style!r}", f"choose one of {', '.join(get_args(Style))}.")
 
 
 def players_answer_every_ask(part: PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """A player answers each ask, many of them in one call, with a reply that reads as a legal move."""
+    """A player answers each ask, many in one call, with a reply that parses as a legal move."""
     for game in games_that_it_plays(part):
         for result in _play(part, game, seed, effort.draws, at_once=effort.draws):
             for turn in result.turns:
@@ -58,19 +58,20 @@ def equal_seeds_give_equal_replies(part: PluginPart, seed: int = 0, effort: Effo
 
 
 def many_asks_at_once_change_nothing(part: PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """A player gives the same replies whether it is asked about one match at a time or about many in one call."""
+    """A player gives the same replies whether asked about one match at a time or many in one call."""
     _same_replies(
         part,
         seed,
         effort,
         (1, effort.draws),
-        what="its replies depend on which other asks come in the same call.",
-        do="answer each ask from that ask alone; keep what a match needs in ask.memory.",
+        what="its replies depend on the other asks in the same call.",
+        do="answer each ask independently; keep a match's state in ask.memory.",
     )
 
 
 def _same_replies(part: PluginPart, seed: int, effort: Effort, at_once: tuple[int, int], *, what: str, do: str) -> None:
-    """Raise `CheckFailed` unless a new player with these numbers of matches at once replies the same both times."""
+    """Raise `CheckFailed` unless a new player with these numbers of simultaneous matches replies the same both
+    times."""
     for game in games_that_it_plays(part):
         first, second = (
             [[(turn.seat, turn.text) for turn in result.turns] for result in _play(part, game, seed, effort.draws, at)]
@@ -81,7 +82,7 @@ def _same_replies(part: PluginPart, seed: int, effort: Effort, at_once: tuple[in
 
 
 def players_leave_the_global_generators_alone(part: PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """A player draws nothing from the global generators of Python and NumPy, and seeds neither."""
+    """A player neither draws from nor seeds the global generators of Python and NumPy."""
     for game in games_that_it_plays(part):
         with generators_left_alone(f"{part.name} in {game.name}", "use ask.rng, the seat's own stream."):
             _play(part, game, seed, effort.draws, at_once=effort.draws)

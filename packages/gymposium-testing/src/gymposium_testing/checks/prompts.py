@@ -1,4 +1,4 @@
-"""Checks of prompts: for every seat, in both styles, with the parameters of the examples and with drawn ones."""
+"""Checks of prompts: for every seat, in both styles, with the examples' parameters and with random ones."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _NOTHING = re.compile(r"\bNone\b|\bnan\b")
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]|<\|[a-z_]+\|>")
 
 Facts = Callable[[Game, int], Iterable[str]]
-"""Function that gives texts that a seat's full rules or first prompt must contain, made from the game's own numbers."""
+"""Function that returns texts required in a seat's full rules or first prompt, made from the game's own numbers."""
 
 
 def rules_are_well_formed(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """There are rules for every seat in both styles, the same each time, with every slot filled."""
+    """Every seat has rules in both styles, the same each time, with every slot filled."""
     for seat, style in product(range(game.seats), STYLES):
         text = game.rules(seat, style)
         where = f"{game.name}, {style} rules of seat {seat}"
@@ -40,7 +40,7 @@ def rules_are_well_formed(game: Game, seed: int = 0, effort: Effort = NORMAL) ->
 
 
 def _empty_slot(game: Game, text: str) -> str | None:
-    """Return a format slot that was not filled, or None. Games of free text may mention None and nan."""
+    """Return an unfilled format slot, or None. Games of free text may mention None and nan."""
     slot = _SLOT.search(text) or (None if game.spec.free_text else _NOTHING.search(text))
     return None if slot is None else slot[0]
 
@@ -49,16 +49,16 @@ def _well_formed(text: object, where: str) -> None:
     if not isinstance(text, str) or not text.strip():
         _bad(f"{text!r} instead of a text", where)
     if not text.endswith("\n"):
-        _bad(f"no line break at the end: {short(text[-40:])}", where)
+        _bad(f"no final line break: {short(text[-40:])}", where)
     if control := _CONTROL.search(text):
         _bad(f"a control character or token: {control[0]!r}", where)
     if len(text) > MAX_TEXT // 2:
-        _bad(f"{len(text)} characters; rules and a position together may have {MAX_TEXT}", where)
+        _bad(f"{len(text)} characters; rules and a position together are limited to {MAX_TEXT}", where)
 
 
 def _bad(what: str, where: str) -> NoReturn:
     raise CheckFailed(
-        f"{what}.", where=where, do="write plain text that ends with a line break, every slot filled from the game."
+        f"{what}.", where=where, do="write plain text that ends with a line break, and fill every slot from the game."
     )
 
 
@@ -82,16 +82,16 @@ def prompts_are_whole(game: Game, seed: int = 0, effort: Effort = NORMAL) -> Non
                 continue
             prompt = prompt_for(game, style, READERS["move"])(observation)
             if len(prompt) > MAX_TEXT:
-                _bad(f"a prompt of {len(prompt)} characters; environments take {MAX_TEXT}", where)
+                _bad(f"a prompt of {len(prompt)} characters; environments allow {MAX_TEXT}", where)
             if not prompt.startswith(rules[seat, style]):
-                _bad("rules() has changed since the match began", where)
+                _bad("rules() changed after the match began", where)
             named = prompt if style == "full" else observation.text  # full prompts list them after the observation
             if missing := [move for move in observation.legal_moves or () if move not in named]:
                 raise CheckFailed(
                     f"the {'prompt' if style == 'full' else 'text'} does not name the legal moves {short(missing)}.",
                     where=where,
                     do="let observe(seat, 'compact') end with a line such as 'legal a1 b2'; full prompts list the "
-                    "moves of the observation by themselves.",
+                    "observation's moves automatically.",
                 )
         if texts != [match.observe(seat, style).text for seat, style in rules]:
             _bad("observe() returns a different text each time", after(match))
@@ -109,9 +109,9 @@ def parameters_are_told(spec: GameSpec, seed: int = 0, effort: Effort = NORMAL) 
             try:
                 game = make_game(spec, {parameter.name: value})
             except BadParameter:
-                continue  # does not go with the other parameters' defaults
+                continue  # incompatible with the other parameters' defaults
             in_rules = all(game.rules(seat) != default.rules(seat) for seat in range(min(game.seats, default.seats)))
-            # what is not in the rules may differ by chance in one deal
+            # texts outside the rules may differ by chance in one deal
             for number in range(1 if in_rules else effort.draws * 2):
                 match = match_seed(seed, number)
                 texts, by_default = _first_prompts(game, match), _first_prompts(default, match)
@@ -121,7 +121,7 @@ def parameters_are_told(spec: GameSpec, seed: int = 0, effort: Effort = NORMAL) 
                     raise CheckFailed(
                         f"with {parameter.name}={value!r} {who} reads the same as with {parameter.default!r}.",
                         where=spec.name,
-                        do="tell it in rules() or observe(), from the game's own number: a prompt must tell the truth.",
+                        do="state it in rules() or observe(), using the game's own number: a prompt must be true.",
                     )
 
 
@@ -139,7 +139,7 @@ def _first_prompts(game: Game, seed: int) -> list[str]:
 
 
 def drawn_parameters_play(spec: GameSpec, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """With parameters drawn within their bounds, games have rules and play to an end with returns in range."""
+    """With parameters drawn within their bounds, games have rules and play to the end with returns in range."""
     if not spec.parameters:
         raise NotApplicable("the game has no parameters")
 
@@ -155,7 +155,7 @@ def drawn_parameters_play(spec: GameSpec, seed: int = 0, effort: Effort = NORMAL
             raise CheckFailed(
                 f"a match fails: {raised(error)}",
                 where=after(match),
-                do="narrow the bounds, or raise BadParameter from the game if values do not go together.",
+                do="narrow the bounds, or raise BadParameter from the game for incompatible values.",
             ) from error
         low, high = game.utility_range
         decisions = sum(map(len, moves))
@@ -177,4 +177,4 @@ def facts_are_told(game: Game, facts: Facts, seed: int = 0) -> None:
         text = game.rules(seat) + match.observe(seat).text
         for fact in facts(game, seat):
             what = f"seat {seat} is not told {fact!r}"
-            require(fact in text, what, "say it in rules(), from the game's own numbers.", game.name)
+            require(fact in text, what, "state it in rules(), using the game's own numbers.", game.name)

@@ -1,4 +1,4 @@
-"""Checks of records: any beginning of a match loads from its events, and false events do not."""
+"""Checks of records: any prefix of a match loads from its events, and false events do not."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from gymposium_testing.contract import NORMAL, CheckFailed, Effort, NotApplicabl
 from gymposium_testing.positions import Snapshot
 from gymposium_testing.walk import BEGIN, AnyPlayer, ended, match_seed, play_moves, steps
 
-_DO = "rebuild the match, with its chance, from the events alone; with the seed, repeat the draws of the original."
+_DO = "rebuild the match, chance included, from the events alone; with the seed, repeat the original draws."
 
 
 def events_make_the_match(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """`load(events)`, with the seed and without it, is the match at its end."""
+    """`load(events)`, with and without the seed, gives the match at its end."""
     for match in ended(game, seed, effort.decisions):
         end = Snapshot.of(match)
         for own_seed in (None, match.seed):
             loaded = game.load(list(end.events), own_seed)
-            end.compare(loaded, f"load(events, {own_seed}) is another match", where=after(match), do=_DO)
+            end.compare(loaded, f"load(events, {own_seed}) gives a different match", where=after(match), do=_DO)
 
 
 def pieces_load_and_play_on(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """The events up to any decision load as that position. With the seed, the rest of the moves then makes the rest of
-    the match, chance included."""
+    """The events up to any decision load as that position. With the seed, replaying the remaining moves reproduces the
+    rest of the match, chance included."""
     left, number = effort.decisions // 2, 0
     while left > 0:
         match = game.new(match_seed(seed, number))
@@ -41,9 +41,9 @@ def pieces_load_and_play_on(game: Game, seed: int = 0, effort: Effort = NORMAL) 
         for turn, cut in list(enumerate(cuts))[::every]:
             piece = game.load(list(cut.events), match.seed)
             where = f"{game.name}, after {events_in_words(cut.events)}"
-            cut.compare(piece, "a position is another one if it is loaded from its events", where=where, do=_DO)
+            cut.compare(piece, "a position loaded from its events differs", where=where, do=_DO)
             play_moves(piece, moves[turn:])
-            what = f"loaded with its seed {match.seed} and played on with the same moves, the match goes another way"
+            what = f"loaded with its seed {match.seed} and continued with the same moves, the match diverges"
             cuts[-1].compare(piece, what, where=f"{game.name}, loaded after {len(cut.events)} events", do=_DO)
             left -= 1
         left -= BEGIN
@@ -51,7 +51,7 @@ def pieces_load_and_play_on(game: Game, seed: int = 0, effort: Effort = NORMAL) 
 
 
 def false_records_are_refused(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """Events that break the rules raise BadRecord: an illegal move, a wrong seat, one event too many, an impossible
+    """Events that break the rules raise BadRecord: an illegal move, a wrong seat, an extra event, an impossible
     outcome of chance."""
     for match in ended(game, seed, effort.decisions // 8):
         for what, events in _falsified(match):
@@ -66,12 +66,12 @@ def false_records_are_refused(game: Game, seed: int = 0, effort: Effort = NORMAL
             raise CheckFailed(
                 f"a record with {what} {outcome}.",
                 where=f"{game.name}, events {events_in_words(events)}",
-                do="raise BadRecord from load() with the number of the event and what is wrong with it.",
+                do="raise BadRecord from load() with the event's number and what is wrong with it.",
             )
 
 
 def _falsified(match: Match) -> Iterator[tuple[str, list[Event]]]:
-    """Yield false records of a match, each with what is wrong with it."""
+    """Yield false records of a match, each with its fault."""
     events = list(match.events)
     last = max(number for number, event in enumerate(events) if event.seat != CHANCE)
     seat, move = events[last]
@@ -86,12 +86,12 @@ def _falsified(match: Match) -> Iterator[tuple[str, list[Event]]]:
 
 
 def records_verify(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """Records that RecordWriter writes of matches that the driver plays pass `gymposium verify`."""
+    """Records written by RecordWriter from the driver's matches pass `gymposium verify`."""
     registered = False
     with suppress(GymposiumError):
         registered = load_game(game.name).spec.entry_point == game.spec.entry_point
     if not registered:
-        raise NotApplicable("the game is not registered, so no record of it can be verified")
+        raise NotApplicable("the game is not registered, so its records cannot be verified")
     count = max(1, min(20, effort.decisions // (4 * game.max_decisions)))
     jobs = (MatchJob(f"m{n}", game, [AnyPlayer()] * game.seats, match_seed(seed, n), n) for n in range(count))
     with tempfile.TemporaryDirectory() as folder:

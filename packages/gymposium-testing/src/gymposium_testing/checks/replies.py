@@ -44,20 +44,20 @@ _HOSTILE: tuple[str, ...] = (
     "9" * 5_000,
     "a " * 50_000,
 )
-"""Texts that a model or an attacker may write."""
+"""Texts that a model or an attacker might write."""
 
 
 def hostile_replies_are_read(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """Every hostile text has a reading, and none reads as a move that it is not.
+    """Every hostile text has a reading, and none parses as a move that it is not.
 
-    `move_pattern` does not match texts that are empty, huge or of several lines."""
+    `move_pattern` does not match texts that are empty, huge or multi-line."""
     pattern = game.move_pattern
     for text in () if game.spec.free_text else ("", "\n", "a\nb", "a " * 50_000):
         if pattern is not None and pattern.fullmatch(text):
             raise CheckFailed(
                 f"move_pattern {pattern.pattern!r} matches {short(text, 40)}.",
                 where=game.name,
-                do="match what can be a move in some position and no more: the pattern tells illegal from unparsable.",
+                do="match only what can be a move in some position: the pattern separates illegal from unparsable.",
             )
     for match in played(game, seed, effort.decisions // 8):
         for seat in match.to_move():
@@ -80,22 +80,22 @@ def hostile_replies_are_read(game: Game, seed: int = 0, effort: Effort = NORMAL)
 
 
 def hostile_texts(legal: Sequence[str] | None) -> list[str]:
-    """Return the hostile texts, with some that are almost a legal move."""
+    """Return the hostile texts, including some that are almost a legal move."""
     some = legal[0] if legal else "x"
     return [*_HOSTILE, some + "<|im_end|>", some + " " + some, some.upper() + "!", f"<move>{some}", some * 3_000]
 
 
 def refused_moves_change_nothing(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """An illegal move raises IllegalMove and nothing else; the match stays as it was, and so does its later course.
+    """An illegal move raises IllegalMove and nothing else, and the match and its later course stay unchanged.
 
-    A game of free text takes every text, unless it has tools."""
+    A free-text game accepts every text, unless it has tools."""
     for match, untouched in alike(game, seed, effort.decisions // 8):
         if match.events != untouched.events:
             raise CheckFailed(
-                f"after refused moves the match goes another way: {short(match.events[-1])} instead of "
+                f"after refused moves the match diverges: {short(match.events[-1])} instead of "
                 f"{short(untouched.events[-1])}.",
                 where=after(match),
-                do="check every move before anything is drawn or changed.",
+                do="check every move before drawing or changing anything.",
             )
         takes_all = game.spec.free_text and not game.spec.tools
         for seat in () if takes_all else match.to_move():
@@ -108,7 +108,7 @@ def _refuses_all(match: Match, seat: int) -> None:
     legal = match.legal_moves(seat) or []
     others = any_moves(match, random.Random(0))
     before = Snapshot.of(match)
-    do = "raise IllegalMove(seat, move, legal_moves) before anything is changed."
+    do = "raise IllegalMove(seat, move, legal_moves) before changing anything."
 
     def fail(what: str) -> NoReturn:
         raise CheckFailed(f"{what}.", where=after(match, seat), do=do)
@@ -128,9 +128,9 @@ def _refuses_all(match: Match, seat: int) -> None:
         except Exception as error:  # noqa: BLE001 (a game may raise anything)
             fail(f"the {move} raises {raised(error)}")
         else:
-            fail(f"the {move} is accepted, though it is not listed")
+            fail(f"the {move} is accepted, although it is not listed")
         if list(match.events) != before.events:
-            fail(f"the refused {move} leaves events behind")
+            fail(f"the refused {move} adds events")
     before.compare(match, "refused moves change the match", where=after(match, seat), do=do)
 
 
@@ -146,12 +146,12 @@ def _takes_all(match: Match) -> None:
             raise CheckFailed(
                 f"the text {short(text, 60)} raises {raised(error)}.",
                 where=after(match),
-                do="take every text: if there is no list of legal moves, any text is a move.",
+                do="accept every text: without a list of legal moves, any text is a move.",
             ) from error
         recorded = {event.seat: event.move for event in copy.events[len(match.events) :] if event.seat in moves}
         if recorded != moves:
             raise CheckFailed(
-                f"the text {short(text, 60)} stands in the events as {short(recorded)}.",
+                f"the text {short(text, 60)} is recorded in the events as {short(recorded)}.",
                 where=after(match),
-                do="record the text as it was given.",
+                do="record the text unchanged.",
             )

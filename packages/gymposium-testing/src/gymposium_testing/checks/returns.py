@@ -15,7 +15,7 @@ _CLOSE = 1e-6
 
 
 def returns_stay_in_range(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """Returns are one finite number for each seat at every moment, and within `utility_range` at the end."""
+    """Returns are one finite number per seat at every moment, and within `utility_range` at the end."""
     low, high = game.utility_range
     for match in played(game, seed, effort.decisions):
         returns = match.returns()
@@ -26,12 +26,12 @@ def returns_stay_in_range(game: Game, seed: int = 0, effort: Effort = NORMAL) ->
             raise CheckFailed(
                 f"returns are {returns!r}; there are {game.seats} seats and the range is {low:g} to {high:g}.",
                 where=after(match),
-                do="return a tuple with a number for each seat, and let utility_range cover all that a match may pay.",
+                do="return a tuple with a number for each seat, and let utility_range cover every possible return.",
             )
 
 
 def returns_are_of_their_kind(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """Returns that are zero_sum add up to 0, those that are cooperative are equal, and a score is of one seat alone."""
+    """zero_sum returns add up to 0, cooperative ones are equal, and a score belongs to a single seat."""
     kind = game.spec.utility
     require(
         kind != "score" or game.seats == 1,
@@ -50,12 +50,12 @@ def returns_are_of_their_kind(game: Game, seed: int = 0, effort: Effort = NORMAL
         raise CheckFailed(
             f"the spec says utility={kind!r}, but returns {returns} {wrong}.",
             where=after(match),
-            do="say general_sum, or pay what the spec says.",
+            do="declare general_sum, or pay what the spec says.",
         )
 
 
 def rewards_add_up(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """In Gymnasium's and PettingZoo's environments the rewards of a match add up to its return, for every seat."""
+    """In Gymnasium's and PettingZoo's environments, each seat's rewards in a match add up to its return."""
     for number in range(max(1, min(8, effort.decisions // (8 * game.max_decisions)))):
         own_seed = match_seed(seed, number)
         for seat in range(game.seats):
@@ -83,5 +83,5 @@ def _adds_up(game: Game, value: float, total: float, where: str) -> None:
         raise CheckFailed(
             f"rewards add up to {total:g}, but the return is {value:g}.",
             where=f"{game.name}, {where}",
-            do="let returns() be the sum of rewards so far, at every moment, and the same each time.",
+            do="let returns() be the sum of rewards so far, at every moment and consistently.",
         )

@@ -1,4 +1,4 @@
-"""Checks of rewards: finite numbers for every trajectory, equal ones for equal groups, and forfeits included."""
+"""Checks of rewards: finite for every trajectory, equal for equal groups, and defined for forfeits."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _POLICIES = tuple(map(FailurePolicy.parse, ("forfeit", "penalty(0.5,2)")))
 
 
 class _Unreadable(AnyPlayer):
-    """A player whose replies never read as a move."""
+    """A player whose replies never parse as a move."""
 
     name = "unreadable"
 
@@ -29,7 +29,7 @@ class _Unreadable(AnyPlayer):
 
 
 def _groups(part: PluginPart, seed: int, effort: Effort, *, forfeits: bool) -> Iterator[list[Trajectory]]:
-    """Yield one group of trajectories for each game and seat; with `forfeits`, every match ends by one."""
+    """Yield one group of trajectories for each game and seat; with `forfeits`, every match ends in one."""
     [deal] = seeds_for(seed, 1)  # a group has one deal
     for game in games_to_try(part):
         for loser in range(game.seats) if forfeits else (None,):
@@ -54,7 +54,7 @@ def _groups(part: PluginPart, seed: int, effort: Effort, *, forfeits: bool) -> I
 def _rated(
     part: PluginPart, seed: int, effort: Effort, *, forfeits: bool = False
 ) -> Iterator[tuple[list[Trajectory], list[Reward]]]:
-    """Yield the groups that the reward rates, with their rewards.
+    """Yield the groups that the reward can rate, with their rewards.
 
     Raises `CheckFailed` for a bad reward, and `NotApplicable` if it rates no group."""
     groups = _groups(part, seed, effort, forfeits=forfeits)
@@ -62,7 +62,7 @@ def _rated(
 
 
 def _rate(part: PluginPart, group: list[Trajectory]) -> tuple[list[Trajectory], list[Reward]]:
-    """Return the group with the rewards of a new reward function."""
+    """Return the group with the rewards from a new reward function."""
     try:
         return group, CheckedReward(part.name, part.make())(group)
     except BadReward as error:
@@ -76,17 +76,18 @@ def _where(group: Sequence[Trajectory]) -> str:
 
 
 def rewards_are_finite(part: PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """A reward gives each trajectory of a group, of every seat, a finite total, finite parts, and turns that add up."""
+    """A reward gives each trajectory in a group, for every seat, a finite total, finite parts, and turns that add
+    up."""
     list(_rated(part, seed, effort))
 
 
 def forfeits_are_rewarded(part: PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """A reward also rates matches that ended by a forfeit, for the seat that forfeited and for the others."""
+    """A reward also rates matches that ended in a forfeit, for the forfeiting seat and for the others."""
     list(_rated(part, seed, effort, forfeits=True))
 
 
 def equal_groups_get_equal_rewards(part: PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """A reward gives equal groups equal rewards, whether asked again or made anew."""
+    """A reward gives equal groups equal rewards, whether asked again or created anew."""
     for group, first in _rated(part, seed, effort):
         reward = CheckedReward(part.name, part.make())
         second, third = reward(group), reward(group)
@@ -95,12 +96,12 @@ def equal_groups_get_equal_rewards(part: PluginPart, seed: int = 0, effort: Effo
                 f"equal groups get different rewards: {short(first)}; from a new reward function {short(second)}, and "
                 f"from the same function again {short(third)}.",
                 where=_where(group),
-                do="compute rewards from the trajectories alone, without a generator or a count of calls.",
+                do="compute rewards only from the trajectories, without a random generator or call counter.",
             )
 
 
 def rewards_leave_the_global_generators_alone(part: PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """A reward draws nothing from the global generators of Python and NumPy, and seeds neither."""
+    """A reward neither draws from nor seeds the global generators of Python and NumPy."""
     for group, _ in _rated(part, seed, effort):
-        with generators_left_alone(part.name, "compute rewards from the trajectories alone."):
+        with generators_left_alone(part.name, "compute rewards only from the trajectories."):
             _rate(part, group)

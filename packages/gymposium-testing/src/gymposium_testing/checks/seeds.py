@@ -1,4 +1,4 @@
-"""Checks of seeds: equal seeds give equal matches, independent of other matches, and other seeds give other chance."""
+"""Checks of seeds: equal seeds give equal matches, independent of other matches, and other seeds vary chance."""
 
 from __future__ import annotations
 
@@ -24,19 +24,17 @@ from gymposium_testing.walk import (
     played,
 )
 
-_DO = (
-    "draw chance from gymposium.util.streams.stream(seed, 'chance') alone, and let matches share nothing that changes."
-)
+_DO = "draw chance only from gymposium.util.streams.stream(seed, 'chance'), and share no mutable state between matches."
 
 
 def equal_seeds_give_equal_matches(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """Two matches with one seed and the same moves are equal at every decision."""
+    """Two matches with the same seed and moves are equal at every decision."""
     for one, other in alike(game, seed, effort.decisions):
         Snapshot.of(one).compare(other, "equal seeds and moves give unequal matches", do=_DO)
 
 
 def other_matches_change_nothing(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """A match and an environment behave the same alone and between the steps of other matches and environments."""
+    """A match and an environment behave the same alone and interleaved with other matches and environments."""
     left, number = effort.decisions // 3, 0
     while left > 0:
         own_seed = match_seed(seed, number)
@@ -47,12 +45,12 @@ def other_matches_change_nothing(game: Game, seed: int = 0, effort: Effort = NOR
         for joint in moves:
             beside.step()
             play_moves(match, [joint])
-        what = "a match goes another way if another one is played beside it"
+        what = "a match diverges if another one is played in between"
         expected.compare(match, what, where=after(alone), do=_DO)
         first, second = (_through_an_environment(game, own_seed, other) for other in (None, beside))
         if first != second:
             raise CheckFailed(
-                f"an environment goes another way if another one is stepped beside it: events "
+                f"an environment diverges if another one is stepped in between: events "
                 f"{events_in_words(second)} instead of {events_in_words(first)}.",
                 where=f"{game.name}, seed {own_seed}",
                 do=_DO,
@@ -62,7 +60,7 @@ def other_matches_change_nothing(game: Game, seed: int = 0, effort: Effort = NOR
 
 
 class _Beside:
-    """Another match and environment of the same game, whose steps come in between."""
+    """Another match and environment of the same game, stepped in between."""
 
     def __init__(self, game: Game, rng: random.Random) -> None:
         self.game, self.rng = game, rng
@@ -82,7 +80,7 @@ def _environment(game: Game) -> TextGameEnv:
 
 
 def _through_an_environment(game: Game, seed: int, beside: _Beside | None) -> list[Event]:
-    """Return the events of a match played in an environment, alone or with steps of others in between."""
+    """Return the events of a match played in an environment, alone or interleaved with others."""
     env, rng, over = _environment(game), random.Random(seed), False
     text, info = env.reset(seed=seed)
     while not over:
@@ -116,14 +114,14 @@ def generators_left_alone(where: str, do: str) -> Iterator[None]:
     for name, one, other in zip(("Python's random", "NumPy's random"), before, now):
         if one != other:
             raise CheckFailed(
-                f"it draws from, or seeds, {name}, which the whole process shares.",
+                f"it draws from, or seeds, {name}, which is shared by the whole process.",
                 where=where,
                 do=do,
             )
 
 
 def the_global_generators_are_left_alone(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """Playing draws nothing from Python's or NumPy's global generator, and seeds neither."""
+    """Playing neither draws from nor seeds Python's and NumPy's global generators."""
     do = "use gymposium.util.streams.stream(seed, …), or your own random.Random and numpy.random.Generator."
     with generators_left_alone(game.name, do):
         for match in played(game, seed, effort.decisions // 4):
@@ -146,5 +144,5 @@ def seeds_decide_what_chance_does(game: Game, seed: int = 0, effort: Effort = NO
         f"the spec says chance=True, but chance is the same for all seeds: {events_in_words(first)}.",
         where=game.name,
         do="draw it from gymposium.util.streams.stream(seed, 'chance') and record it as events with seat CHANCE, or "
-        "say chance=False.",
+        "declare chance=False.",
     )

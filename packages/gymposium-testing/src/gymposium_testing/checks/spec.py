@@ -18,16 +18,16 @@ from gymposium_testing.walk import played
 
 
 def spec_is_whole(spec: GameSpec, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """Title and summary are one line each, the first example has the defaults, and every parameter is documented."""
+    """Title and summary are one line each, the first example is the defaults, and every parameter is documented."""
     for name in ("title", "summary"):
         text = getattr(spec, name)
         require(
             isinstance(text, str) and text.strip() == text != "" and "\n" not in text,
             f"{name} is {text!r}",
-            f"write {name} as one line without white space around it, as lists show it.",
+            f"write {name} as one line without surrounding white space.",
         )
-    require(bool(spec.examples), "there are no examples", "leave examples out, or begin it with {} for the defaults.")
-    require(not spec.examples[0], f"the first example is {dict(spec.examples[0])!r}", "put {} for the defaults first.")
+    require(bool(spec.examples), "examples is empty", "omit examples, or begin it with {} for the defaults.")
+    require(not spec.examples[0], f"the first example is {dict(spec.examples[0])!r}", "begin with {} for the defaults.")
     names = [parameter.name for parameter in spec.parameters]
     require(len(set(names)) == len(names), f"parameters share a name: {names}", "give them different names.")
     sets = [spec.check_params(example) for example in spec.examples]
@@ -36,7 +36,7 @@ def spec_is_whole(spec: GameSpec, seed: int = 0, effort: Effort = NORMAL) -> Non
         _whole_parameter(parameter)
     require(
         not spec.parameters or len(spec.examples) > 1,
-        "there are parameters, but the defaults are the only example",
+        "the game has parameters, but the defaults are the only example",
         "add an example with other parameters: prompts and transcripts are tested with the examples.",
     )
 
@@ -45,15 +45,15 @@ def _whole_parameter(parameter: Parameter) -> None:
     what, default = f"parameter {parameter.name!r}", parameter.default
     keyword = re.fullmatch(r"[a-z][a-z0-9_]*", parameter.name) is not None
     require(keyword, f"the name of {what} is not a lower-case word", "use letters, digits and _, a letter first.")
-    require(parameter.help.strip() != "", f"{what} has no help", "say in one line what it does.")
+    require(parameter.help.strip() != "", f"{what} has no help", "describe it in one line.")
     if parameter.choices is not None:
         kinds = {type(choice) for choice in parameter.choices}
-        require(kinds == {type(default)}, f"{what} has choices of other types", "give all the default's type.")
+        require(kinds == {type(default)}, f"{what} has choices of other types", "give all of them the default's type.")
     else:
         require(
             type(default) not in (int, float) or None not in (parameter.low, parameter.high),
             f"{what} is a number without bounds",
-            "give low and high, or choices: otherwise nothing says which values are allowed.",
+            "give low and high, or choices, to define the allowed values.",
         )
     for one in (default, *parameter.by_players.values()):
         try:
@@ -62,12 +62,12 @@ def _whole_parameter(parameter: Parameter) -> None:
             raise CheckFailed(
                 f"{what} refuses its own default: {error}", do="put the default within the bounds."
             ) from error
-        require(checked == one, f"{what} changes its own default", "let check() return the value that it is given.")
+        require(checked == one, f"{what} changes its own default", "let check() return its argument.")
 
 
 def bad_parameters_are_refused(spec: GameSpec, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """Values out of bounds or of another type, and unknown names, are refused with an error that names them."""
-    do = "leave the checking to GameSpec and Parameter, with low, high or choices."
+    """Values that are out of bounds or of another type, and unknown names, raise an error that names them."""
+    do = "leave checking to GameSpec and Parameter, with low, high or choices."
     bad = [(parameter.name, value) for parameter in spec.parameters for value in _bad_values(parameter)]
     for name, value in [("no_such_parameter", 1), *bad]:
         try:
@@ -93,7 +93,7 @@ def _bad_values(parameter: Parameter) -> list[Any]:
 
 
 def bounds_can_be_played(spec: GameSpec, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """A match can start with each parameter at its least and greatest value, and at each of its choices."""
+    """A match can start with each parameter at its least and greatest value, and with each of its choices."""
     for parameter in spec.parameters:
         values = parameter.choices if parameter.choices is not None else (parameter.low, parameter.high)
         for value in (type(parameter.default)(value) for value in values if value is not None):
@@ -102,7 +102,7 @@ def bounds_can_be_played(spec: GameSpec, seed: int = 0, effort: Effort = NORMAL)
             except Exception as error:  # a game may raise anything
                 raise CheckFailed(
                     f"{spec.name} allows {parameter.name}={value!r}, but a game with it fails: {short(error)}",
-                    do="narrow the bounds of the parameter, or raise BadParameter from the game if two do not fit.",
+                    do="narrow the parameter's bounds, or raise BadParameter from the game if two values conflict.",
                 ) from error
 
 
@@ -117,7 +117,7 @@ def game_is_what_its_spec_says(game: Game, seed: int = 0, effort: Effort = NORMA
         plain = {DISGUISE.name: DISGUISE.default} if DISGUISE in spec.parameters else {}
         params = {**plain, **game.params}
         names = {parameter.name for parameter in spec.parameters}
-        need(params.keys() == names, f"params are {params}, but the parameters {names}", "keep all that were given.")
+        need(params.keys() == names, f"params are {params}, not of {names}", "keep all given parameters.")
         need(spec.check_params(params) == params, f"params are {params}", "keep them as the spec checked them.")
         need(game.name == spec.full_name(params), f"its params are {params}", "name it spec.full_name(params).")
         base, written = parse_name(game.name)
@@ -131,50 +131,50 @@ def game_is_what_its_spec_says(game: Game, seed: int = 0, effort: Effort = NORMA
     need(
         type(game.max_decisions) is int and game.max_decisions > 0,
         f"max_decisions is {game.max_decisions!r}",
-        "give a whole number above 0.",
+        "use a positive integer.",
     )
-    need(type(game.num_actions) is int, f"num_actions is {game.num_actions!r}", "give a whole number.")
+    need(type(game.num_actions) is int, f"num_actions is {game.num_actions!r}", "use an integer.")
     need(
         (game.num_actions == 0) == spec.free_text,
         f"num_actions is {game.num_actions}, spec.free_text {spec.free_text}",
-        "num_actions is 0 for free text, and for nothing else.",
+        "use num_actions = 0 for free text, and only then.",
     )
     pattern = game.move_pattern
-    need(
-        pattern is None or isinstance(pattern, re.Pattern), f"move_pattern is {pattern!r}", "compile it, or give None."
-    )
+    need(pattern is None or isinstance(pattern, re.Pattern), f"move_pattern is {pattern!r}", "compile it, or use None.")
     shape = game.tensor_shape
     need(
         shape is None or (type(shape) is tuple and all(type(n) is int and n > 0 for n in shape)),
         f"tensor_shape is {shape!r}",
-        "give a tuple of whole numbers, or None.",
+        "use a tuple of integers, or None.",
     )
-    need(isinstance(hash(game), int), "it cannot be hashed", "games never change: leave __hash__ alone.")
+    need(isinstance(hash(game), int), "it cannot be hashed", "games are immutable: keep the default __hash__.")
     try:
         copy = deepcopy(game)
     except Exception as error:  # a game may raise anything
         raise CheckFailed(
             f"a deep copy fails: {raised(error)}",
             where=game.name,
-            do="let __deepcopy__(self, memo) return self, as games never change: Gymnasium copies its arguments.",
+            do="let __deepcopy__(self, memo) return self: games are immutable, and Gymnasium copies its arguments.",
         ) from error
-    need(copy.name == game.name and copy.seats == game.seats, "a deep copy is another game", "games never change.")
+    need(
+        copy.name == game.name and copy.seats == game.seats, "a deep copy differs", "return self: games are immutable."
+    )
 
 
 def matches_are_what_the_spec_says(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """Matches have the dynamics and chance of the spec, and tensors have the promised shape and type."""
+    """Matches have the spec's dynamics and chance, and tensors have the promised shape and type."""
     spec = game.spec
     for match in played(game, seed, effort.decisions):
         seats = match.to_move()
         if not (type(seats) is tuple and list(seats) == sorted(set(seats)) and set(seats) <= set(range(game.seats))):
             raise CheckFailed(
-                f"to_move() is {seats!r}.", where=after(match), do="give a tuple of seats in ascending order."
+                f"to_move() is {seats!r}.", where=after(match), do="return a tuple of seats in ascending order."
             )
         if spec.dynamics == "sequential" and len(seats) > 1:
             raise CheckFailed(
                 f"the spec says dynamics='sequential', but seats {seats} are to move at once.",
                 where=after(match),
-                do="say dynamics='simultaneous', or let one seat move at a time.",
+                do="declare dynamics='simultaneous', or let one seat move at a time.",
             )
         for seat in range(game.seats) if game.tensor_shape is not None else ():
             tensor = match.tensor(seat)
@@ -182,7 +182,7 @@ def matches_are_what_the_spec_says(game: Game, seed: int = 0, effort: Effort = N
                 raise CheckFailed(
                     f"a tensor has shape {tensor.shape} and type {tensor.dtype}, not {game.tensor_shape} and float32.",
                     where=after(match, seat),
-                    do="let tensor() and tensor_shape agree.",
+                    do="make tensor() and tensor_shape agree.",
                 )
         for event in () if seats else match.events:
             if event.seat == CHANCE and not spec.chance:
@@ -193,7 +193,7 @@ def matches_are_what_the_spec_says(game: Game, seed: int = 0, effort: Effort = N
                 )
             if type(event.seat) is not int or not CHANCE <= event.seat < game.seats or type(event.move) is not str:
                 raise CheckFailed(
-                    f"the event {event!r} does not consist of a seat (a whole number) and a move (text).",
+                    f"the event {event!r} must consist of a seat (an integer) and a move (text).",
                     where=after(match),
                     do="record Event(seat, move), with seat CHANCE for chance: events are written to JSON.",
                 )

@@ -46,8 +46,8 @@ def _games(plugin: Plugin) -> list[GameSpec]:
 
 
 def _reports(file: str | None, names: tuple[str, ...]) -> dict[str, tuple[str | None, bool, list[str]]]:
-    """Play the games one after the other in a fresh process, and return three facts of each: the error that it raised,
-    whether its module was imported before, and the heavy libraries that it was the first to import."""
+    """Play the games one after another in a fresh process, and return three facts for each: the error that it raised,
+    whether its module was imported before, and the heavy libraries that it imported first."""
     command = python_command("-c", _PROGRAM, json.dumps([file, names, sorted(HEAVY)]))
     done = subprocess.run(command, env=python_environment(), capture_output=True, text=True, check=False)
     if done.returncode:
@@ -57,15 +57,15 @@ def _reports(file: str | None, names: tuple[str, ...]) -> dict[str, tuple[str | 
 
 
 _installed_reports = cache(partial(_reports, None))
-"""Reports of installed games. Installed code does not change while a process runs, so the games of a plugin are played
-in one process, once."""
+"""Reports of installed games. Installed code does not change while a process runs, so a plugin's games are played
+once, in one process."""
 
 
 def nothing_heavy_is_imported(spec: GameSpec, seed: int = 0, effort: Effort = NORMAL) -> None:
     """In a fresh process, making the game and playing a match imports no deep-learning library such as torch.
 
     Only making the game imports its module."""
-    same = spec.name, spec.entry_point  # specs themselves do not compare: another host of this process has its own
+    same = spec.name, spec.entry_point  # specs cannot be compared: other hosts in this process have their own
     owner = next((p for p in host().plugins if same in [(s.name, s.entry_point) for s in _games(p)]), None)
     if owner is None:
         raise NotApplicable("no loaded plugin has the game, so a fresh process cannot make it")
@@ -76,8 +76,8 @@ def nothing_heavy_is_imported(spec: GameSpec, seed: int = 0, effort: Effort = NO
     error, early, heavy = reports[spec.name]
     require(
         error is None,
-        f"in a fresh process no match can be played: {short(error)}",
-        "run  gymposium play  with the game and read the error.",
+        f"a match cannot be played in a fresh process: {short(error)}",
+        "run  gymposium play  with the game to see the error.",
         spec.name,
     )
     require(
@@ -88,7 +88,7 @@ def nothing_heavy_is_imported(spec: GameSpec, seed: int = 0, effort: Effort = NO
     )
     require(
         not early,
-        f"the module of the game, {spec.entry_point.partition(':')[0]}, is imported before a match is played",
-        "do not import it in the plugin's own module, which every command imports. It is imported on use.",
+        f"the game's module {spec.entry_point.partition(':')[0]} is imported before a match is played",
+        "do not import it in the plugin's module, which every command imports. It is imported on first use.",
         spec.name,
     )

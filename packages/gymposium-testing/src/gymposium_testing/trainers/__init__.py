@@ -1,8 +1,8 @@
-"""The conformance kit for trainers: small games whose optima and gradients are exact, as tests of anybody's trainer.
+"""The conformance kit for trainers: small games with exact optima and gradients, as tests of any trainer.
 
     pytest --pyargs gymposium_testing.trainers --trainer my_adapter:MyTrainer
 
-`MyTrainer` is a class, or a function, that is called without arguments and returns a `Trainer` (level (a): does it
+`MyTrainer` is a class or function that is called without arguments and returns a `Trainer` (level (a): does it
 learn, up to the known optimum?) or a `RowTrainer` (level (b): are its rows, log-probabilities and steps right, and if
 not, what is wrong?).
 

@@ -1,4 +1,4 @@
-"""What the checks of one trainer look at, computed once: rollouts, steps and exact figures."""
+"""The evidence for a trainer's checks, computed once: rollouts, steps and exact figures."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from gymposium_testing.trainers.traversal import GameTree, PromptedReply
 from gymposium_testing.trainers.updates import Explanation, explained
 
 MATCHES = 64
-"""Matches of a rollout whose rows are looked at one by one."""
+"""Number of matches in a rollout whose rows are examined one by one."""
 MANY_MATCHES = 512
-"""Matches of a rollout whose replies are counted."""
+"""Number of matches in a rollout whose replies are counted."""
 STEPS, STEP_MATCHES = 24, 64
-"""Steps whose mean is compared with the exact gradient, and the matches of each."""
+"""Number of steps whose mean is compared with the exact gradient, and the matches per step."""
 MOST_STEPS = 40
 MOVED, MOVED_LAST = 0.3, 0.02
-"""Change of a log-probability, in nats, by all steps together and by the last one, so that versions differ clearly."""
+"""Change of a log-probability, in nats, over all steps and over the last, so that versions differ clearly."""
 
 
 @dataclass(frozen=True, slots=True)
 class MovedModel:
-    """A model after some steps, and a rollout by it."""
+    """A model after some steps, and a rollout with it."""
 
     states: tuple[Any, ...]
-    """The state after 0, 1, … steps; the last one rolled out."""
+    """The state after 0, 1, … steps; the last one was rolled out."""
     rolled: RolledOut
 
 
 class TrainerEvidence:
-    """The evidence on one trainer at level (b). Every property leaves the model as it began."""
+    """The evidence about one trainer at level (b). Every property leaves the model as it began."""
 
     def __init__(self, trainer: RowTrainer, seed: int = 0) -> None:
         self.trainer, self.seed = trainer, seed
@@ -52,7 +52,7 @@ class TrainerEvidence:
         return derived_seed(self.seed, "trainers", *key)
 
     def at_start(self) -> None:
-        """Put the model back to its first weights."""
+        """Reset the model to its first weights."""
         self.model.restore(self._start)
 
     @cached_property
@@ -62,13 +62,13 @@ class TrainerEvidence:
 
     @cached_property
     def rolled(self) -> RolledOut:
-        """A rollout by the first weights."""
+        """A rollout with the first weights."""
         self.at_start()
         return _rolled_out(self, MATCHES, "first")
 
     @cached_property
     def matches(self) -> list[Replayed]:
-        """The matches of `rolled`, played again."""
+        """The matches in `rolled`, replayed."""
         return [replayed(self.task.game, self.model, match) for match in self.rolled.matches]
 
     @cached_property
@@ -78,8 +78,8 @@ class TrainerEvidence:
 
     @cached_property
     def moved(self) -> MovedModel:
-        """The model after so many steps that its versions differ clearly, and a rollout by it. The rewards teach it to
-        choose the move that it chooses least, so that it moves in every trainer."""
+        """The model after enough steps that its versions differ clearly, and a rollout with it. The rewards teach it to
+        choose its least likely move, so that any trainer moves."""
         self.at_start()
         states, rolled = [self._start], self.rolled
         rows = self.rolled.rows
@@ -95,21 +95,21 @@ class TrainerEvidence:
             self.at_start()
             raise CheckFailed(
                 f"{MOST_STEPS} steps change no log-probability by {MOVED} nats.",
-                do="let step() change the weights with the trainer's own learning rate.",
+                do="let step() update the weights with the trainer's own learning rate.",
             )
         self.at_start()
         return MovedModel(tuple(states), rolled)
 
     @cached_property
     def counted(self) -> RolledOut:
-        """A large rollout by the last weights of `moved`."""
+        """A large rollout with the last weights of `moved`."""
         self.model.restore(self.moved.states[-1])
         rolled = _rolled_out(self, MANY_MATCHES, "counted")
         self.at_start()
         return rolled
 
     def gradients(self, answers: Iterable[PromptedReply]) -> list[Vector]:
-        """Return the gradient of the log-probability of each reply, by the first weights."""
+        """Return the gradient of each reply's log-probability, at the first weights."""
         found = []
         for answer in answers:
             if answer not in self._gradients:
@@ -139,14 +139,14 @@ class TrainerEvidence:
         return direction
 
     def answers_of(self, row: TrainedRow) -> list[PromptedReply]:
-        """Return the prompts and replies of a row, as they were sampled."""
+        """Return a row's prompts and replies as sampled."""
         turns = [turn for turn in self.matches[row.match].turns if turn.seat == row.seat]
         return [(turn.prompt, turn.reply) for turn in turns]
 
     @cached_property
     def drawn(self) -> tuple[tuple[TrainedRow, ...], Vector]:
-        """The rows of `rolled` with rewards of +1 and -1 that were drawn for each seat of each match, and the direction
-        of a step on them. Drawn rewards tell apart what returns cannot: those of two seats add up to 0."""
+        """The rows of `rolled` with rewards of +1 and -1 drawn for each seat of each match, and the direction
+        of a step on them. Random rewards tell apart what returns cannot: two seats' returns add up to 0."""
         rng = stream(self.seed, "trainers", "rewards")
         seats = {(row.match, row.seat): 0.0 for row in self.rolled.rows}
         rewards = {key: rng.choice((-1.0, 1.0)) for key in seats}
@@ -155,7 +155,7 @@ class TrainerEvidence:
 
     @cached_property
     def explanations(self) -> list[Explanation]:
-        """What explains the step of `drawn`, the best explanation first."""
+        """What explains the step of `drawn`, best explanation first."""
         rows, step = self.drawn
         gradients = [self.gradients(self.answers_of(row)) for row in rows]
         whole = [np.asarray(sum(of_row, np.zeros_like(step))) for of_row in gradients]
@@ -187,7 +187,7 @@ def cosine(one: Vector, other: Vector) -> float:
 
 
 def outside_of(vector: Vector, span: Sequence[Vector]) -> float:
-    """Return the share of a vector that is no sum of multiples of the vectors in `span`: from 0 to 1."""
+    """Return the share of a vector outside the linear span of `span`: from 0 to 1."""
     size = float(np.linalg.norm(vector))
     if not size:
         return 0.0
@@ -201,13 +201,13 @@ def _rolled_out(evidence: TrainerEvidence, matches: int, *key: str | int) -> Rol
     if not rolled.rows or len(rolled.matches) != matches:
         raise CheckFailed(
             f"roll_out({matches}) gives {len(rolled.matches)} matches and {len(rolled.rows)} rows.",
-            do="return all matches that were played, the lost ones too, and the rows of each.",
+            do="return all played matches, including lost ones, and their rows.",
         )
     return rolled
 
 
 def _for_rare_replies(rolled: RolledOut) -> list[TrainedRow]:
-    """Return rows with a reward of 1 if their first reply plays the move that the matches have less often, else 0."""
+    """Return rows with reward 1 if their first reply plays the rarer move in the matches, else 0."""
     moves = {
         (number, reply.seat): reply.move for number, match in enumerate(rolled.matches) for reply in match.replies[::-1]
     }
@@ -217,7 +217,7 @@ def _for_rare_replies(rolled: RolledOut) -> list[TrainedRow]:
 
 
 def _change(rows: Sequence[TrainedRow], one: Sequence[Sequence[float]], other: Sequence[Sequence[float]]) -> float:
-    """Return the largest change of a log-probability that is learned from."""
+    """Return the largest change of a trained log-probability."""
     return max(
         abs(a - b)
         for row, before, after in zip(rows, one, other, strict=True)

@@ -1,5 +1,5 @@
 """The options of `pytest --pyargs gymposium_testing.trainers`. Pytest reads options before it resolves `--pyargs`, so
-this module is an entry point of the group `pytest11`, whose name is the module's, so that `-p` may name it too."""
+this module is an entry point in the group `pytest11`. Its name is the module's, so that `-p` may name it too."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from typing import Any
 def pytest_addoption(parser: Any) -> None:
     """Add the options."""
     group = parser.getgroup("gymposium-trainers", "gymposium's conformance kit for trainers")
-    group.addoption("--trainer", metavar="MODULE:NAME", help="Class or function that makes the trainer to check.")
-    group.addoption("--trainer-seed", type=int, default=0, metavar="N", help="Seed of the checks of a trainer.")
+    group.addoption("--trainer", metavar="MODULE:NAME", help="Class or function that makes the trainer to check")
+    group.addoption("--trainer-seed", type=int, default=0, metavar="N", help="Seed of the trainer's checks; default: 0")

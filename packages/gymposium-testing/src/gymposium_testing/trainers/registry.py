@@ -1,4 +1,4 @@
-"""All checks of a trainer, in the order in which they run."""
+"""All checks of a trainer, in running order."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class TrainerCheck:
     name: str
     level: Literal["a", "b"]
     run: Callable[[], None]
-    """Raises `NotApplicable`, or `CheckFailed`, also in place of other errors of the trainer."""
+    """Raises `NotApplicable`, or `CheckFailed`, also in place of the trainer's other errors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class TrainerOutcome:
 
 
 def trainer_checks(trainer: Trainer | RowTrainer, seed: int = 0) -> list[TrainerCheck]:
-    """Return the checks of a trainer. Those of level (b) share what they look at, which the first of them computes."""
+    """Return a trainer's checks. Checks at level (b) share evidence, computed by the first of them."""
     checks = []
     if isinstance(trainer, RowTrainer):
         begun: list[TrainerEvidence] = []
@@ -78,7 +78,7 @@ def trainer_checks(trainer: Trainer | RowTrainer, seed: int = 0) -> list[Trainer
 
 
 def outcomes(checks: list[TrainerCheck]) -> Iterator[TrainerOutcome]:
-    """Run checks and yield the outcome of each."""
+    """Run checks and yield each outcome."""
     for check in checks:
         try:
             check.run()
@@ -100,5 +100,5 @@ def _guarded(run: Callable[[], None]) -> None:
         raise CheckFailed(
             raised(error),
             where=f"{place.filename}:{place.lineno}",
-            do="fix what fails there: no method of the adapter may raise that.",
+            do="fix the failing code: no adapter method may raise this error.",
         ) from error

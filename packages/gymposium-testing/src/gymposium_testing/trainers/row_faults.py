@@ -1,4 +1,4 @@
-"""Rows of tokens compared with what their seat read and replied in the match, played again by the kit."""
+"""Compare rows of tokens with what their seat read and replied in the match, replayed by the kit."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ReplayedTurn:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """A match as it was: what the model read and replied, and the returns."""
+    """A replayed match: what the model read and replied, and the returns."""
 
     turns: tuple[ReplayedTurn, ...]
     returns: tuple[float, ...]
@@ -42,7 +42,7 @@ class Replayed:
 
 
 def replayed(game: Game, model: ReadingModel, played: TrainedMatch) -> Replayed:
-    """Play a match again. Raises `CheckFailed` if its events and replies do not belong together."""
+    """Replay a match. Raises `CheckFailed` if its events and replies do not belong together."""
     turns: list[ReplayedTurn] = []
     before: dict[int, TokenIds] = {}
     replies = iter(played.replies)
@@ -52,7 +52,7 @@ def replayed(game: Game, model: ReadingModel, played: TrainedMatch) -> Replayed:
         if event.seat not in trained:
             continue
         if reply is None or (reply.seat, reply.move) != event:
-            raise _wrong_match(played, f"event {number} is {event.move!r} of seat {event.seat}, and no reply plays it")
+            raise _wrong_match(played, f"event {number} is {event.move!r} by seat {event.seat}, but no reply plays it")
         turns.append(_turn(game, model, played, number, reply.seat, reply.tokens, reply.move, before))
         reply = next(replies, None)
     final = game.load(played.events)
@@ -64,7 +64,7 @@ def replayed(game: Game, model: ReadingModel, played: TrainedMatch) -> Replayed:
         turns.append(_turn(game, model, played, len(played.events), reply.seat, reply.tokens, None, before))
         returns = forfeit_returns(game, forfeit, returns)
     elif final.to_move():
-        raise _wrong_match(played, "the match is not over, and no reply forfeits it")
+        raise _wrong_match(played, "the match is not over, but no reply forfeits it")
     return Replayed(tuple(turns), tuple(returns), forfeit)
 
 
@@ -89,14 +89,14 @@ def _turn(
 
 def _wrong_match(played: TrainedMatch, why: str) -> CheckFailed:
     return CheckFailed(
-        f"A match of roll_out cannot be played again: {why}.",
+        f"A match from roll_out cannot be replayed: {why}.",
         where=events_in_words(played.events),
-        do="give all events of the match, and one reply of the model for each move of a seat that it plays.",
+        do="return all events of the match, and one reply for each move of a seat that the model plays.",
     )
 
 
 def faults_of(rolled: RolledOut, matches: Sequence[Replayed], model: ReadingModel) -> dict[RowFault, tuple[str, str]]:
-    """Return the first fault of each kind, as what is wrong and where."""
+    """Return the first fault of each kind: what is wrong, and where."""
     rows: defaultdict[tuple[int, int], list[TrainedRow]] = defaultdict(list)
     for row in rolled.rows:
         rows[row.match, row.seat].append(row)
@@ -109,7 +109,7 @@ def faults_of(rolled: RolledOut, matches: Sequence[Replayed], model: ReadingMode
             turns = [turn for turn in match.turns if turn.seat == seat]
             given = rows.pop((number, seat), [])
             if not given and match.forfeit not in (None, seat):
-                continue  # a result that is not the seat's own merit may be left out
+                continue  # a result not earned by the seat may be left out
             where = f"match {number}, seat {seat}: {events_in_words(rolled.matches[number].events)}"
             for kind, what in _compare(turns, given, model):
                 found.setdefault(kind, (what, where))
@@ -119,11 +119,11 @@ def faults_of(rolled: RolledOut, matches: Sequence[Replayed], model: ReadingMode
 
 
 def _fault_of_reply(turn: ReplayedTurn, model: ReadingModel) -> tuple[RowFault, str] | None:
-    """Return what is wrong with a reply itself: it plays another move than it spells, or stops in the middle."""
+    """Return what is wrong with a reply: it plays another move than it spells, or stops in the middle."""
     for move in turn.legal:
         for reply in model.replies(move):
             if reply == turn.reply and move != turn.move:
-                return "tokens", f"The reply {turn.reply} spells {move!r}, and it was taken for {turn.move!r}"
+                return "tokens", f"The reply {turn.reply} spells {move!r}, but it was read as {turn.move!r}"
             if turn.move is None and turn.reply == reply[: len(turn.reply)]:
                 return "cut replies", f"The sampler stops in the middle of a reply: {turn.reply} instead of {reply}"
     return None
@@ -132,7 +132,7 @@ def _fault_of_reply(turn: ReplayedTurn, model: ReadingModel) -> tuple[RowFault, 
 def _compare(
     turns: Sequence[ReplayedTurn], given: Sequence[TrainedRow], model: ReadingModel
 ) -> Iterator[tuple[RowFault, str]]:
-    """Yield what is wrong in the rows of one seat in a match."""
+    """Yield what is wrong in one seat's rows in a match."""
     started = 0
     wanted = []
     for turn in turns:
@@ -142,7 +142,7 @@ def _compare(
     for _, of_row in groupby(wanted, key=lambda pair: pair[0]):
         row = next(rows, None)
         if row is None:
-            yield "last step", "The last turn of the seat is in no row"
+            yield "last step", "The seat's last turn is in no row"
             return
         yield from _compare_row([turn for _, turn in of_row], row, model)
     if next(rows, None) is not None:
@@ -158,17 +158,17 @@ def _compare_row(turns: Sequence[ReplayedTurn], row: TrainedRow, model: ReadingM
     for number, turn in enumerate(turns):
         last, name = number == len(turns) - 1, f"turn {number + 1} of {len(turns)}"
         if place == len(row.tokens):
-            yield "last step", f"The {name} is not in the row"
+            yield "last step", f"{name} is missing in the row"
             return
         given = row.tokens[place : place + len(turn.fresh)]
         if given != turn.fresh:
-            yield "tokens", f"The prompt of {name} is {given} in the row, and the seat read {turn.fresh}"
+            yield "tokens", f"The prompt of {name} is {given} in the row, but the seat read {turn.fresh}"
             return
         place += len(turn.fresh)
         if any(row.mask[place - len(turn.fresh) : place]):
             yield "mask", f"The mask of {name} begins in the prompt: {_shown(row, place, turn)}"
         written = _written(row.tokens[place:], turn, () if last else turns[number + 1].fresh, model)
-        sampled = f"and {turn.reply} was sampled"
+        sampled = f"but {turn.reply} was sampled"
         if written is None:
             yield (
                 "tokens",
@@ -176,7 +176,7 @@ def _compare_row(turns: Sequence[ReplayedTurn], row: TrainedRow, model: ReadingM
             )
             return
         if not written and last:
-            yield "last step", f"The reply of {name} is not in the row, {sampled}"
+            yield "last step", f"The reply of {name} is missing in the row, {sampled}"
         elif written != turn.reply and written == turn.reply[: len(written)]:
             yield "cut replies", f"The reply of {name} is cut: the row has {written}, {sampled}"
         elif written != turn.reply:
@@ -184,28 +184,28 @@ def _compare_row(turns: Sequence[ReplayedTurn], row: TrainedRow, model: ReadingM
         yield from _compare_mask(row, place, len(written), turn, name, last=last)
         place += len(written)
     if place < len(row.tokens):
-        yield "tokens", f"Behind the last reply the row has {row.tokens[place:]}"
+        yield "tokens", f"After the last reply the row has {row.tokens[place:]}"
 
 
 def _compare_mask(
     row: TrainedRow, place: int, length: int, turn: ReplayedTurn, name: str, *, last: bool
 ) -> Iterator[tuple[RowFault, str]]:
-    """Yield what is wrong with the mask of a reply, which begins at `place` of its row."""
+    """Yield what is wrong with the mask of a reply that begins at `place` in its row."""
     mask = row.mask[place : place + length]
     ones = sum(mask)
     if ones == length:
         return
     if not ones and last:
-        yield "last step", f"No token of {name} is learned from"
+        yield "last step", f"No token of {name} is trained"
     elif not ones or mask != (1,) * ones + (0,) * (length - ones):
         yield "mask", f"The mask does not cover the reply of {name}: {_shown(row, place, turn)}"
     elif not row.mask[place - 1]:  # a mask that begins too early ends too early as well
-        yield "cut replies", f"The end of the reply of {name} is not learned from: {_shown(row, place, turn)}"
+        yield "cut replies", f"The end of the reply of {name} is not trained: {_shown(row, place, turn)}"
 
 
 def _written(tokens: TokenIds, turn: ReplayedTurn, after: TokenIds, model: ReadingModel) -> TokenIds | None:
-    """Return the tokens that stand in a row for the reply of a turn, which `tokens` begin with; None if they are no
-    form of the reply. `after` is what the seat read next."""
+    """Return a row's tokens for the reply of a turn, which `tokens` begin with; None if they are not a form of the
+    reply. `after` is what the seat read next."""
     if tokens[: len(turn.reply)] == turn.reply:
         return turn.reply
     for spelling in model.replies(turn.move) if turn.move is not None else ():

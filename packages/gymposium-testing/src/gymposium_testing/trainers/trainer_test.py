@@ -1,4 +1,4 @@
-"""The checks of the trainer that `--trainer` names, as tests. This module needs no code around it."""
+"""The checks of the trainer given by `--trainer`, as tests. This module needs no code around it."""
 
 from __future__ import annotations
 
@@ -25,13 +25,15 @@ def named_trainer(option: str | None) -> Trainer | RowTrainer:
     """Return the trainer that the option names. Raises `pytest.UsageError` if there is none."""
     module, colon, name = (option or "").partition(":")
     if not (module and colon and name):
-        raise pytest.UsageError(f"--trainer {option or ''}: write --trainer MODULE:NAME, the class of your adapter.")
+        raise pytest.UsageError(
+            f"Invalid --trainer {option or ''}. Use --trainer MODULE:NAME with your adapter's class."
+        )
     if (here := str(Path.cwd())) not in sys.path:
         sys.path.append(here)
     try:
         found: Trainer | RowTrainer = getattr(import_module(module), name)()
     except (ImportError, AttributeError) as error:
-        raise pytest.UsageError(f"--trainer {option}: {error}. Modules are looked for in this folder, too.") from error
+        raise pytest.UsageError(f"--trainer {option}: {error}. The current folder is searched, too.") from error
     return found
 
 

@@ -1,8 +1,8 @@
 """The exact policy gradient of a model in a small game, by traversal.
 
 The policy gradient theorem (Sutton et al., 2000, Policy Gradient Methods for Reinforcement Learning with Function
-Approximation, theorem 1): the gradient of the mean return is the sum, over the states and the replies in them, of the
-probability to come there and reply so, times the mean return of the reply, times the gradient of its log-probability.
+Approximation, theorem 1): the gradient of the mean return is a sum over states and their replies. Each term is the
+probability of the state and the reply, times the reply's mean return, times the gradient of its log-probability.
 Here a state is what the model reads, so two spellings of the same move lead to two states.
 """
 
@@ -39,14 +39,14 @@ class _Node:
 
 
 class GameTree:
-    """All positions that a model can come to, with its prompts and replies. The tree does not depend on weights."""
+    """All positions that a model can reach, with its prompts and replies. The tree does not depend on weights."""
 
     def __init__(self, task: TrainerTask, model: ReadingModel) -> None:
         self._graph, self._model = graph_of(task.game), model
         self._read: dict[tuple[int, str, TokenIds], TokenIds] = {}
         self._trees: list[list[_Node]] = []
         self.prompts: dict[tuple[int, str], TokenIds] = {}
-        """A prompt that the model reads in each information state: with the first of its replies before."""
+        """A prompt that the model reads in each information state: with the first of its earlier replies."""
         self.answers: dict[TokenIds, list[TokenIds]] = {}
         """All replies that play a move, by prompt."""
         for seats in ((0, 1),) if task.opponent == "self" else ((0,), (1,)):
@@ -80,7 +80,7 @@ class GameTree:
         return number
 
     def probabilities(self, model: TrainingModel) -> dict[PromptedReply, float]:
-        """Return the probability of every reply that plays a move, by the weights of the model now."""
+        """Return the probability of every reply that plays a move, at the model's current weights."""
         answers = [(prompt, reply) for prompt, replies in self.answers.items() for reply in replies]
         scored = model.log_probs([prompt + reply for prompt, reply in answers])
         return {
@@ -89,7 +89,7 @@ class GameTree:
         }
 
     def reached(self, odds: dict[PromptedReply, float]) -> dict[TokenIds, float]:
-        """Return the mean number of times in a match that the model reads each prompt."""
+        """Return how often on average the model reads each prompt in a match."""
         found: defaultdict[TokenIds, float] = defaultdict(float)
         for nodes in self._trees:
             for node, reach in zip(nodes, _reaches(nodes, odds), strict=True):
@@ -98,8 +98,8 @@ class GameTree:
         return dict(found)
 
     def coefficients(self, odds: dict[PromptedReply, float]) -> dict[PromptedReply, float]:
-        """Return the factor of the gradient of each reply's log-probability in the exact policy gradient: that of the
-        mean return of a match, summed over the seats that the model plays. A reply that plays no move forfeits."""
+        """Return the factor of each reply's log-probability gradient in the exact policy gradient of a match's
+        mean return, summed over the seats that the model plays. A reply that plays no move forfeits."""
         found: defaultdict[PromptedReply, float] = defaultdict(float)
         for nodes in self._trees:
             worth = _worths(nodes, odds)
@@ -107,7 +107,7 @@ class GameTree:
                 if node.prompt is None:
                     continue
                 for reply, child in zip(node.replies, node.children, strict=True):
-                    # the other replies, all of which forfeit, lose what this one gains
+                    # all other replies forfeit, so they lose what this one gains
                     gain = worth[child][node.seat] - node.forfeit[node.seat]
                     answer = node.prompt, reply
                     found[answer] += reach * odds[answer] * gain / len(self._trees)
@@ -123,7 +123,7 @@ def _chances(node: _Node, odds: dict[PromptedReply, float]) -> Iterator[tuple[in
 def _reaches(nodes: Sequence[_Node], odds: dict[PromptedReply, float]) -> list[float]:
     reach = [0.0] * len(nodes)
     reach[0] = 1.0
-    for node, here in zip(nodes, reach, strict=True):  # a node stands before its children
+    for node, here in zip(nodes, reach, strict=True):  # nodes come before their children
         for child, chance in _chances(node, odds):
             reach[child] += here * chance
     return reach

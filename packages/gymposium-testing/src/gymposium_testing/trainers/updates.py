@@ -22,17 +22,17 @@ class Explanation:
 
     kind: Explained
     cosine: float
-    """Of the step and the nearest direction of this kind; below 0 if the step goes the opposite way."""
+    """Cosine between the step and the nearest direction of this kind; below 0 if the step goes the opposite way."""
 
 
 def explained(
     rows: Sequence[TrainedRow], step: Vector, whole: Sequence[Vector], without_last: Sequence[Vector]
 ) -> list[Explanation]:
-    """Return how well each way explains a step on rows, the best one first. `whole` holds the gradient of the
-    log-probability of each row's replies, `without_last` that of all but the last one.
+    """Return how well each way explains a step on rows, best first. `whole` holds the gradient of the
+    log-probability of each row's replies, `without_last` that of all but the last reply.
 
-    Trainers subtract different baselines from rewards, divide by different spreads, and weigh long rows differently.
-    All of these are tried, beside any constant baseline of a seat: for each kind the nearest counts."""
+    Trainers subtract different baselines from rewards, divide by different spreads, and weight long rows differently.
+    All of these are tried, in addition to any constant baseline per seat; the nearest of each kind counts."""
     own = [row.reward for row in rows]
     of_seat = {(row.match, row.seat): row.reward for row in rows}
     others = [of_seat.get((row.match, 1 - row.seat), 0.0) for row in rows]
@@ -51,7 +51,7 @@ def explained(
 
 
 def _cosines(step: Vector, rows: Sequence[TrainedRow], rewards: Sequence[float], gradients: Vector) -> Iterator[float]:
-    """Yield the cosine of the step and the nearest direction, for each way to make advantages of rewards."""
+    """Yield the cosine between the step and the nearest direction, for each way to make advantages from rewards."""
     seats = np.array([[row.seat == seat for row in rows] for seat in (0, 1)], dtype=float)
     for size in (np.ones(len(rows)), np.array([1.0 / max(1, sum(row.mask)) for row in rows])):
         constants = (seats * size) @ gradients
@@ -63,7 +63,7 @@ def _cosines(step: Vector, rows: Sequence[TrainedRow], rewards: Sequence[float],
 
 
 def _advantages(rows: Sequence[TrainedRow], rewards: Sequence[float]) -> Iterator[Vector]:
-    """Yield rewards as they are, and less their mean, also in units of their spread: over all, a seat, and a group."""
+    """Yield raw rewards, and rewards minus their mean, also in units of their spread: over all, a seat, and a group."""
     yield np.array(rewards)
     parts: tuple[Callable[[TrainedRow], object], ...] = (
         lambda row: 0,

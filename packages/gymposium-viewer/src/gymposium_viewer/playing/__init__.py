@@ -1,4 +1,4 @@
-"""The part of the viewer in which a person plays against players."""
+"""The viewer part for playing against players."""
 
 from gymposium_viewer.playing.pages import make
 

@@ -1,4 +1,4 @@
-"""The choice of a match in a form: game, opponents, seat, seed, and the policy for opponents' failed replies."""
+"""A form's choice of a match: game, opponents, seat, seed, and the policy for opponents' failed replies."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from gymposium.plugins.names import format_name, parse_name
 from gymposium_viewer.playing.forms import Form
 
 PARAMETER = "parameter."
-"""Prefix of the names of the fields that hold a game's parameters."""
+"""Prefix of the fields that hold a game's parameters."""
 COSTS = {
     "retry(2)": "they are asked again, twice at most, then forfeit",
     "forfeit": "they forfeit the match",
     "random": "a random move is played instead",
 }
-"""Policies for opponents' replies that are not legal moves, in words. A person's reply is never taken unless it is a
-move, so none of them costs the person anything."""
+"""Policies for opponents' illegal replies, in words. A person's reply is only accepted if it is
+a move, so none of them costs the person anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,18 +31,18 @@ class Choice:
 
     game: Game
     opponents: tuple[str, ...]
-    """Names of the opponents in order of their seats, without the person's."""
+    """The opponents' names in seat order, without the person's."""
     seat: int | None
     """The person's seat; None to draw it."""
     seed: int | None
-    """The seed of the match; None to draw it."""
+    """The match seed; None to draw it."""
     on_illegal: str
     """The failure policy, as `FailurePolicy.parse` reads it."""
 
     @classmethod
     def of(cls, form: Form) -> Choice:
-        """The choice in a form. Raises `GymposiumError`, which says what to write instead. Players are looked up, not
-        made."""
+        """Return the choice in a form. Raises a `GymposiumError` that says what to write instead. Players are looked
+        up, not created."""
         game = _game(form)
         return cls(
             game,
@@ -53,7 +53,7 @@ class Choice:
         )
 
     def fields(self) -> list[tuple[str, str]]:
-        """The fields of a form with this choice."""
+        """Return the form fields for this choice."""
         return [
             ("game", self.game.name),
             *(("opponent", text) for text in self.opponents),
@@ -63,11 +63,11 @@ class Choice:
         ]
 
     def query(self) -> str:
-        """The query string of a form with this choice."""
+        """Return the form's query string for this choice."""
         return urlencode(self.fields())
 
     def moved_on(self) -> Choice:
-        """The same match with everyone one seat on. The seat must not be None."""
+        """Return the same match with everyone moved one seat on. The seat must not be None."""
         assert self.seat is not None
         lineup: list[str | None] = [*self.opponents[: self.seat], None, *self.opponents[self.seat :]]
         lineup = [lineup[-1], *lineup[:-1]]
@@ -78,7 +78,7 @@ class Choice:
 def _game(form: Form) -> Game:
     name = form.text("game")
     if not name:
-        raise BadOption("Write which game is to be played.")
+        raise BadOption("No game. Enter the name of a game.")
     params = {key: value for key, value in form.under(PARAMETER).items() if value.strip()}
     if params and is_registered(parse_name(name)[0]):
         name = format_name(parse_name(name)[0], params)
@@ -91,14 +91,14 @@ def _opponents(form: Form, count: int) -> tuple[str, ...]:
         names.pop()
     if len(names) > count:
         seats = "no other seat" if count == 0 else "one other seat" if count == 1 else f"{count} other seats"
-        raise BadOption(f"There are {len(names)} opponents, but the game has {seats}: leave the last fields empty.")
+        raise BadOption(f"{len(names)} opponents for a game with {seats}. Leave the last fields empty.")
     if count and not (names and names[0]):
-        raise BadOption("Write who plays against you, for example random or mcts-100.")
+        raise BadOption("No opponent. Enter a player such as random or mcts-100.")
     names += [""] * (count - len(names))
     for place in range(count):
         names[place] = names[place] or names[place - 1]
         if check_player(names[place])[0].name == "human":
-            raise BadOption("human is a person at a terminal, who cannot be asked from here: write another opponent.")
+            raise BadOption("human needs a terminal and cannot play here. Enter another opponent.")
         check_named_player(names[place])  # as for names in files, because a link can fill in the form
     return tuple(names)
 
@@ -109,7 +109,7 @@ def _seat(form: Form, seats: int) -> int | None:
         return None
     if (seat := number(text)) in range(seats):
         return seat
-    raise BadOption(f"Your seat: there is no seat {text!r}. Write a seat from 0 to {seats - 1}, or random.")
+    raise BadOption(f"Invalid seat {text!r}. Enter a seat from 0 to {seats - 1}, or random.")
 
 
 def _seed(form: Form) -> int | None:
@@ -118,4 +118,4 @@ def _seed(form: Form) -> int | None:
         return None
     if (seed := number(text)) >= 0:
         return seed
-    raise BadOption(f"The seed: {text!r} is not a seed. Write a number from 0, of at most 18 digits, or nothing.")
+    raise BadOption(f"Invalid seed {text!r}. Enter a non-negative number with at most 18 digits, or nothing.")

@@ -1,4 +1,4 @@
-"""Forms that a browser sends back."""
+"""Forms sent by a browser."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ class Form:
 
     @classmethod
     def of(cls, text: str) -> Form:
-        """The form that a query string (without `?`) or a URL-encoded body holds."""
+        """Return the form in a query string (without `?`) or a URL-encoded body."""
         pairs = parse_qsl(text, keep_blank_values=True, errors="replace")
-        # browsers end the lines of a text area with CR LF
+        # browsers end lines in a text area with CR LF
         return cls(tuple((name, value.replace("\r\n", "\n")) for name, value in pairs))
 
     @classmethod
     async def posted(cls, request: Request) -> Form:
-        """The form in a request's body. Raises `HTTPException` if it is too long."""
+        """Return the form in a request's body. Raises `HTTPException` if it is too long."""
         body = b""
         async for piece in request.stream():
             body += piece
@@ -36,17 +36,17 @@ class Form:
         return cls.of(body.decode("ascii", "replace"))
 
     def get(self, name: str) -> str | None:
-        """The first value of a field, or None if the form does not have the field."""
+        """Return the first value of a field, or None if the form lacks the field."""
         return next(iter(self.all(name)), None)
 
     def text(self, name: str) -> str:
-        """The first value of a field without surrounding white space; empty if the form does not have the field."""
+        """Return the first value of a field, stripped of white space; empty if the form lacks the field."""
         return (self.get(name) or "").strip()
 
     def all(self, name: str) -> list[str]:
-        """All values of a field."""
+        """Return all values of a field."""
         return [value for key, value in self.fields if key == name]
 
     def under(self, prefix: str) -> dict[str, str]:
-        """The fields whose names begin with `prefix`, by the rest of their names."""
+        """Return the fields whose names begin with `prefix`, keyed by the rest of their names."""
         return {key.removeprefix(prefix): value for key, value in self.fields if key.startswith(prefix)}

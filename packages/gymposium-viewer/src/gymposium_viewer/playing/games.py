@@ -1,4 +1,4 @@
-"""The games and players that the form of a new match offers."""
+"""The games and players offered by the form for a new match."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from gymposium_viewer.playing.forms import Form
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A parameter of a game as a field of the form."""
+    """A game parameter as a form field."""
 
     parameter: Parameter
     value: str
 
     @property
     def name(self) -> str:
-        """The name of the field in the form."""
+        """The field's name in the form."""
         return PARAMETER + self.parameter.name
 
     @property
     def minor(self) -> bool:
-        """True for the disguise, which many games have and few people want: the form puts it last."""
+        """True for the disguise, which many games have but few people want: the form puts it last."""
         return self.parameter.name == DISGUISE.name
 
     @property
@@ -37,32 +37,32 @@ class Field:
 
     @property
     def options(self) -> Sequence[str]:
-        """The values to choose from; () if the value is typed."""
+        """The values to choose from; () if the value is typed in."""
         if self.parameter.choices is not None:
             return [str(choice) for choice in self.parameter.choices]
         return ["true", "false"] if isinstance(self.parameter.default, bool) else ()
 
     @property
     def kind(self) -> str:
-        """The type of the HTML input for a value that is typed."""
+        """The HTML input type for a typed value."""
         return "number" if isinstance(self.parameter.default, int | float) else "text"
 
 
 def find_games(text: str) -> list[GameSpec]:
-    """The games that have every word of `text` in their name, title or summary."""
+    """Return the games that have every word of `text` in their name, title or summary."""
     words = text.lower().split()
     return [spec for spec in host().games.values() if all(word in searched(spec) for word in words)]
 
 
 def searched(spec: GameSpec) -> str:
-    """The text in which a game is searched for, in lower case."""
+    """Return the text searched for a game, in lower case."""
     hidden = "hidden" if spec.information == "imperfect" else ""
     return f"{spec.name} {spec.title} {spec.summary} {hidden}".lower()
 
 
 def spec_of(name: str) -> GameSpec | None:
-    """The spec of a game, whose name may carry parameters; None if no plugin but an engine offers the game. Nothing is
-    loaded, since opening an address must not load code. Raises `BadParameter`, and as `Host.game`."""
+    """Return the spec of a game, whose name may carry parameters; None if an engine rather than a plugin offers it.
+    Nothing is loaded, since opening an address must not load code. Raises `BadParameter`, and like `Host.game`."""
     base = parse_name(name)[0]
     if not is_registered(base):
         return None
@@ -70,13 +70,13 @@ def spec_of(name: str) -> GameSpec | None:
 
 
 def fields(spec: GameSpec, form: Form) -> list[Field]:
-    """The fields of a game's parameters, with the values from a form or the defaults."""
+    """Return the fields of a game's parameters, with values from a form or the defaults."""
     values = {**parse_name(form.text("game"))[1], **form.under(PARAMETER)}
     return [Field(parameter, values.get(parameter.name) or _text(parameter.default)) for parameter in spec.parameters]
 
 
 def others(spec: GameSpec | None) -> tuple[int, int]:
-    """The minimum and maximum number of opponents; (0, 9) without a spec, as the number is known only to the engine."""
+    """Return the minimum and maximum number of opponents; (0, 9) without a spec, since only the engine knows."""
     if spec is None:
         return 0, 9
     players = next((parameter for parameter in spec.parameters if parameter.name == "players"), None)
@@ -86,12 +86,12 @@ def others(spec: GameSpec | None) -> tuple[int, int]:
 
 
 def opponents() -> list[OpponentSpec]:
-    """The kinds of players that can be opponents, which people at a terminal cannot."""
+    """Return the kinds of players that can be opponents; people at a terminal cannot."""
     return [spec for spec in host().opponents.values() if spec.name != "human"]
 
 
 def offers(spec: GameSpec | None) -> dict[str, str]:
-    """The opponents that a game is offered with, by name, each with a sentence. Without a spec those of any game."""
+    """Return the opponents offered for a game, by name, each with a sentence. Without a spec, those for any game."""
     kinds = [one for one in opponents() if not one.games or (spec is not None and spec.name in one.games)]
     if spec is not None and (spec.unsearchable or spec.free_text):
         kinds = [one for one in kinds if one.name != "mcts"]

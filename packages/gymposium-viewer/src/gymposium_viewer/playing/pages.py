@@ -1,7 +1,7 @@
-"""The pages on which people choose and play games.
+"""The pages for choosing and playing games.
 
-The page of a match is made from its `TableState`, which holds what the person's seat may see. Every change is a POST
-request with a token that only our own pages have; a GET request begins nothing and loads no code.
+A match page is made from its `TableState`, which holds only what the person's seat may see. Every change is a POST
+request with a token that only our own pages have; a GET request starts nothing and loads no code.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ from gymposium_viewer.playing.table import BrowserTable
 
 LIST, NEW = "play.html", "play/new.html"
 PATIENCE = 0.8
-"""Seconds that a response waits for the opponents, so that the next page shows the answer of fast ones."""
+"""Seconds that a response waits for the opponents, so that the next page shows fast answers."""
 LOOKS, BEATS = 0.2, 15.0
-"""Seconds between two checks of a match for which a page waits, and between two comments on a silent connection."""
+"""Seconds between two checks of an awaited match, and between two comments on a silent connection."""
 BUTTONS = 400
-"""Maximum number of moves with a button; the others can be typed."""
+"""Maximum number of moves with a button; others can be typed."""
 NUMBERED = 30
-"""Maximum number of legal moves for which moves can be typed by number."""
+"""Maximum number of legal moves that can be typed by number."""
 
 
 class Playing:
-    """The part of the viewer in which people play."""
+    """The viewer part for playing."""
 
     def __init__(self, viewer: Viewer) -> None:
         self._viewer = viewer
@@ -57,7 +57,7 @@ class Playing:
             return []
         lines = [f"{len(host().games)} games, against any player"]
         if under_way := self._store.under_way():
-            lines.append("1 match is under way" if len(under_way) == 1 else f"{len(under_way)} matches are under way")
+            lines.append("1 match in progress" if len(under_way) == 1 else f"{len(under_way)} matches in progress")
         return [Card("Play", LIST, lines, invites=True)]
 
     def routes(self) -> Sequence[BaseRoute]:
@@ -73,7 +73,7 @@ class Playing:
         ]
 
     def export(self, out: Path) -> None:
-        """Writes nothing: play needs the server."""
+        """Write nothing: playing needs the server."""
 
     # -- what to play
 
@@ -142,13 +142,13 @@ class Playing:
 
     def _no_match(self, request: Request, gone: Gone | None) -> Response:
         if gone is None:
-            raise HTTPException(404, "There is no such match here. It may belong to an earlier server.")
+            raise HTTPException(404, "Unknown match. It may belong to an earlier server.")
         path = request.url.path.lstrip("/")
         page = self._viewer.page("playing/gone.html", path, gone=gone, most=MOST, minutes=round(IDLE / 60))
         return HTMLResponse(page, 410)
 
     def _match_page(self, table: BrowserTable, problem: str = "", typed: str = "", at: int = 0) -> str:
-        """The page of a match. With `at` it shows that decision of the person again, from 1, if it is past."""
+        """Render a match page. `at` shows an earlier decision of the person again, counted from 1."""
         state, legal = table.state, table.state.legal
         before = state.past[: -1 if state.phase == "yours" else None]
         at = at if at in range(1, len(before) + 1) else 0
@@ -201,27 +201,27 @@ class Playing:
     async def _posted(self, request: Request) -> Form:
         form = await Form.posted(request)
         if not secrets.compare_digest((form.get("token") or "").encode(), self._token.encode()):
-            raise HTTPException(403, "This form comes from an earlier server: go back, reload the page and try again.")
+            raise HTTPException(403, "This form is from an earlier server. Go back, reload the page and try again.")
         return form
 
 
 def make(viewer: Viewer) -> Playing:
-    """The part of the viewer in which people play."""
+    """Return the viewer part for playing."""
     return Playing(viewer)
 
 
 def _without_opponent(form: Form) -> str:
-    """The query string of a form without its opponents."""
+    """Return a form's query string without its opponents."""
     return urlencode([(name, value) for name, value in form.fields if name not in ("opponent", "token")])
 
 
 def _numbered(legal: Sequence[str]) -> bool:
-    """True if moves can be typed by number: there are few, and none begins with a digit."""
+    """Return whether moves can be typed by number: there are few, and none begins with a digit."""
     return len(legal) <= NUMBERED and not any(move[:1].isdecimal() for move in legal)
 
 
 def _said(form: Form, table: BrowserTable) -> str:
-    """The answer in a form: the move of the pressed button, or the typed move or number."""
+    """Return the answer in a form: the move of the pressed button, or the typed move or number."""
     legal = table.state.legal
     if (button := form.get("choice")) is not None:
         place = number(button)
@@ -233,7 +233,7 @@ def _said(form: Form, table: BrowserTable) -> str:
 
 
 async def _until_another(store: MatchStore, key: str) -> AsyncIterator[str]:
-    """Server-sent events: one event as soon as the phase of the match changes or the match is left. It carries no data
+    """Yield one server-sent event when the match's phase changes or the match is left. It carries no data
     about the match. While a page waits for it, the match counts as busy."""
     with store.look(key) as table:
         if isinstance(table, BrowserTable):

@@ -1,7 +1,7 @@
 """The state of a match in the browser, from which its page is made.
 
-While the match goes on, the state holds only what the person's seat may see. It is made from the observations of that
-seat: a line is marked as new if the seat's last observation did not have it. Moves of other seats are listed only in
+Until the match ends, the state holds only what the person's seat may see. It is made from that seat's
+observations: a line is marked as new if the seat's last observation lacked it. Moves of other seats are listed only in
 games without hidden information.
 """
 
@@ -34,7 +34,7 @@ class SeatView:
 
     text: str
     picture: tuple[str, float] | None
-    """A complete HTML document, for a frame without any rights, and the height of that frame in relation to its width;
+    """A complete HTML document, for a frame without permissions, and that frame's height relative to its width;
     None if the game draws none."""
     clicks: dict[str, Any] | None
     """The places on the picture and the legal moves that name them (`clicks_on`); None if there are none."""
@@ -49,8 +49,8 @@ class SeatView:
 def view_for_seat(
     match: Match, seat: int, legal: Sequence[str] | None, before: SeatView | None, since: int
 ) -> SeatView:
-    """The match as the seat sees it now. `before` is the seat's view at its last decision (None at its first), and
-    `since` the number of events up to that decision."""
+    """Return the match as the seat sees it now. `before` is the seat's view at its last decision (None at its first),
+    and `since` the number of events up to that decision."""
     text = match.observe(seat).text.rstrip("\n")
     picture, clicks = None, None
     if isinstance(match, Draws) and (drawn := match.picture(seat)) is not None:
@@ -84,7 +84,7 @@ class MatchEnd:
 
     @classmethod
     def of(cls, played: MatchResult, seat: int, trouble: str) -> MatchEnd:
-        """The end of a match for this seat. `trouble` is the reason why it could not be recorded; empty if it was."""
+        """Return the end of a match for this seat. `trouble` is why it could not be recorded; empty if it was."""
         results = [played.result(other) for other in range(len(played.utilities))]
         sentences = _sentences(played, seat, results)
         if trouble:
@@ -113,7 +113,7 @@ class TableState:
 
     phase: Phase
     turn: int = 0
-    """Number of decisions for which the person has been asked; a form carries the number that it answers."""
+    """Number of decisions that the person was asked for; a form carries the number that it answers."""
     view: SeatView | None = None
     """The person's view; None until the match has begun."""
     mine: str | None = None
@@ -122,19 +122,19 @@ class TableState:
     """The person's view at each decision so far, the current one included."""
     end: MatchEnd | None = None
     trouble: str = ""
-    """The reason why the match cannot be played, if it failed."""
+    """Why the match cannot be played, if it failed."""
 
     @property
     def legal(self) -> Sequence[str]:
-        """The legal moves of the person; () if the person is not asked or may answer free text."""
+        """The person's legal moves; () if the person is not asked or may answer free text."""
         return () if self.view is None or self.view.legal is None else self.view.legal
 
     @property
     def waits(self) -> bool:
-        """True if the state will change without an answer of the person."""
+        """Whether the state will change without an answer from the person."""
         return self.phase in ("getting ready", "thinking")
 
     @property
     def settled(self) -> bool:
-        """True if the match is over or has failed."""
+        """Whether the match is over or has failed."""
         return self.phase in ("over", "failed")

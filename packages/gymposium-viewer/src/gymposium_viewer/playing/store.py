@@ -1,4 +1,4 @@
-"""The store of the matches that people play in the viewer, which limits their number and records them."""
+"""The store of matches played in the viewer, which limits their number and records them."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from gymposium_viewer.playing.choice import Choice
 from gymposium_viewer.playing.table import BrowserTable, SparePlayers
 
 FILE = Path("played/matches.jsonl")
-"""Path of the record file below the directory that is viewed."""
+"""Path of the record file below the viewed folder."""
 MOST = 16
-"""Maximum number of matches that go on at the same time."""
+"""Maximum number of simultaneous matches."""
 KEPT = 64
-"""Maximum number of matches in the store, including those that are over and can still be opened."""
+"""Maximum number of matches in the store, including finished ones that can still be opened."""
 IDLE = 3600.0
-"""Seconds without a request after which a match is given up."""
+"""Seconds without a request before a match is given up."""
 REMEMBERED = 1000
-"""Maximum number of dropped matches whose reason is kept."""
+"""Maximum number of dropped matches with a remembered reason."""
 
 Why = Literal["left", "idle", "made room", "over"]
-"""The reason why a match was dropped: the person left it, it had no requests for `IDLE` seconds, another match took its
-place, or it is over and its page was no longer kept."""
+"""Why a match was dropped: the person left it, it had no requests for `IDLE` seconds, another match took its
+place, or it ended and its page expired."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gone:
-    """A match that was dropped and cannot be opened any more."""
+    """A match that was dropped and can no longer be opened."""
 
     choice: Choice
     why: Why
@@ -46,16 +46,16 @@ class _Entry:
     table: BrowserTable
     looked_at: float
     requests: int = 0
-    """Number of requests for the match that are being answered now."""
+    """Number of requests being answered for the match."""
 
     @property
     def busy(self) -> bool:
-        """True if a request is being answered or a player is thinking."""
+        """Whether a request is being answered or a player is thinking."""
         return self.requests > 0 or self.table.state.waits
 
 
 class MatchStore:
-    """The matches that are played in the browser, by id."""
+    """The matches played in the browser, by id."""
 
     def __init__(self, directory: Path, clock: Callable[[], float] = time.monotonic) -> None:
         self._directory, self._file, self._clock = directory, directory / FILE, clock
@@ -65,7 +65,7 @@ class MatchStore:
         self._gone: dict[str, Gone] = {}
 
     def begin(self, choice: Choice) -> BrowserTable:
-        """Begins a match. If too many go on, the one whose last request is the oldest is dropped; a busy one is dropped
+        """Start a match. If too many are in progress, drop the one with the oldest last request; drop a busy one
         only if all are busy."""
         with self._lock:
             self._clear()
@@ -80,7 +80,7 @@ class MatchStore:
 
     @contextmanager
     def look(self, key: str) -> Iterator[BrowserTable | Gone | None]:
-        """Context with the match of this id, which counts as busy meanwhile; None if the id is unknown."""
+        """Provide the match with this id, which counts as busy meanwhile; None if the id is unknown."""
         with self._lock:
             self._clear()
             entry = self._entries.get(key)
@@ -97,13 +97,13 @@ class MatchStore:
                 entry.requests -= 1
 
     def leave(self, key: str) -> None:
-        """Drops the match with this id, which the person has left."""
+        """Drop the match with this id, which the person has left."""
         with self._lock:
             if key in self._entries:
                 self._drop(key, "left")
 
     def under_way(self) -> list[BrowserTable]:
-        """The matches that go on, the newest first."""
+        """Return the matches in progress, newest first."""
         with self._lock:
             self._clear()
             return [entry.table for entry in reversed(self._under_way())]
@@ -123,7 +123,7 @@ class MatchStore:
 
     def _record(self, played: MatchResult) -> str:
         if leads_out(self._file, self._directory):
-            return f"It could not be recorded: {FILE} leads, through a symbolic link, out of the directory."
+            return f"It could not be recorded: {FILE} leaves the folder through a symbolic link."
         try:
             with self._writing, RecordWriter(self._file, wait=True) as writer:
                 writer.write(played)

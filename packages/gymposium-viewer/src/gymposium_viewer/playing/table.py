@@ -26,13 +26,13 @@ from gymposium_viewer.playing.state import MatchEnd, SeatView, TableState, view_
 WATCHDOG = 300.0
 """Time limit for an opponent's answer in seconds, long enough for a language model on a slow machine."""
 MOST_WAITING = 4
-"""Maximum number of players that are kept for later matches."""
+"""Maximum number of players kept for later matches."""
 
 
 class SparePlayers:
-    """The players that are kept for later matches, so that a loaded model is not loaded again for the next match.
+    """The players kept for later matches, so that a loaded model is not loaded again.
 
-    Each match runs in a separate thread, and a player need not support calls from two threads. A player therefore plays
+    Each match runs in a separate thread, and a player need not support calls from two threads. So a player plays
     in one match at a time; another match against the same opponent gets another player."""
 
     def __init__(self) -> None:
@@ -40,11 +40,11 @@ class SparePlayers:
         self._waiting: list[tuple[str, Player]] = []
 
     def take(self, texts: Sequence[str]) -> dict[str, Player]:
-        """A player for each name, kept or made. Raises the errors of `make_player`."""
+        """Return a player for each name, kept or new. Raises the errors of `make_player`."""
         return {text: self._waiting_for(text) or make_player(text) for text in dict.fromkeys(texts)}
 
     def give_back(self, players: dict[str, Player]) -> None:
-        """Keeps these players for later matches. If there are too many, those that were kept longest are dropped."""
+        """Keep these players for later matches. If there are too many, drop those kept longest."""
         with self._lock:
             self._waiting = [*self._waiting, *players.items()][-MOST_WAITING:]
 
@@ -58,10 +58,10 @@ class SparePlayers:
 
 
 class BrowserTable:
-    """A match in the browser: it goes on, or it is over and its page can still be opened."""
+    """A match in the browser, in progress or finished."""
 
     def __init__(self, choice: Choice, pool: SparePlayers, keep: Callable[[MatchResult], str]) -> None:
-        """`keep` records a match that is over, and returns the reason why it could not, or an empty text."""
+        """Record the finished match with `keep`, which returns why it could not, or an empty text."""
         self.id = secrets.token_urlsafe(12)
         self.game = choice.game
         self.seat = secrets.randbelow(self.game.seats) if choice.seat is None else choice.seat
@@ -78,38 +78,38 @@ class BrowserTable:
         self._lock = threading.Lock()
         self._settled = threading.Event()
         self.left = False
-        """True if the person has given the match up."""
+        """True if the person has given up the match."""
         self._work(self._begin)
 
     def who(self, seat: int) -> str | None:
-        """The name of a seat's player, as written in the form; None for the person."""
+        """Return the name of a seat's player, as written in the form; None for the person."""
         others = self.choice.opponents
         return None if seat == self.seat else others[seat - (seat > self.seat)]
 
     def play(self, turn: int, text: str) -> str:
-        """Plays the person's answer to decision number `turn`: a listed move, or free text. Returns the reason why the
+        """Play the person's answer to decision number `turn`: a listed move, or free text. Returns why the
         answer is not played, or an empty text; typing errors are not penalized."""
         with self._lock:
             now, view = self.state, self.state.view
             if now.phase != "yours" or view is None or turn != now.turn:
-                return "That was for an earlier position. This is how it stands now."
+                return "That answer was for an earlier position. This is the current one."
             calls = bool(tools_of(self.game))
             reading = read(text, view.legal, READERS["move"], self.game.move_pattern, calls=calls)
             if reading.kind != "move":
                 if calls:
                     return NO_CALL
-                return f"{text.strip()!r} is not a legal move here." if text.strip() else "Write a move first."
+                return f"{text.strip()!r} is not a legal move here." if text.strip() else "Enter a move first."
             self._settled.clear()
             self.state = replace(now, phase="thinking", mine=reading.move)
         self._work(lambda: self._answer(text))
         return ""
 
     def wait(self, seconds: float) -> None:
-        """Waits until the person is asked or the match is over, but no longer than `seconds`."""
+        """Wait until the person is asked or the match is over, but no longer than `seconds`."""
         self._settled.wait(seconds)
 
     def leave(self) -> None:
-        """Gives the match up. It is not recorded unless it is over."""
+        """Give up the match. It is not recorded unless it is over."""
         with self._lock:
             self.left = True
             if not self.state.waits:
@@ -168,13 +168,13 @@ class BrowserTable:
         return TableState("over", now.turn, view or now.view, now.mine, now.past, end)
 
     def _look(self, table: Table) -> SeatView | None:
-        """The person's view; None if the game's engine fails, which breaks the match off."""
+        """Return the person's view; None if the game's engine fails, which breaks off the match."""
         try:
             ask = table.asks.get(self.seat)
             return view_for_seat(table.match, self.seat, () if ask is None else ask.legal_moves, *self._before)
         except Exception as error:
             if isinstance(error, GymposiumError) and not isinstance(error, EngineError):
-                raise  # its message says what to do
+                raise  # the message says what to do
             table.break_off(error)
             return None
 

@@ -1,6 +1,6 @@
-"""The part of the viewer that shows matches: the list of all recorded matches, and each one step by step.
+"""The viewer part that shows matches: the list of all recorded matches, and each one step by step.
 
-`export_matches` writes the pages of records for other sites. It needs none of the server's libraries.
+`export_matches` writes pages of records for other sites. It needs none of the server's libraries.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["export_matches", "make"]
 
 
 def make(viewer: Viewer) -> Part:
-    """The part of the viewer that shows matches."""
+    """Return the viewer part that shows matches."""
     from gymposium_viewer.replays.pages import Replays
 
     return Replays(viewer)

@@ -1,4 +1,4 @@
-"""The curve of a reviewed match: what the position was worth at each decision, and where it fell."""
+"""The curve of a reviewed match: the position's value at each decision, and where it fell."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 44, 8, 10, 16
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """The worth of the match for one seat."""
+    """The match's value for one seat."""
 
     seat: int
     points: str
@@ -26,7 +26,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A decision that gave away much, with its place on the curve."""
+    """A costly decision, with its place on the curve."""
 
     x: float
     y: float
@@ -41,13 +41,13 @@ class ReviewCurve:
 
     lines: Sequence[Line]
     marks: Sequence[Mark]
-    """The largest drops, and the decision that lost the match, in the order of the match."""
+    """The largest drops, and the decision that lost the match, in match order."""
     ticks: Sequence[tuple[float, str]]
-    """The height and the text of each label of the axis."""
+    """The height and text of each axis label."""
     judge: str
     exact: bool
     open: bool
-    """True if the one line is that of seat 0, and seat 1 has its mirror image."""
+    """True if the one line belongs to seat 0, and seat 1 has its mirror image."""
 
     @classmethod
     def of(cls, review: MatchReview, file: ReviewFile, returns: Sequence[float]) -> ReviewCurve:
@@ -91,7 +91,7 @@ class ReviewCurve:
 
 
 def curve_of(record: Record, matches: Path, directory: Path) -> ReviewCurve | None:
-    """The curve of a match in a file below a directory; None if it has no review. Raises `BadRecord` if the reviews
+    """Return the curve of a match in a file below a folder; None if it has no review. Raises `BadRecord` if the reviews
     cannot be read."""
     path = review_path(matches)
     if not path.exists() or leads_out(path, directory if directory.is_dir() else directory.parent):
@@ -104,5 +104,5 @@ def curve_of(record: Record, matches: Path, directory: Path) -> ReviewCurve | No
 
 @lru_cache(maxsize=4)
 def _read(matches: Path, changed: int, size: int) -> ReviewFile | None:
-    """The reviews of a file as it was changed last; an export reads them for each of its matches."""
+    """Return a file's reviews, cached by last change; an export reads them for each of its matches."""
     return read_review(matches)

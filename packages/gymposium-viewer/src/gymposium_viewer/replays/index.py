@@ -1,4 +1,4 @@
-"""The index of the matches recorded below a directory, which is read further as the files grow."""
+"""The index of the matches recorded below a folder, extended as the files grow."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gymposium_viewer.replays.rows import Row, RowReader
 from gymposium_viewer.replays.said import rows_that_say
 
 _SNIFF = 20
-"""Number of lines after which a file without any match is taken for a file of another kind, and read no further."""
+"""Number of lines without a match after which a file is treated as another kind of file."""
 
 
 @dataclass(slots=True)
@@ -33,11 +33,11 @@ class _File:
     rows: list[Row] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     foreign: str | None = None
-    """The reason why the file is not a record file; None if it is one."""
+    """Why the file is not a record file; None if it is one."""
     last: Row | Problem | None = None
-    """The last line if it has no line break yet: it is complete, cut off, or still being written."""
+    """The last line if it has no line break yet: it is complete, truncated, or still being written."""
     unreadable: Problem | None = None
-    """The reason why the file cannot be read further; None if it can."""
+    """Why the file cannot be read further; None if it can."""
 
 
 class Index:
@@ -49,7 +49,7 @@ class Index:
         self._linked: dict[str, str] = {}
         self._lock, self._reading = Lock(), Lock()
         self.rows: list[Row] = []
-        """All matches, ordered by the path of their file, then by line."""
+        """All matches, ordered by file path, then by line."""
         self.problems: list[Problem] = []
         """Lines of record files that are not matches."""
         self.foreign: dict[str, str] = {}
@@ -62,7 +62,7 @@ class Index:
         """The compressed file that was read last, open for its next line."""
 
     def refresh(self) -> None:
-        """Reads what was added since the last call."""
+        """Read what was added since the last call."""
         with self._lock:
             paths, linked = self._paths()
             changed = paths.keys() != self._files.keys() or linked != self._linked
@@ -76,7 +76,7 @@ class Index:
                 self._gather()
 
     def row(self, file: str, line: int) -> Row | None:
-        """The match in this line, or None."""
+        """Return the match in this line, or None."""
         known = self._files.get(file)
         if known is None:
             return None
@@ -86,11 +86,11 @@ class Index:
         return known.rows[at] if at < len(known.rows) and known.rows[at].line == line else None
 
     def record(self, row: Row) -> Record:
-        """The record of a match, read from its file. Raises `BadRecord`."""
+        """Return a match's record, read from its file. Raises `BadRecord`."""
         return Record.parse(self.line(row).decode("utf-8", "replace"))
 
     def line(self, row: Row) -> bytes:
-        """The line of a match as it stands in its file. Raises `BadRecord` if the file cannot be read any more."""
+        """Return a match's line from its file. Raises `BadRecord` if the file can no longer be read."""
         try:
             path = self._files[row.file].lines.path
             if not is_compressed(path):
@@ -101,20 +101,20 @@ class Index:
                     self._unpacked = path, open_content(path)
                 return _cut(self._unpacked[1], row)
         except (KeyError, OSError) as error:
-            raise BadRecord(f"{row.file} cannot be read any more ({error}).") from error
+            raise BadRecord(f"{row.file} can no longer be read ({error}).") from error
 
     def path(self, row: Row) -> Path:
-        """The file of a match."""
+        """Return the file of a match."""
         return self._files[row.file].lines.path
 
     def by_id(self, match_id: str) -> Row | None:
-        """The first match with this id, or None."""
+        """Return the first match with this id, or None."""
         if self._by_id is None:
             self._by_id = {row.id: row for row in reversed(self.rows)}
         return self._by_id.get(match_id)
 
     def same_deal(self, row: Row) -> list[Row]:
-        """The other matches of the same game and seed."""
+        """Return the other matches with the same game and seed."""
         if self._by_deal is None:
             deals = defaultdict(list)
             for other in self.rows:
@@ -123,7 +123,7 @@ class Index:
         return [other for other in self._by_deal.get((row.lineup.game, row.seed), []) if other is not row]
 
     def long(self, game: str) -> int:
-        """The number of replies from which a match belongs to the longest tenth of its game's matches."""
+        """Return the minimum number of replies of the longest tenth of a game's matches."""
         if self._long is None:
             lengths = defaultdict(list)
             for row in self.rows:
@@ -132,8 +132,8 @@ class Index:
         return self._long.get(game, 0)
 
     def select(self, match_filter: MatchFilter) -> list[Row]:
-        """The rows that pass a filter, in its order. The last eight results are cached, since each step through a list
-        asks for the same one."""
+        """Return the rows that pass a filter, in its order. The last eight results are cached, since each step through
+        a list asks for the same one."""
         rows = self._selected.get(match_filter)
         if rows is None:
             rows = match_filter.select(self.rows, self.long, self.said)
@@ -141,8 +141,8 @@ class Index:
         return rows
 
     def said(self, rows: list[Row], text: str, readings: Sequence[str]) -> list[Row]:
-        """Those of these rows with a reply that contains a text, in their order; of the replies with these readings, or
-        of all if there are none. Raises `BadRecord` if a file cannot be read any more."""
+        """Return the rows with a reply that contains a text, in order; only replies with these readings count, or
+        all if there are none. Raises `BadRecord` if a file can no longer be read."""
         by_file: defaultdict[str, list[Row]] = defaultdict(list)
         for row in rows:
             by_file[row.file].append(row)
@@ -154,7 +154,7 @@ class Index:
         return [row for row in rows if id(row) in found]
 
     def counts(self) -> tuple[Counter[str], Counter[str]]:
-        """The number of matches of each game, and of each player."""
+        """Return the number of matches of each game, and of each player."""
         games: Counter[str] = Counter()
         players: Counter[str] = Counter()
         for lineup, number in Counter(row.lineup for row in self.rows).items():
@@ -164,7 +164,7 @@ class Index:
         return games, players
 
     def _paths(self) -> tuple[dict[str, Path], dict[str, str]]:
-        """The files to read by name, and the files that are not read, each with the reason."""
+        """Return the files to read by name, and the skipped files, each with the reason."""
         if self._directory.is_file():
             return {self._directory.name: self._directory}, {}
         found = (path for ending in ("*.jsonl", "*.jsonl.gz") for path in self._directory.rglob(ending))
@@ -172,7 +172,7 @@ class Index:
         # rglob does not enter linked folders, so only a file itself can be a link
         linked = [path for path in files if path.is_symlink() and leads_out(path, self._directory)]
         names = {path: path.relative_to(self._directory).as_posix() for path in files}
-        reason = "is a symbolic link that leads out of the directory that is viewed: it is not read"
+        reason = "skipped: a symbolic link that leaves the viewed folder"
         return {names[path]: path for path in files if path not in linked}, {names[path]: reason for path in linked}
 
     def _gather(self) -> None:
@@ -195,7 +195,7 @@ def _cut(file: BufferedReader, row: Row) -> bytes:
 
 
 def _read_on(file: _File) -> bool:
-    """Reads the lines that were added to a file. Returns whether anything has changed."""
+    """Read the lines added to a file. Returns whether anything changed."""
     lines = file.lines
     if renewed := lines.renewed():
         file.rows, file.problems, file.foreign, file.last, file.unreadable = [], [], None, None, None

@@ -26,7 +26,7 @@ ENDED = {
     **{kind.replace(" ", "-"): kind for kind in FAILURES},
     "broke-off": "broke off",
 }
-"""Ways in which a match ends, in words. With a player they are about that player, except `broke-off`."""
+"""Ways a match can end, in words. With a player they are about that player, except `broke-off`."""
 
 FAILED = {"failed": "any failed reply", "illegal": "illegal", "unparsable": "unparsable", "cut-off": "cut off"}
 """Kinds of failed replies, in words."""
@@ -39,7 +39,7 @@ SORTED: dict[str, tuple[str, Callable[[Row], Any] | None]] = {
     "failures": ("most failed replies first", lambda row: -row.failures),
     "newest": ("newest files first", lambda row: (-row.changed, row.file, -row.line)),
 }
-"""Orders of the list, each in words and with its sort key; None for the order of the files."""
+"""Orders of the list, each in words and with its sort key; None for file order."""
 
 _RESULTS = {"win": "won", "loss": "lost", "draw": "drawn"}
 
@@ -62,29 +62,30 @@ class MatchFilter:
 
     @classmethod
     def of(cls, query: Mapping[str, str]) -> MatchFilter:
-        """The filter that a query string describes. Raises `BadOption` for a value that the form does not offer."""
+        """Return the filter that a query string describes. Raises `BadOption` for a value that the form does not
+        offer."""
         match_filter = cls(**{name: query[name] for name in cls.__dataclass_fields__ if query.get(name)})
         for name, allowed in (("ended", ENDED), ("failed", FAILED), ("sort", SORTED), ("long", ("yes",))):
             value = getattr(match_filter, name)
             if value and value not in allowed:
-                raise BadOption(f"{name}={value}: write {', '.join(allowed)}.")
+                raise BadOption(f"Invalid {name}={value}. Use one of {', '.join(allowed)}.")
         return match_filter
 
     def query(self, **more: object) -> str:
-        """The query string of this filter, with `?`: `?game=tic_tac_toe&ended=lost`. Empty for the default filter."""
+        """Return this filter's query string, with `?`: `?game=tic_tac_toe&ended=lost`. Empty for the default filter."""
         fields = {name: value for name, value in asdict(self).items() if value != getattr(MatchFilter(), name)} | more
         return f"?{urlencode(fields)}" if fields else ""
 
     @property
     def facts(self) -> frozenset[str]:
-        """The facts that must hold of a match."""
+        """Return the facts that must hold for a match."""
         ended = f"{self.ended} by {self.player}" if self.ended and self.player else self.ended
         facts = {f"game {self.game}" * bool(self.game), f"player {self.player}" * bool(self.player)}
         return frozenset((facts | {ended, self.failed, "long" * bool(self.long)}) - {""})
 
     @property
     def readings(self) -> Sequence[str]:
-        """The readings of the replies in which `said` is searched; none for all replies."""
+        """The readings of the replies that `said` is searched in; empty for all replies."""
         kinds = [kind for kind in FAILED.values() if kind in KINDS]
         return kinds if self.failed == "failed" else [FAILED[self.failed]] if self.failed else []
 
@@ -94,7 +95,7 @@ class MatchFilter:
         long: Callable[[str], int],
         said: Callable[[list[Row], str, Sequence[str]], list[Row]],
     ) -> list[Row]:
-        """The rows that pass the filter, in its order; `long` and `said` as in `Index`."""
+        """Return the rows that pass the filter, in its order; `long` and `said` as in `Index`."""
         facts, text = self.facts, self.text
         if facts:
             rows = [row for row in rows if facts <= facts_of(row, long)]
@@ -107,7 +108,7 @@ class MatchFilter:
 
 
 def facts_of(row: Row, long: Callable[[str], int]) -> frozenset[str]:
-    """The facts that hold of a match."""
+    """Return the facts that hold for a match."""
     is_long = row.replies >= max(long(row.lineup.game), 1)
     return _facts(row.lineup, row.result, row.illegal > 0, row.unparsable > 0, row.cut_off > 0, is_long)
 

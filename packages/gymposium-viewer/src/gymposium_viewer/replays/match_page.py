@@ -29,11 +29,11 @@ _ALONE: dict[str, Any] = {
     "curve": None,
     "unreadable": "",
 }
-"""The template's values about other matches, for a page that stands alone."""
+"""The template's values about other matches, for a standalone page."""
 
 
 def match_page(story: Story, path: str, *, tabs: Sequence[Tab] = (), live: bool = False, **around: Any) -> str:
-    """The page of a match, with `path` as its place below the site's root."""
+    """Render a match page, with `path` as its place below the site's root."""
     return render("replays/match.html", path, tabs, live=live, **{**_ALONE, "story": story, **around})
 
 
@@ -46,11 +46,11 @@ def export_matches(
     labels: Mapping[str, str] | None = None,
     around: Callable[[Record], Mapping[str, Any]] = lambda record: {},
 ) -> dict[str, str]:
-    """Writes a page for each record below `out`, and the styles and scripts of the pages into `out/static`. Returns the
+    """Write a page for each record below `out`, and the pages' styles and scripts to `out/static`. Returns the
     path of each page relative to `out`, by match id; it is `path_of` the id.
 
-    `home` is the page to which the pages lead back, relative to `out`. `labels` are the names by which players are
-    shown. `around` returns where a page's links lead: the path of the `list` that holds the match, the paths of the
+    `home` is the page that the pages link back to, relative to `out`. `labels` are the players' display names.
+    `around` returns a page's link targets: the path of the `list` that holds the match, the paths of the
     pages `before` and `after` it, its `place` among them in words, and the paths of the pages of its `players`. Raises
     `BadRecord` if two different records have the same id."""
     copy_static(out)
@@ -68,7 +68,7 @@ def export_matches(
 
 
 def path_of(match_id: str) -> str:
-    """The path of a match's page, as `export_matches` writes it. Every file system accepts it, and no two ids share
-    one."""
+    """Return the path of a match's page, as `export_matches` writes it. Every file system accepts it, and ids do not
+    collide."""
     digest = blake2b(match_id.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
     return f"matches/{re.sub(r'[^A-Za-z0-9._=-]+', '-', match_id).strip('.-')[:80]}-{digest}.html"

@@ -1,4 +1,4 @@
-"""The pages of matches: the list, each match step by step, and two matches side by side."""
+"""The match pages: the list, each match step by step, and two matches side by side."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from gymposium_viewer.replays.rows import Row
 from gymposium_viewer.replays.story import Story, build_story
 
 A_PAGE = 100
-"""Number of matches on one page of the list."""
+"""Number of matches per page of the list."""
 
 A_FILE = 1_000_000
-"""Number of characters of pages in a file of an export, before they are compressed to less than a tenth; the last page
-in it may have more."""
+"""Number of page characters per export file, before compression to less than a tenth; the last page in it may have
+more."""
 
 
 class Replays:
-    """The part of the viewer that shows matches."""
+    """The viewer part that shows matches."""
 
     tabs: Sequence[Tab] = (Tab("Matches", "matches.html"),)
 
@@ -57,7 +57,7 @@ class Replays:
         if problems:
             lines.append(_number(problems, "line that is not a match", "lines that are not matches"))
         if foreign and not rows:  # perhaps records of another version: the list gives the reason for each file
-            lines.append(f"{_number(foreign, 'file holds', 'files hold')} something else")
+            lines.append(f"{_number(foreign, 'other file', 'other files')}")
         return [Card("Matches", "matches.html", [line for line in lines if line])]
 
     def routes(self) -> Sequence[BaseRoute]:
@@ -70,7 +70,7 @@ class Replays:
         ]
 
     def export(self, out: Path) -> None:
-        """Writes the list, one page that shows any match, and the data of both."""
+        """Write the list, one page that shows any match, and the data for both."""
         self._index.refresh()
         rows = [row for row in self._index.rows if self._viewer.exports(row.file, row.id)]
         self._numbers = {id(row): number for number, row in enumerate(rows)}
@@ -89,7 +89,7 @@ class Replays:
         write_page(out, "match.html", self._viewer.page("replays/exported.html", "match.html", starts=starts))
 
     def _list_data(self, rows: list[Row]) -> Mapping[str, Any]:
-        """The data of an exported list: each row with what filters compare, and the rows in each order."""
+        """Return the data of an exported list: each row with what filters compare, and the rows in each order."""
         shown = self._viewer.page("replays/rows.html", "matches.html", rows=rows, link=self._link_to_row)
         return {
             "rows": [
@@ -110,12 +110,12 @@ class Replays:
         match_filter = MatchFilter.of(request.query_params)
         rows = self._index.select(match_filter)
         if (page := number(request.query_params.get("page", "1"))) < 0:
-            raise BadOption(f"page: write a number of at most {DIGITS} digits.")
+            raise BadOption(f"Invalid page. Use a number with at most {DIGITS} digits.")
         page = min(max(page, 1), _pages(rows, A_PAGE))
         return HTMLResponse(self._list_page(match_filter, rows, page))
 
     def _list_page(self, match_filter: MatchFilter, rows: list[Row], page: int) -> str:
-        """One page of the list of `rows`."""
+        """Render one page of the list of `rows`."""
         index, query = self._index, match_filter.query()
         games, players = index.counts()
         return self._viewer.page(
@@ -144,14 +144,14 @@ class Replays:
         row = self._row(**request.path_params)
         match_filter = MatchFilter.of(request.query_params)
         rows = self._index.select(match_filter)
-        if not any(other is row for other in rows):  # the address has a filter that the match does not pass
+        if not any(other is row for other in rows):  # the match does not pass the address's filter
             match_filter = MatchFilter()
             rows = self._index.select(match_filter)
         at = next(place for place, other in enumerate(rows) if other is row)
         return HTMLResponse(self._match_page(rows, at, match_filter.query()))
 
     def _match_page(self, rows: list[Row], at: int, query: str) -> str:
-        """The page of the match `rows[at]`. `query` is the filter that selected the rows; empty for all rows."""
+        """Render the page of the match `rows[at]`. `query` is the filter that selected the rows; empty for all rows."""
         row, live = rows[at], self._viewer.live
         before, after = (
             self._link_to_row(rows[place]) + query if 0 <= place < len(rows) else None for place in (at - 1, at + 1)
@@ -202,7 +202,7 @@ class Replays:
         return None if row is None else self._path_of(row)
 
     def _path_of(self, row: Row) -> str | None:
-        """The path of a match's page; None if an export leaves the match out."""
+        """Return the path of a match's page; None if an export leaves out the match."""
         return self._link_to_row(row) if self._viewer.live or id(row) in self._numbers else None
 
     def _link_to_row(self, row: Row) -> str:
@@ -220,12 +220,12 @@ class Replays:
     def _compare(self, request: Request) -> Response:
         places = request.query_params.getlist("match")
         if len(places) != 2:
-            raise BadOption(f"Two matches can be set side by side, not {len(places)}: tick two in the list.")
+            raise BadOption(f"{len(places)} matches selected. Select two in the list to compare them.")
         rows = []
         for place in places:
             file, _, line = place.rpartition(":")
             if number(line) < 0:
-                raise BadOption(f"match: write FILE:LINE, the line as a number of at most {DIGITS} digits.")
+                raise BadOption(f"Invalid match. Use FILE:LINE, where LINE has at most {DIGITS} digits.")
             rows.append(self._row(file, number(line)))
         stories = [build_story(self._index.record(row)) for row in rows]
         return HTMLResponse(
@@ -241,7 +241,7 @@ class Replays:
 
 
 def _parted(one: Story, other: Story) -> int | None:
-    """The first step at which two matches differ, or None."""
+    """Return the first step at which two matches differ, or None."""
     courses = [
         [(step.chance, [(act.seat, act.move) for act in step.acts]) for step in story.steps] for story in (one, other)
     ]
@@ -253,12 +253,12 @@ def _parted(one: Story, other: Story) -> int | None:
 
 
 def _pages(rows: list[Row], size: int) -> int:
-    """The number of pages of the list, at least 1."""
+    """Return the number of pages of the list, at least 1."""
     return max(1, -(-len(rows) // size))
 
 
 def _in_order(rows: Sequence[Row], key: Callable[[Row], Any]) -> list[int]:
-    """The places of the rows in an order."""
+    """Return the indices of the rows in an order."""
     return sorted(range(len(rows)), key=lambda at: key(rows[at]))
 
 

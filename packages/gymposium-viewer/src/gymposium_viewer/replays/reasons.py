@@ -13,7 +13,7 @@ from gymposium.tasks.tools import tools_of
 
 
 def offered(turn: Turn, legal: Sequence[str] | None, how: Reader, game: Game) -> str:
-    """The move in a reply as it was read, legal or not, or the text in its place; empty if the reply holds none."""
+    """Return the move read from a reply, legal or not, or the text in its place; empty if the reply has none."""
     if turn.action is not None:
         return f"action {turn.action}" if turn.reading != "move" else ""
     if len(turn.text) > MAX_REPLY:
@@ -24,12 +24,12 @@ def offered(turn: Turn, legal: Sequence[str] | None, how: Reader, game: Game) ->
 
 
 def is_free_text(legal: Sequence[str] | None, game: Game) -> bool:
-    """Whether a move is free text, and no call of a tool."""
+    """Return whether a move is free text rather than a tool call."""
     return legal is None and not tools_of(game)
 
 
 def _submission(turn: Turn, how: Reader, *, is_free_text: bool) -> str | None:
-    """The text in the place of the move, in a reply that holds no move."""
+    """Return the text in place of the move, in a reply without a move."""
     repaired = how.repair(turn.text, is_free_text=is_free_text) if isinstance(how, LenientReader) else None
     if repaired is not None:
         return repaired.move
@@ -37,20 +37,20 @@ def _submission(turn: Turn, how: Reader, *, is_free_text: bool) -> str | None:
 
 
 def why(turn: Turn, legal: Sequence[str] | None, how: Reader, game: Game) -> str:
-    """The reason why a reply was not accepted, in one or two sentences; empty for a move."""
+    """Return why a reply was not accepted, in one or two sentences; empty for a move."""
     text = turn.text
     if turn.reading == "move":
         return ""
     if turn.reading == "cut off" and ends_in_loop(text):
-        return "It reached the limit of tokens of a reply in a loop: it repeats the same text to the end."
+        return "It reached the token limit in a loop, repeating the same text to the end."
     if turn.reading == "cut off":
-        return "It reached the limit of tokens of a reply. If it was on its way to a move, raise max_tokens."
+        return "It reached the token limit. If it was heading for a move, raise max_tokens."
     if turn.reading == "illegal":
         count = len(legal or ())
         move = offered(turn, legal, how, game)
-        return f"“{move}” is a move of this game, but not one of the {count} that are legal here."
+        return f"“{move}” is a move in this game, but not one of the {count} legal ones here."
     if len(text) > MAX_REPLY:
-        return f"It has {len(text):,} characters. A reply of more than {MAX_REPLY:,} is not read."
+        return f"It has {len(text):,} characters. Replies over {MAX_REPLY:,} are not read."
     is_free = is_free_text(legal, game)
     submission, bare = _submission(turn, how, is_free_text=is_free), how.name.startswith("move")
     if submission is None:
@@ -60,18 +60,18 @@ def why(turn: Turn, legal: Sequence[str] | None, how: Reader, game: Game) -> str
             if len(moves) > 1:
                 return f"It has several final moves: {', '.join(f'“{move}”' for move in moves)}."
             if marks and marks[-1] is None:
-                return "Its last mark of a move is broken."
+                return "Its last move marker is malformed."
         form = how.instructions("compact", wanted="your text" if legal is None else "one legal move")
-        return f"It does not have the form that was asked for: {form}" if form else "It is no call of a tool."
+        return f"It does not have the requested form: {form}" if form else "It is not a tool call."
     written = submission.strip()
     if written in (legal or ()):
-        return f"It marks “{written}”, and names another move behind it."
+        return f"It marks “{written}”, but names another move after it."
     if not written:
-        return "It is empty where the move should stand." if not bare else "It is empty."
+        return "The place for the move is empty." if not bare else "It is empty."
     where = "" if bare else " in the place of the move"
     spellings = (written.lower(), written.lower().strip(".,!`*\"'"))
     near = next((move for move in legal or () if move.lower() in spellings), "")
     hint = f" The legal move “{near}” must be written exactly like this." if near else ""
     if len(written) > 80:
-        return f"It has {len(written):,} characters{where}, and no move of this game is written like that.{hint}"
-    return f"“{written}”{where} is not written like a move of this game.{hint}"
+        return f"It has {len(written):,} characters{where}, and does not look like a move in this game.{hint}"
+    return f"“{written}”{where} does not look like a move in this game.{hint}"

@@ -1,8 +1,8 @@
-"""Rows of the list of matches, read from lines of record files without parsing whole lines.
+"""Rows of the list of matches, read from record lines without parsing whole lines.
 
-A list of 100,000 matches needs little of each one, and two parts that make up most of a row are the same in many
-lines. A line written by `gymposium.records` is therefore cut at its keys, and the parsed form of a part is shared by
-all lines that have the same part. No reply can be taken for a key, because JSON puts a backslash before each quotation
+A list of 100,000 matches needs little from each, and two parts that make up most of a row are the same in many
+lines. A line written by `gymposium.records` is therefore cut at its keys, and lines with equal parts share the
+parsed part. No reply can look like a key, because JSON puts a backslash before each quotation
 mark in a text. Every other line is parsed in full.
 """
 
@@ -28,7 +28,7 @@ _FAILED = (b'"reading":"illegal"', b'"reading":"unparsable"', b'"reading":"cut o
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowLineup:
-    """The game and the players of a match; one object for all rows of a file that share them."""
+    """A match's game and players; one object for all rows of a file that share them."""
 
     game: str
     players: tuple[str, ...]
@@ -36,7 +36,7 @@ class RowLineup:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowResult:
-    """The result of a match; one object for all rows of a file that share it."""
+    """A match's result; one object for all rows of a file that share it."""
 
     returns: tuple[float, ...]
     results: tuple[str, ...]
@@ -48,7 +48,7 @@ class Row:
     """A match as the list shows it, and the place of its line."""
 
     file: str
-    """Path of the file below the directory that is viewed."""
+    """Path of the file below the viewed folder."""
     line: int
     """Line number, counted from 1."""
     offset: int
@@ -64,9 +64,9 @@ class Row:
     unparsable: int = 0
     cut_off: int = 0
     tokens: int = 0
-    """Number of tokens written in all replies, as far as players report them."""
+    """Number of tokens written in all replies, if players report them."""
     changed: float = 0.0
-    """Time when its file was last changed, in seconds, as of the reading of the line."""
+    """Time of the file's last change, in seconds, when the line was read."""
 
     @property
     def failures(self) -> int:
@@ -90,18 +90,18 @@ class RowReader:
 
     file: str
     changed: float = 0.0
-    """Time when the file was last changed, in seconds."""
+    """Time of the file's last change, in seconds."""
     _lineups: dict[bytes, RowLineup] = field(default_factory=dict)
     _results: dict[bytes, RowResult] = field(default_factory=dict)
 
     def row(self, line: bytes, number: int, offset: int) -> Row:
-        """The row of a line. Raises `BadRecord` with what is wrong if the line is not a record."""
+        """Return the row of a line. Raises `BadRecord` with the reason if the line is not a record."""
         row = self._by_parts(line, number, offset) or self._in_full(line, number, offset)
         row.changed = self.changed
         return row
 
     def _by_parts(self, line: bytes, number: int, offset: int) -> Row | None:
-        """The row of a line that is cut at its keys; None if the line is not spelled as our writer spells it."""
+        """Return the row of a line by cutting it at its keys; None if our writer did not write the line."""
         game = line.find(b'","game":"')
         seed = line.find(b'],"seed":', game)
         after = line.find(b',"player_seed":', seed)

@@ -1,8 +1,8 @@
-"""Search in the replies of recorded matches.
+"""Search the replies of recorded matches.
 
-Lines of record files are searched as bytes, many at a time, since most of them do not have the text: only a place where
-it stands is looked at closely. A text in JSON ends at a quotation mark without a backslash, and what is found must not
-begin within an escape: the n of a new line (`\\n`) is no letter.
+Record lines are searched as bytes, many at a time, since most of them lack the text; only matches
+are examined closely. A JSON text ends at a quotation mark without a backslash, and a match must not
+begin within an escape: the n of a new line (`\\n`) is not a letter.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gymposium.util.plain_file import open_content
 from gymposium_viewer.replays.rows import Row
 
 _BLOCK = 1 << 22
-"""Number of bytes that are searched at once."""
+"""Number of bytes searched at once."""
 
 _READING, _TEXT = b'"reading":"', b'","text":"'
 _WHOLE = re.compile(rb'(?:[^"\\]++|\\u[0-9a-f]{4}|\\[^u])*+')
@@ -28,9 +28,9 @@ _WHOLE = re.compile(rb'(?:[^"\\]++|\\u[0-9a-f]{4}|\\[^u])*+')
 
 
 def rows_that_say(rows: Sequence[Row], path: Path, text: str, readings: Sequence[str]) -> Iterator[Row]:
-    """The rows of one file with a reply that contains a text; letters of ASCII match in upper and lower case.
-    `readings` are the readings of the replies to search, all replies if there are none. Raises `BadRecord` if the file
-    cannot be read any more."""
+    """Return the rows of one file with a reply that contains a text; ASCII letters match in upper and lower case.
+    `readings` are the readings of the replies to search, all replies if empty. Raises `BadRecord` if the file
+    can no longer be read."""
     spellings = {json.dumps(text, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False)}
     needles = [spelling.encode("utf-8", "surrogatepass").lower() for spelling in spellings]
     wanted = [reading.encode() for reading in readings]
@@ -41,11 +41,11 @@ def rows_that_say(rows: Sequence[Row], path: Path, text: str, readings: Sequence
                 data = file.read(block[-1].offset + block[-1].size - block[0].offset).lower()
                 yield from _found(block, data, needles, wanted)
     except OSError as error:
-        raise BadRecord(f"{path.name} cannot be read any more ({error}).") from error
+        raise BadRecord(f"{path.name} can no longer be read ({error}).") from error
 
 
 def _blocks(rows: Sequence[Row]) -> Iterator[list[Row]]:
-    """The rows in runs of neighbouring lines."""
+    """Yield the rows in runs of neighboring lines."""
     block: list[Row] = []
     for row in rows:
         if block and (row.offset > block[-1].offset + block[-1].size + 1 or row.offset - block[0].offset > _BLOCK):
@@ -65,7 +65,7 @@ def _found(block: Sequence[Row], data: bytes, needles: Sequence[bytes], wanted: 
 
 
 def _rows_with(data: bytes, needle: bytes, starts: Sequence[int], wanted: Sequence[bytes]) -> Iterator[int]:
-    """The places of the rows with this text in a reply."""
+    """Yield the indices of the rows with this text in a reply."""
     at = data.find(needle)
     while at >= 0:
         place = bisect_right(starts, at) - 1
@@ -78,7 +78,7 @@ def _rows_with(data: bytes, needle: bytes, starts: Sequence[int], wanted: Sequen
 
 
 def _in_a_reply(data: bytes, start: int, end: int, at: int, needle: bytes, wanted: Sequence[bytes]) -> bool:
-    """Whether the text at `at` stands in a reply with one of the wanted readings."""
+    """Return whether the text at `at` is in a reply with one of the wanted readings."""
     text = data.rfind(_TEXT, start, at)
     if text < 0:
         return data.find(_TEXT, at, end) < 0 and _in_other_spelling(data[start:end], needle, wanted)
@@ -89,7 +89,7 @@ def _in_a_reply(data: bytes, start: int, end: int, at: int, needle: bytes, wante
 
 
 def _in_other_spelling(line: bytes, needle: bytes, wanted: Sequence[bytes]) -> bool:
-    """The same for a line that our writer did not write: it is parsed."""
+    """Do the same for a line that our writer did not write, by parsing it."""
     text = json.loads(b'"%b"' % needle)
     turns = Record.parse(line.decode("utf-8", "replace")).turns
     return any(text in turn["text"] and (not wanted or turn["reading"].encode() in wanted) for turn in turns)

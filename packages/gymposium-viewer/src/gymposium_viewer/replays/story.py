@@ -1,4 +1,4 @@
-"""The story of a recorded match, from which its page is made: what each seat saw, was asked, replied and did."""
+"""The story of a recorded match, from which its page is made: what each seat observed, was asked, replied and did."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from gymposium_viewer.replays.tasks import ShownCall, ShownTask
 
 @dataclass(slots=True)
 class PromptText:
-    """The text of a prompt, cut around its rules, which are the same in all prompts of a seat."""
+    """A prompt's text, split around its rules, which are the same in all prompts of a seat."""
 
     before: str
-    """The reason why the last reply was not accepted; empty unless this is a retry."""
+    """Why the last reply was not accepted; empty unless this is a retry."""
     rules: str
     """The rules; empty in a later message of a conversation."""
     after: str
@@ -43,19 +43,19 @@ class Try:
     text: str
     reading: str
     thoughts: str
-    """The text that its reader ignored as thoughts; empty if there is none."""
+    """The text that its reader ignored as thoughts; empty if none."""
     answer: str
     """The reply without its thoughts."""
     why: str = ""
-    """The reason why the reply was not accepted."""
+    """Why the reply was not accepted."""
     offered: str = ""
-    """The move in the reply, or the text in the place of a move."""
+    """The move in the reply, or the text in place of a move."""
     action: int | None = None
     repaired: Sequence[str] = ()
     """What a lenient reader repaired in the reply."""
     prompt: PromptText | None = None
     sent: bool = False
-    """True if the player is known to have read the prompt, because it reported usage."""
+    """True if the player must have read the prompt, because it reported usage."""
     prompt_tokens: int | None = None
     reply_tokens: int | None = None
     seconds: float | None = None
@@ -67,7 +67,7 @@ class Try:
 
     @property
     def figures(self) -> list[str]:
-        """The action, tokens and time of the reply, in words."""
+        """The reply's action, tokens and time, in words."""
         repaired = f"repaired: {', '.join(self.repaired)}" if self.repaired else None
         figures = [
             (repaired, repaired or ""),
@@ -87,7 +87,7 @@ class Act:
     move: str | None
     """The move; None if the seat made none."""
     notation: str = ""
-    """The move as people write it, if the game has such a notation."""
+    """The move in the game's human notation, if any."""
     tries: list[Try] = field(default_factory=list)
     """The seat's replies in order."""
     drawn: bool = False
@@ -95,9 +95,9 @@ class Act:
     opening: bool = False
     """True if the move belongs to the match's random opening."""
     silent: str = ""
-    """The predicate of the failure if the seat gave no reply in the end: `did not answer in time`."""
+    """The failure's predicate if the seat gave no reply in the end: `did not answer in time`."""
     calls: list[ShownCall] = field(default_factory=list)
-    """The calls of tools that are the move, in a match of a world."""
+    """The tool calls that form the move, in a match in a world."""
 
     @property
     def failed(self) -> Try | None:
@@ -135,7 +135,7 @@ class Seat:
     number: int
     player: str
     label: str = ""
-    """The name by which a board shows the player; empty if it is the player as written."""
+    """The player's display name on a board; empty if it is the player as written."""
     result: str = ""
     value: float | None = None
     """The seat's return; None if the match broke off."""
@@ -144,7 +144,7 @@ class Seat:
     replies: int = 0
     """Number of replies."""
     failures: dict[str, int] = field(default_factory=dict)
-    """Number of replies of each reading that is not a move."""
+    """Number of replies by reading, moves excluded."""
     prompt_tokens: int | None = None
     reply_tokens: int | None = None
     seconds: float | None = None
@@ -153,11 +153,11 @@ class Seat:
     context: str = ""
     """The turns that the player's prompts repeat, if its name sets them: `full`, `last-4`."""
     rules: str = ""
-    """The rules as the seat's prompts word them."""
+    """The rules as worded in the seat's prompts."""
     asked: int = 0
-    """Number of prompts of this seat that have been made again."""
+    """Number of this seat's reproduced prompts."""
     differs: str = ""
-    """The reason why the seat's prompts may differ from those that were sent; empty if they do not."""
+    """Why the seat's prompts may differ from those that were sent; empty if they do not."""
 
     @property
     def name(self) -> str:
@@ -167,14 +167,14 @@ class Seat:
 
 @dataclass(slots=True)
 class Story:
-    """Everything that a page shows of a match."""
+    """Everything that a page shows about a match."""
 
     record: Record
     seats: list[Seat]
     steps: list[StoryStep]
     pictures: list[tuple[str, float]]
-    """The game's different pictures: their HTML, to be shown only in a frame without any rights, and the height of that
-    frame in relation to its width."""
+    """The game's different pictures: their HTML, to be shown only in a frame without permissions, and that frame's
+    height relative to its width."""
     verdict: list[str]
     """The ending in sentences."""
     decisive: int
@@ -184,17 +184,17 @@ class Story:
     bad: bool
     """True if the match was not played to the end of the game."""
     trouble: str = ""
-    """The reason why the match could not be played again to its end; empty if it could."""
+    """Why the match could not be replayed to its end; empty if it could."""
     difference: str = ""
     """The first part of the record that does not follow from its replies and seeds; empty if there is none."""
     unchecked: bool = False
-    """True if it was played again with the recorded results of its tools, which cannot be called again."""
+    """True if the match was replayed with the recorded tool results, since tools cannot be called again."""
     task: ShownTask | None = None
-    """The task, if the match is one of a world."""
+    """The task, if the match is in a world."""
 
 
 def build_story(record: Record, labels: Mapping[str, str] | None = None) -> Story:
-    """The story of a record, as far as it can be played again. `labels` are the names by which players are shown."""
+    """Return the story of a record, as far as it can be replayed. `labels` are the players' display names."""
     labels = {player: label for player, label in (labels or {}).items() if label != player}
     if needs_isolation(record.game):
         try:
@@ -205,7 +205,7 @@ def build_story(record: Record, labels: Mapping[str, str] | None = None) -> Stor
 
 
 def _build(record: Record, labels: Mapping[str, str], trouble: str = "") -> Story:
-    """The story of a record. With `trouble` the match is not played again."""
+    """Return the story of a record. With `trouble` the match is not replayed."""
     seats = [_seat(record, number, labels) for number in range(len(record.players))]
     steps: list[StoryStep] = []
     pictures: dict[tuple[str, float], int] = {}
@@ -275,14 +275,16 @@ def _describe_prompts(game: Game, seat: Seat, prompt: dict[str, Any]) -> None:
     render = prompt_for(game, prompt["style"], reader(prompt["reader"]))
     seat.rules = render.parts(Observation(seat.number, "", None)).rules
     if prompt["version"] != PROMPT_VERSION:
-        seat.differs = f"They were worded by version {prompt['version']}; what is shown is by version {PROMPT_VERSION}."
+        seat.differs = f"They used wording version {prompt['version']}; this page shows version {PROMPT_VERSION}."
     elif render.hash != prompt["hash"]:
-        seat.differs = f"Their digest in the record is {prompt['hash']}; the digest of those shown is {render.hash}."
+        seat.differs = (
+            f"Their digest in the record is {prompt['hash']}, but the digest of those shown is {render.hash}."
+        )
 
 
 @dataclass(slots=True)
 class _Position:
-    """A position of the match: each seat's view, and the observations of the seats to move."""
+    """A position in the match: each seat's view, and the observations of the seats to move."""
 
     views: list[SeatPicture]
     asked: dict[int, Observation]
@@ -331,14 +333,14 @@ def _act(record: Record, game: Game, seat: Seat, decision: Decision[_Position]) 
 
 
 def _write_as_people_do(steps: Sequence[StoryStep], written: Sequence[str]) -> None:
-    """Give the moves of a game without chance the notation of its events."""
+    """Give the moves in a game without chance the notation of its events."""
     moved = (act for step in steps for act in step.acts if act.move is not None)
     for act, notation in zip(moved, written, strict=False):
         act.notation = notation
 
 
 def _unplayed(record: Record, steps: Sequence[StoryStep]) -> list[StoryStep]:
-    """The recorded replies after `steps`, one step for each, if the match could not be played on."""
+    """Return the recorded replies after `steps`, one step each, if the match could not be replayed further."""
     shown = Counter(act.seat for step in steps for act in step.acts for _ in act.tries)
     unplayed: list[StoryStep] = []
     for turn in record.turns:
@@ -361,7 +363,7 @@ def _unplayed(record: Record, steps: Sequence[StoryStep]) -> list[StoryStep]:
 
 
 def _split_unplayed(record: Record, turn: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the thoughts and the answer of a recorded reply to a position that is not known."""
+    """Return the thoughts and the answer in a recorded reply to an unknown position."""
     try:
         how = reader(record.prompts[turn["seat"]]["reader"])
     except (IndexError, UnknownName):
@@ -370,7 +372,7 @@ def _split_unplayed(record: Record, turn: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _task(record: Record, steps: Sequence[StoryStep]) -> ShownTask | None:
-    """The task of a match of a world, whose calls are put into the steps; None for any other match."""
+    """Return the task of a match in a world, and put its calls into the steps; None for any other match."""
     try:
         told = Transcript.of(record.events)
     except BadRecord:
@@ -387,11 +389,11 @@ def _task(record: Record, steps: Sequence[StoryStep]) -> ShownTask | None:
 
 
 def _verdict(record: Record, steps: Sequence[StoryStep], seats: Sequence[Seat]) -> list[str]:
-    """The ending of the match, in sentences."""
+    """Return how the match ended, in sentences."""
 
     def name(seat: int) -> str:
         if seat >= len(seats):
-            return f"Seat {seat} (nobody)"
+            return f"Seat {seat} (no one)"
         return f"Seat {seat} ({seats[seat].label or seats[seat].player.partition('?')[0]})"
 
     ending = record.ending

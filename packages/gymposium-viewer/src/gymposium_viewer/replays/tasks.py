@@ -1,6 +1,6 @@
-"""Tasks of worlds for their pages: calls of tools with their results, and where the hidden answer's values were found.
+"""Tasks of worlds for their pages: tool calls with their results, and where the hidden answer's values were found.
 
-All of it is made from the events of a match, without its game.
+All of it is derived from the match's events, without its game.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from gymposium.util.strict_json import strict_json
 from gymposium_viewer.pages import shortened
 
 SHORT = 1000
-"""Number of characters up to which a result is shown unfolded."""
+"""Maximum number of characters of a result that is shown unfolded."""
 _LONGEST = 21_000
-"""Number of characters of a result that are shown; a result that the core has cut is shown whole."""
+"""Number of characters shown of a result; a result cut by the core is shown whole."""
 _LONGEST_ARGUMENT = 4000
-"""Number of characters of an argument that are shown."""
+"""Number of characters shown of an argument."""
 _MOST_VALUES, _SHORTEST_VALUE, _LONGEST_VALUE, _LONGEST_PATH = 100, 2, 200, 120
-"""Number of values of a task that are looked for in results, their lengths, and that of their paths."""
+"""Number of task values searched for in results, their lengths, and those of their paths."""
 _MOST_SEARCHED = 2_000_000
-"""Number of characters of all results in which they are looked for."""
+"""Number of characters of results that are searched."""
 
 
 @dataclass(slots=True)
 class ShownCall:
-    """A call of a tool with its result, as a page shows them."""
+    """A tool call with its result, as a page shows them."""
 
     name: str
     arguments: list[tuple[str, str]]
-    """Names and values; a text is not in quotation marks if nothing else reads like it."""
+    """Names and values; a text has no quotation marks unless it could be read as something else."""
     result: str
     size: int
     """Number of characters of the whole result."""
@@ -45,7 +45,7 @@ class ShownCall:
 
     @classmethod
     def of(cls, call: Call, result: Result) -> ShownCall:
-        """A recorded call."""
+        """Return a recorded call."""
         return cls(
             call.name,
             [(name, shortened(_readable(value), _LONGEST_ARGUMENT)) for name, value in call.arguments.items()],
@@ -57,24 +57,24 @@ class ShownCall:
 
     @property
     def is_short(self) -> bool:
-        """True if the result is shown unfolded."""
+        """Whether the result is shown unfolded."""
         return self.size <= SHORT
 
     @property
     def brief(self) -> str:
-        """The tool and the values of its arguments, for a list."""
+        """The tool and its argument values, for a list."""
         return f"{self.name} {', '.join(value for _, value in self.arguments)}".rstrip()
 
 
 @dataclass(slots=True)
 class Whereabouts:
-    """A value of a task that results have."""
+    """A task value that results contain."""
 
     value: str
     path: str
-    """Where the value stands in the task: `answer.accepted.0`."""
+    """The value's place in the task: `answer.accepted.0`."""
     steps: list[int]
-    """Numbers of the steps whose results have the value."""
+    """Numbers of the steps whose results contain the value."""
 
 
 @dataclass(slots=True)
@@ -88,25 +88,25 @@ class ShownTask:
 
     @classmethod
     def of(cls, told: Transcript, steps: Sequence[int]) -> ShownTask:
-        """A recorded task. `steps` has the number of the step of each move."""
+        """Return a recorded task. `steps` has the step number of each move."""
         return cls(told.opening, _indented(told.task), [*_found(told, steps)])
 
 
 def _found(told: Transcript, steps: Sequence[int]) -> Iterator[Whereabouts]:
-    """The values of the task that stand as whole words in results."""
+    """Yield the task values that appear as whole words in results."""
     texts, room = [], _MOST_SEARCHED
     for step, move in zip(steps, told.moves, strict=False):
         texts.append((step, "\n".join(result.text[:_LONGEST] for _, result in move)[:room]))
         room -= len(texts[-1][1])
     for value, path in _values(told.task).items():
         text = re.escape(value)
-        word = re.compile(rf"{text}(?!\w)(?<!\w{text})")  # a pattern that begins with its text is found much faster
+        word = re.compile(rf"{text}(?!\w)(?<!\w{text})")  # patterns that begin with their text match much faster
         if found := [step for step, result in texts if word.search(result)]:
             yield Whereabouts(value, path, found)
 
 
 def _values(task: Any) -> dict[str, str]:
-    """The first texts and numbers of a task, numbers as text, each with its first path."""
+    """Return the first texts and numbers of a task, numbers as text, each with its first path."""
     values: dict[str, str] = {}
     waiting = [("", task)]
     while waiting and len(values) < _MOST_VALUES:
@@ -122,7 +122,7 @@ def _values(task: Any) -> dict[str, str]:
 
 
 def _readable(value: Any) -> str:
-    """A value without quotation marks if it is a text that nothing else reads like."""
+    """Return a value without quotation marks if it is a text that cannot be read as anything else."""
     if not isinstance(value, str):
         return _json(value)
     try:
@@ -133,7 +133,7 @@ def _readable(value: Any) -> str:
 
 
 def _indented(value: Any) -> str:
-    """JSON in lines, or in one line if it is too long to be shown whole."""
+    """Return JSON in lines, or in one line if it is too long to show whole."""
     text = _json(value)
     return shortened(text if len(text) > _LONGEST else _json(value, indent=2), _LONGEST)
 
@@ -142,4 +142,4 @@ def _json(value: Any, indent: int | None = None) -> str:
     try:
         return json.dumps(value, ensure_ascii=False, indent=indent)
     except RecursionError:  # from hundreds of nested brackets
-        return "(it is nested too deeply to be shown)"
+        return "(too deeply nested to show)"

@@ -290,7 +290,7 @@
     for (const { whole, grid } of grids.values()) whole.hidden = ![...grid.children].some((child) => !child.hidden);
     shown.textContent = `${count} of ${names.size} metrics`;
     const each = Math.max(1, ...[...runs.values()].map((run) => run.stages[state.stage]?.each ?? 1));
-    if (each > 1) shown.textContent += `, a point is the mean of ${each} steps`;
+    if (each > 1) shown.textContent += `, each point averages ${each} steps`;
     legend.replaceChildren(...(many ? [...runs.keys()].map((name, number) => chip(name, styleOf(number).colour, styleOf(number).dash)) : []));
     redraw();
   }
@@ -393,7 +393,7 @@
     const source = new EventSource(`${place.dataset.events}?from=${place.dataset.offset}`);
     let soon = 0;
     source.addEventListener("open", () => (status.textContent = "live"));
-    source.addEventListener("error", () => (status.textContent = "the server does not answer; trying again …"));
+    source.addEventListener("error", () => (status.textContent = "connection lost; retrying …"));
     source.addEventListener("metrics", (event) => {
       take(data, JSON.parse(event.data));
       cancelAnimationFrame(soon);
@@ -427,7 +427,7 @@
       script.addEventListener("load", show);
       script.addEventListener("error", () => {
         box.checked = false;
-        box.title = "Its curves cannot be read.";
+        box.title = "Cannot read its curves.";
       });
       document.head.append(script);
     };

@@ -12,7 +12,7 @@
       const element = document.createElement("script");
       element.src = path;
       element.onload = done;
-      element.onerror = () => failed(new Error(`${path} is not there`));
+      element.onerror = () => failed(new Error(`${path} is missing`));
       document.head.append(element);
     });
   }
@@ -27,7 +27,7 @@
   async function showMatch(main, place) {
     const number = Number(new URLSearchParams(location.search).get("match"));
     const starts = place.dataset.starts.split(" ").map(Number); // the first match of each file, and the end
-    if (!(number >= 0 && number < starts.at(-1))) throw new Error(`there is no match ${number}`);
+    if (!(number >= 0 && number < starts.at(-1))) throw new Error(`unknown match ${number}`);
     const file = starts.findLastIndex((start) => start <= number);
     const html = (await load(`matches/${file}.js`))[number - starts[file]];
     main.innerHTML = html;
@@ -99,6 +99,6 @@
   const table = document.querySelector("table.matches");
   const shown = place ? showMatch(main, place) : table && showList(table, document.querySelector("form.filters"));
   shown?.catch((error) => {
-    (place ?? document.querySelector(".found")).textContent = `It cannot be shown: ${error.message}`;
+    (place ?? document.querySelector(".found")).textContent = `Cannot show it: ${error.message}`;
   });
 }

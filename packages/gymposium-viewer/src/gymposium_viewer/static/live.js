@@ -75,7 +75,7 @@
       const answer = await fetch(location.href);
       if (answer.ok) change(new DOMParser().parseFromString(await answer.text(), "text/html"));
     } catch {
-      status.textContent = "the server does not answer; trying again …";
+      status.textContent = "connection lost; retrying …";
     }
     setTimeout(() => {
       busy = false;
@@ -89,7 +89,7 @@
   for (const part of partsOf(document)) for (const unit of unitsOf(part)) written.set(unit.id, unit.outerHTML);
   const source = new EventSource(status.dataset.events);
   source.addEventListener("open", () => (status.textContent = "live"));
-  source.addEventListener("error", () => (status.textContent = "the server does not answer; trying again …"));
+  source.addEventListener("error", () => (status.textContent = "connection lost; retrying …"));
   source.addEventListener("changed", fetchAgain);
   source.addEventListener("finished", () => {
     source.close();

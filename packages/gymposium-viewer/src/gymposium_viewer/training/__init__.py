@@ -1,6 +1,6 @@
-"""The part of the viewer that shows training runs: curves, rollouts token by token, evaluations.
+"""The viewer part that shows training runs: curves, rollouts token by token, evaluations.
 
-`run_page.report_page` makes the page of one run alone. It needs none of the server's libraries.
+`run_page.report_page` makes a standalone page for one run. It needs none of the server's libraries.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = ["make"]
 
 
 def make(viewer: Viewer) -> Part:
-    """The part of the viewer that shows training runs."""
+    """Return the viewer part that shows training runs."""
     from gymposium_viewer.training.pages import Training
 
     return Training(viewer)

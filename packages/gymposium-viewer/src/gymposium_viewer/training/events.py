@@ -1,7 +1,7 @@
-"""The new metrics of a run as server-sent events, in the format of the HTML standard (html.spec.whatwg.org, 9.2).
+"""A run's new metrics as server-sent events, in the format of the HTML standard (html.spec.whatwg.org, 9.2).
 
-The id of an event is the byte offset in metrics.jsonl behind it. A browser that lost the connection sends the last id
-that it received (`Last-Event-ID`), and the events go on from there.
+An event's id is the byte offset in metrics.jsonl behind it. After losing the connection, a browser sends the last id
+that it received (`Last-Event-ID`), and the events resume there.
 """
 
 from __future__ import annotations
@@ -24,20 +24,21 @@ from gymposium_viewer.training.run_view import evaluation
 LOOKS = 0.4
 """Seconds between two reads of the files."""
 BEATS = 15.0
-"""Seconds of silence after which a comment is sent, so that a lost connection is noticed."""
+"""Seconds of silence before a comment is sent, so that a lost connection is noticed."""
 
 
 def read_from(request: Request) -> int:
-    """The offset at which a browser goes on: that of the last event it received, else the end of its page's data."""
+    """Return the offset where a browser resumes: after the last event it received, else at the end of its page's
+    data."""
     offset = request.headers.get("last-event-id") or request.query_params.get("from", "")
     return max(0, number(offset))
 
 
 async def events(opened: Opened, offset: int) -> AsyncIterator[str]:
-    """The events of a run after `offset`, until the run is finished.
+    """Yield a run's events after `offset`, until the run is finished.
 
     `metrics` has the metrics of a step; `evaluation` the learning curves if they have changed; `samples` the number of
-    kept groups if it has changed; `renewed` means that the file was replaced, so that earlier data is void; `finished`
+    kept groups if it has changed; `renewed` means that the file was replaced, so earlier data is void; `finished`
     is the last event."""
     source = _Source(opened, offset)
     last_sent = time.monotonic()
@@ -54,7 +55,7 @@ async def events(opened: Opened, offset: int) -> AsyncIterator[str]:
 
 
 class _Source:
-    """The growing files of a run, from which messages are made."""
+    """The growing files of a run that messages are made from."""
 
     def __init__(self, opened: Opened, offset: int) -> None:
         self._opened = opened
@@ -63,7 +64,7 @@ class _Source:
         self._evaluated = evaluation(opened)
 
     def look(self) -> tuple[list[str], bool]:
-        """The new messages, and True if they are the last ones."""
+        """Return the new messages, and whether they are the last ones."""
         ended = self._opened.run.finished  # checked before reading, so that the last lines are read
         return [*self._messages(), *([_message("finished", {})] if ended else [])], ended
 
@@ -87,7 +88,7 @@ class _Source:
             yield _message("samples", groups)
 
     def _read_state(self) -> tuple[int, int, int]:
-        """The number of kept groups, the offset in the metrics and the time of the results: learning curves can only
+        """Return the number of kept groups, the metrics offset and the time of the results: learning curves can only
         change if one of them does."""
         opened = self._opened.refresh()
         results = opened.run.path / "results.json"

@@ -1,4 +1,4 @@
-"""The training runs below a directory, which are read further as they grow, and the lines of their matches."""
+"""The training runs below a folder, read further as they grow, and the lines of their matches."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Opened:
     samples: SamplesIndex
 
     def refresh(self) -> Opened:
-        """Reads what was added since the last call."""
+        """Read what was added since the last call."""
         self.curves.refresh()
         self.samples.refresh()
         return self
@@ -33,18 +33,18 @@ class Opened:
 
 @dataclass(slots=True)
 class Library:
-    """The training runs below a directory, by name."""
+    """The training runs below a folder, by name."""
 
     directory: Path
     linked: dict[str, Path] = field(default_factory=dict)
-    """Runs that are not read, each with the link that leads out of the directory."""
+    """Runs that are not read, each with the link that leaves the folder."""
     _opened: dict[str, Opened] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.look()
 
     def look(self) -> None:
-        """Searches the directory again."""
+        """Search the folder again."""
         if self.directory.is_dir():
             self._opened = {
                 name: self._opened.get(name) or Opened(run, Curves(run.metrics), SamplesIndex(run.samples))
@@ -53,11 +53,11 @@ class Library:
             self.linked = linked_runs(self.directory)
 
     def names(self) -> list[str]:
-        """The names of the runs that the last search found."""
+        """Return the names of the runs that the last search found."""
         return [*self._opened]
 
     def open(self, name: str) -> Opened | None:
-        """The run of this name, read up to now; None if there is none. Only names found by a search are opened."""
+        """Return the run with this name, read up to now; None if unknown. Only names found by a search are opened."""
         opened = self._opened.get(name)
         if opened is None or opened.run.outside(self.directory) is not None:
             self.look()
@@ -66,11 +66,11 @@ class Library:
 
 
 def lines_of(file: Path, ids: Collection[str]) -> dict[str, int]:
-    """The line number of each of these matches in a record file, counted from 1; the first one if a match stands there
-    twice. Only the beginning of each line is matched, as gymposium writes it."""
+    """Return the line number of each of these matches in a record file, counted from 1; the first one for
+    duplicates. Only the beginning of each line is matched, as gymposium writes it."""
     missing = {name.encode() for name in ids}
     numbers: dict[str, int] = {}
-    with suppress(OSError):  # a page without links to matches
+    with suppress(OSError):  # then the page has no links to matches
         for number, line in enumerate(plain_lines(file), start=1):
             if (begin := _ID.match(line)) and begin[1] in missing:
                 missing.remove(begin[1])

@@ -28,7 +28,7 @@ LIST = "runs.html"
 
 
 class Training:
-    """The part of the viewer that shows training runs."""
+    """The viewer part that shows training runs."""
 
     def __init__(self, viewer: Viewer) -> None:
         self._viewer = viewer
@@ -51,7 +51,7 @@ class Training:
         if names:
             lines.append(", ".join(names[:4]) + (" …" if len(names) > 4 else ""))
         if linked:
-            lines.append(f"{len(linked)} not read: a link leads out of the directory")
+            lines.append(f"{len(linked)} not read: a link leaves the folder")
         return [Card("Training runs", LIST, lines)]
 
     def routes(self) -> Sequence[BaseRoute]:
@@ -118,7 +118,7 @@ class Training:
         )
 
     def _group_page(self, opened: Opened, step: int, number: int, matches: dict[str, str] | None = None) -> str:
-        """The page of a group. `matches` holds the pages of its matches by id; None if the server looks them up."""
+        """Render a group's page. `matches` holds the pages of its matches by id; None if the server looks them up."""
         name, group = opened.run.name, _group(opened, step, number)
         places = opened.samples.places()
         at = places.index((step, number))
@@ -147,7 +147,7 @@ class Training:
         )
 
     def _pages_of_matches(self, opened: Opened, groups: Sequence[KeptGroup]) -> dict[str, str]:
-        """The pages of the groups' matches in an export, by match id."""
+        """Return the pages of the groups' matches in an export, by match id."""
         trajectories = (trajectory for group in groups for trajectory in group.trajectories)
         ids = {trajectory.match for trajectory in trajectories if trajectory.match is not None}
         lines, file = lines_of(opened.run.matches, ids), self._below(opened.run.matches)
@@ -155,7 +155,8 @@ class Training:
         return {match: path for match, path in paths.items() if path is not None}
 
     def _exports(self, file: str, match: str) -> bool:
-        """True if an export has a page for a match. Of a training run, only matches whose tokens were kept have one."""
+        """Return whether an export has a page for a match. In a training run, only matches with kept tokens have
+        one."""
         kept = self._tokens(file)
         return kept is None or match in kept
 
@@ -164,9 +165,10 @@ class Training:
         return None if path is None else in_url(path)
 
     def _tokens(self, file: str) -> dict[str, str] | None:
-        """The pages with the tokens of the matches in a run's file, by match id; None if the file belongs to no run."""
+        """Return the pages with the tokens of the matches in a run's file, by match id; None for a file outside
+        runs."""
         groups = sum(len(opened.samples.places()) for opened in self._all())
-        if self._kept.get(file, (-1, None))[0] != groups:  # as a run goes on, more are kept
+        if self._kept.get(file, (-1, None))[0] != groups:  # an unfinished run keeps adding groups
             self._kept[file] = groups, self._tokens_in(file)
         return self._kept[file][1]
 
@@ -187,7 +189,7 @@ class Training:
         return None
 
     def _all(self) -> Iterator[Opened]:
-        """All runs, read up to now."""
+        """Yield all runs, read up to now."""
         return filter(None, map(self._library.open, self._library.names()))
 
     def _below(self, path: Path) -> str:
@@ -247,7 +249,7 @@ class Training:
 
 
 def curves_script(opened: Opened) -> str:
-    """The data of a run's curves as a script, which pages can load from a disk as well."""
+    """Return a run's curve data as a script, which pages can also load from disk."""
     return f"gymposiumCurves({json.dumps(curves_data(opened), separators=(',', ':'), allow_nan=False)});\n"
 
 
@@ -256,7 +258,7 @@ def _group(opened: Opened, step: int, number: int) -> KeptGroup | Problem:
         group = opened.samples.group(step, number)
     except (BadRecord, OSError) as error:
         return Problem(f"{opened.run.name}: step {step}, group {number}", str(error))
-    return group or Problem(f"{opened.run.name}: step {step}, group {number}", "it is no longer there")
+    return group or Problem(f"{opened.run.name}: step {step}, group {number}", "it no longer exists")
 
 
 def _rollouts(name: str) -> str:

@@ -1,4 +1,4 @@
-"""The page of a training run: in the viewer, and alone in one file, which is the run's report."""
+"""The page of a training run: in the viewer, and as a single file, the run's report."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WORDS = [(m.pattern, m.section, m.what, m.unit, m.apart) for m in metrics()]
 
 
 def run_values(opened: Opened) -> dict[str, Any]:
-    """The values of the page's template that come from the run."""
+    """Return the template values that come from the run."""
     return {
         "name": opened.run.name,
         "view": view_run(opened),
@@ -30,7 +30,7 @@ def run_values(opened: Opened) -> dict[str, Any]:
 
 
 def curves_data(opened: Opened) -> dict[str, Any]:
-    """The data of all curves of a run, for the pages' script."""
+    """Return the data of all curves of a run, for the pages' script."""
     curves = opened.curves
     return {
         "run": opened.run.name,
@@ -40,12 +40,12 @@ def curves_data(opened: Opened) -> dict[str, Any]:
 
 
 def report_page(directory: Path) -> str:
-    """The page of the finished run in this directory, in one file. It has everything but its rollouts token by token
-    and its matches."""
+    """Return the page of the finished run in this folder, as one file. It has everything except token-level rollouts
+    and matches."""
     run = Run(directory.resolve().name, directory)
     opened = Opened(run, Curves(run.metrics), SamplesIndex(run.samples)).refresh()
     values = run_values(opened)
     view = values["view"]
-    values["view"] = replace(view, summary=replace(view.summary, state=FINISHED))  # the report makes it so
+    values["view"] = replace(view, summary=replace(view.summary, state=FINISHED))  # writing the report finishes the run
     page = render("training/run.html", "report.html", **values, rollouts=None, sessions=None, events=None, alone=True)
     return self_contained(page)

@@ -1,4 +1,4 @@
-"""The data of a training run's page and of its row in the list of runs: settings, progress, metrics, results."""
+"""The data of a training run's page and of its row in the list: settings, progress, metrics, results."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from gymposium_viewer.training.library import Opened
 FINISHED = "finished"
 """The state of a run that has written its report."""
 RUNNING = "running"
-"""The state of a run that a process works on."""
+"""The state of a run that a process is working on."""
 STOPPED = "not finished"
-"""The state of a run that was interrupted, or ended with an error."""
+"""The state of a run that was interrupted or ended with an error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +32,12 @@ class Summary:
     what: str
     """Kinds of credit and objective."""
     steps: int
-    """Number of steps done."""
+    """Number of finished steps."""
     of: int | None
-    """Number of steps in all; None if the config cannot be read."""
+    """Total number of steps; None if the config cannot be read."""
     state: str
     reward: float | None
-    """Mean reward of the last step, if there is one."""
+    """Mean reward in the last step, if any."""
     worth: str
     """The newest point of each learning curve, in words."""
     written: str
@@ -46,7 +46,7 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A metric of training in the table of metrics."""
+    """A training metric in the table of metrics."""
 
     name: str
     last: float
@@ -67,11 +67,11 @@ class RunView:
     curves: Sequence[LearningCurve]
     lines: Sequence[ResultRow]
     verdict: str
-    """What reinforcement learning achieved, in a sentence or two; empty if that is not measured."""
+    """What reinforcement learning achieved, in a sentence or two; empty if not measured."""
     spent: dict[str, float]
     """CPU time in seconds, by purpose."""
     replies: dict[int, list[tuple[str, float]]]
-    """Some first replies of each kept step, with the rewards of their trajectories: those of the step's first group."""
+    """Some first replies from each kept step's first group, with the rewards of their trajectories."""
     config: str
     """The settings as JSON; empty if they cannot be read."""
     versions: dict[str, str]
@@ -80,7 +80,7 @@ class RunView:
 
 
 def evaluation(opened: Opened) -> list[dict[str, Any]]:
-    """The learning curves as plain data; [] if nothing was measured or the files cannot be read."""
+    """Return the learning curves as plain data; [] if nothing was measured or the files cannot be read."""
     measured = _measured(opened)
     if isinstance(measured, Problem):
         return []
@@ -88,7 +88,7 @@ def evaluation(opened: Opened) -> list[dict[str, Any]]:
 
 
 def summary(opened: Opened) -> Summary:
-    """The row of a run in the list of runs."""
+    """Return a run's row in the list of runs."""
     config = opened.run.config()
     done, last = opened.curves.last()
     settings: dict[str, Any] = {} if isinstance(config, Problem) else config
@@ -112,7 +112,7 @@ def summary(opened: Opened) -> Summary:
 
 
 def view_run(opened: Opened) -> RunView:
-    """The data of a run's page."""
+    """Return the data of a run's page."""
     config, versions, measured = opened.run.config(), opened.run.versions(), _measured(opened)
     curves, rows, seconds = ([], [], {}) if isinstance(measured, Problem) else measured
     unread = [part for part in (versions, measured) if isinstance(part, Problem)]
@@ -132,7 +132,7 @@ def view_run(opened: Opened) -> RunView:
 
 
 def _measured(opened: Opened) -> tuple[list[LearningCurve], list[ResultRow], dict[str, float]] | Problem:
-    """The learning curves, the results and the CPU time of a run; else its first file that cannot be read."""
+    """Return a run's learning curves, results and CPU time; or else its first file that cannot be read."""
     config, results = opened.run.config(), opened.run.results()
     if isinstance(config, Problem):
         return config
@@ -143,14 +143,14 @@ def _measured(opened: Opened) -> tuple[list[LearningCurve], list[ResultRow], dic
         return curves, lines(config, results), spent(results)
     except (AttributeError, IndexError, KeyError, StopIteration, TypeError, ValueError) as error:
         where = str(opened.run.path / "results.json")
-        return Problem(where, f"is not as this version writes it ({type(error).__name__}: {error})")
+        return Problem(where, f"is not in this version's format ({type(error).__name__}: {error})")
 
 
 def _verdict(opened: Opened) -> str:
     results = opened.run.results()
     try:
         found = None if isinstance(results, Problem) else verdict(results)
-    except (AttributeError, KeyError, TypeError):  # `_measured` tells that the file is not as this version writes it
+    except (AttributeError, KeyError, TypeError):  # `_measured` reports the wrong format
         return ""
     return "" if found is None else found.text
 
@@ -161,7 +161,7 @@ def _replies(opened: Opened) -> dict[int, list[tuple[str, float]]]:
     for step, line in first:
         try:
             found = first_replies(json.loads(line or b""))
-        except (ValueError, LookupError, TypeError, RecursionError):  # the group's page tells what is wrong
+        except (ValueError, LookupError, TypeError, RecursionError):  # the group's page reports what is wrong
             continue
         if found:
             replies[step] = found
@@ -191,13 +191,13 @@ _FACTS = {
     "reward": "reward",
     "seed": "seed",
 }
-"""The settings among a run's main facts, by their titles."""
+"""The settings among a run's main facts, by title."""
 
 
 def _facts(config: dict[str, Any], results: dict[str, Any] | Problem) -> dict[str, str]:
-    """The main settings of a run, and what it imitated first, in words."""
+    """Return a run's main settings, and what it imitated first, in words."""
     facts = {name: str(value) for name, path in _FACTS.items() if (value := _at(config, path)) is not None}
-    facts.setdefault("model", "a small one, made for this run")
+    facts.setdefault("model", "a small one, created for this run")
     names = ("groups", "group_size", "decisions", "growth")
     groups, size, decisions, growth = (_at(config, f"rollout.{name}") for name in names)
     if size and (groups or decisions):
@@ -213,7 +213,7 @@ def _facts(config: dict[str, Any], results: dict[str, Any] | Problem) -> dict[st
 
 
 def _at(config: Any, path: str) -> Any:
-    """A setting by its dotted name; None if it is not there."""
+    """Return a setting by its dotted name; None if missing."""
     for name in path.split("."):
         config = config.get(name) if isinstance(config, dict) else None
     return config

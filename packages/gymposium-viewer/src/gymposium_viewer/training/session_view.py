@@ -1,4 +1,4 @@
-"""The data of the page of one session: what it is, its rows of tokens, and its turns."""
+"""The data of a session's page: what it is, its rows of tokens, and its turns."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from gymposium.runs.sessions_reader import SessionsReader
 from gymposium_viewer.training.tokens import Token, sampled_tokens
 
 TURNS = 300
-"""Maximum number of turns on the page, the last ones."""
+"""Maximum number of turns on the page; the last ones are shown."""
 TOKENS = 20_000
-"""Maximum number of tokens on the page that are shown one by one."""
+"""Maximum number of tokens shown one by one."""
 MEMBERS = 64
-"""Maximum number of other sessions of the group on the page."""
+"""Maximum number of other sessions in the group shown on the page."""
 _ID = re.compile(r"[A-Za-z0-9_-]{1,100}")
 
 
 def has_page(name: str) -> bool:
-    """True if a session with this id has a page: its address is then a plain name, whatever wrote the file."""
+    """Return whether a session with this id has a page: only if the id is a safe path."""
     return _ID.fullmatch(name) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class SpokenMessage:
-    """A message of a conversation."""
+    """A message in a conversation."""
 
     role: str
     text: str
     calls: Sequence[tuple[str, str]]
-    """The name and the arguments, as JSON, of each call of a tool."""
+    """The name and JSON arguments of each tool call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +53,12 @@ class ShownTurn:
 
     number: int
     row: int
-    """The number of its row of tokens, counted from 1."""
+    """The number of its token row, counted from 1."""
     parent: int | None
     beginning: str
     differs: str
     not_enforced: str
-    """The fields of the request that had no effect on the reply, with commas between them."""
+    """The request fields that had no effect on the reply, separated by commas."""
     messages: Sequence[SpokenMessage]
     tools: Sequence[OfferedTool]
     said: SpokenMessage
@@ -69,13 +69,13 @@ class ShownTurn:
     sampled: int
     """Number of sampled tokens."""
     tokens: Sequence[Token] | None
-    """The sampled tokens; None if there are too many on the page."""
+    """The sampled tokens; None if the page has too many."""
     reward: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class TokenRow:
-    """A row of tokens: turns each of which begins with all tokens of the turn before."""
+    """A row of tokens: turns that each begin with all tokens of the turn before."""
 
     number: int
     turns: Sequence[int]
@@ -86,7 +86,7 @@ class TokenRow:
 
 @dataclass(frozen=True, slots=True)
 class Sibling:
-    """A session of the same group."""
+    """A session in the same group."""
 
     id: str
     member: int
@@ -96,18 +96,18 @@ class Sibling:
 
 @dataclass(frozen=True, slots=True)
 class SessionView:
-    """The data of the page of a session."""
+    """The data of a session's page."""
 
     id: str
     state: str
     why: str
     facts: Mapping[str, str]
-    """What else is known of it, in words."""
+    """What else is known about it, in words."""
     reward: float | None
     parts: Mapping[str, float]
     truncated: bool
     metadata: str
-    """What the client wrote about it, as JSON; empty if it wrote nothing."""
+    """What the client wrote about it, as JSON; empty if nothing."""
     group: str
     member: int
     of: int
@@ -118,11 +118,11 @@ class SessionView:
     rows: Sequence[TokenRow]
     turns: Sequence[ShownTurn]
     left_out: int
-    """Number of turns in front of those."""
+    """Number of turns before those."""
 
 
 def view_session(file: SessionsReader, row: SessionRow) -> SessionView:
-    """The data of the page of a session."""
+    """Return the data of a session's page."""
     ending, turns, group = row.ending or {}, file.turns(row.id), file.group(row.group)
     rows = _rows(turns)
     facts = {
@@ -155,7 +155,7 @@ def view_session(file: SessionsReader, row: SessionRow) -> SessionView:
 
 
 def at(seconds: float) -> str:
-    """A time in Unix seconds as text, in UTC."""
+    """Format a Unix time in seconds as text, in UTC."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
@@ -165,8 +165,8 @@ def _sibling(row: SessionRow) -> Sibling:
 
 
 def _rows(turns: Sequence[TurnRow]) -> list[TokenRow]:
-    """The rows of tokens of a session, in the order of their first turns. The first turn that begins with the tokens of
-    another goes on with its row; the others branch off."""
+    """Return a session's token rows, in the order of their first turns. The first turn that begins with another's
+    tokens continues its row; the others branch off."""
     rows = sorted(rows_of_turns({turn.number: turn.data["parent"] for turn in turns}))
     by_number = {turn.number: turn for turn in turns}
     first = [by_number[row[0]] for row in rows]

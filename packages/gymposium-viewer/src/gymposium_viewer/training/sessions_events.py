@@ -1,4 +1,4 @@
-"""Events that say when the sessions of a run have changed, so that open pages fetch themselves again."""
+"""Events that report changed sessions of a run, so that open pages refresh."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from gymposium_viewer.training.events import BEATS, LOOKS
 
 
 async def session_events(run: Run, session: str) -> AsyncIterator[str]:
-    """The events of a run's sessions, until the run is finished: `changed` at first and after each change, of the one
-    session if its id is given; `finished` is the last event."""
+    """Yield the events of a run's sessions until the run is finished: `changed` at first and after each change, only
+    for one session if its id is given; `finished` is the last event."""
     watch, last_sent = _Watch(run, session), time.monotonic()
     while True:
         changed, ended = await run_in_threadpool(watch.look)
@@ -31,7 +31,7 @@ async def session_events(run: Run, session: str) -> AsyncIterator[str]:
 
 
 class _Watch:
-    """A run's file of sessions, or one session of it, that may change."""
+    """A run's sessions file, or one session in it, that may change."""
 
     def __init__(self, run: Run, session: str) -> None:
         self._run, self._session = run, session
@@ -39,7 +39,7 @@ class _Watch:
         self._state: Any = None
 
     def look(self) -> tuple[bool, bool]:
-        """Whether it has changed since the last look, and whether the run is finished."""
+        """Return whether it has changed since the last look, and whether the run is finished."""
         ended = self._run.finished  # checked before reading, so that the last change is seen
         before, self._stamp = self._stamp, stamp(self._run.sessions)
         if self._stamp == before:
@@ -50,7 +50,7 @@ class _Watch:
         return before is None or self._state != state, ended
 
     def _read(self) -> Any:
-        """What the page of the session depends on."""
+        """Return everything that the session's page depends on."""
         try:
             with reading(self._run.sessions) as file:
                 row = file.session(self._session)

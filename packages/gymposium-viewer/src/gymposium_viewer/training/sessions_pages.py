@@ -1,4 +1,4 @@
-"""The pages of the sessions of a run that is served: the list, and each session turn by turn."""
+"""The session pages of a served run: the list, and each session turn by turn."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ from gymposium_viewer.training.sessions_view import WAYS, SessionFilter, Session
 
 
 class SessionsPages:
-    """The pages of the sessions of runs."""
+    """The pages of runs' sessions."""
 
     def __init__(self, viewer: Viewer) -> None:
         self._viewer = viewer
         self._beginnings: dict[Path, Beginnings] = {}
 
     def list_page(self, run: Run, query: Mapping[str, str]) -> str:
-        """The page with all sessions that pass the filter of a query string. Raises `BadOption` for another filter."""
+        """Render the page with all sessions that pass a query string's filter. Raises `BadOption` for an invalid
+        filter."""
         wanted = SessionFilter.of(query)
         found = self._list(run, wanted)
         return self._viewer.page(
@@ -43,8 +44,8 @@ class SessionsPages:
         )
 
     def session_page(self, run: Run, session: str, pages: Collection[str] | None = None) -> str:
-        """The page of a session. `pages` has the ids of those with a page; None if the server makes each. Raises
-        `HTTPException` if there is none with this id."""
+        """Render a session's page. `pages` has the ids of those with a page; None if the server renders each. Raises
+        `HTTPException` for an unknown id."""
         found = self._find(run, session)
         if found is None:
             raise HTTPException(404, f"The run {run.name} has no session {session}.")
@@ -68,12 +69,12 @@ class SessionsPages:
         )
 
     def events(self, run: Run, session: str) -> Response:
-        """The stream of events of a run's sessions, or of the session with this id."""
+        """Return the event stream of a run's sessions, or of the session with this id."""
         _check(run)
         return StreamingResponse(session_events(run, session), media_type="text/event-stream")
 
     def export(self, run: Run, out: Path) -> None:
-        """Write the pages of a run's sessions below `out`: the list, and the newest sessions, which it has."""
+        """Write the pages of a run's sessions below `out`: the list, and the newest sessions on it."""
         if not run.sessions.exists():
             return
         write_page(out, sessions_path(run.name), self.list_page(run, {}))
@@ -102,17 +103,17 @@ class SessionsPages:
             return Problem(run.sessions.name, str(error))
 
     def _events(self, run: Run) -> str | None:
-        """The address of the events of a run's sessions; None if the page does not change."""
+        """Return the address of the events of a run's sessions; None if the page does not change."""
         return f"{in_url(f'runs/{run.name}')}/sessions.events" if self._viewer.live and not run.finished else None
 
 
 def sessions_path(name: str) -> str:
-    """The path of the page of a run's sessions."""
+    """Return the path of the page of a run's sessions."""
     return f"runs/{name}/sessions.html"
 
 
 def session_path(name: str, session: str) -> str:
-    """The path of the page of a session."""
+    """Return the path of a session's page."""
     return f"runs/{name}/sessions/{session}.html"
 
 

@@ -15,34 +15,34 @@ from gymposium_viewer.training.session_view import at
 SESSIONS = 200
 """Maximum number of sessions on the page."""
 GROUPS = 30
-"""Maximum number of groups of the queue on the page."""
+"""Maximum number of the queue's groups on the page."""
 JOBS = 12
 """Maximum number of jobs on the page."""
 CLIENTS = 20
 """Maximum number of clients on the page."""
 
 WAYS = {
-    "grown": "The prompt begins with the tokens of an earlier reply, exactly as they were sampled, and only what is "
-    "new was tokenized. Both turns share a row.",
-    "fresh": "The prompt begins anew, because the request has no reply of this session in it. So do first requests, "
-    "sub-agents and summarised histories.",
-    "rewritten": "The request continues an earlier reply, but the model’s chat template writes past messages in "
-    "another way (many leave out past thoughts), so the prompt begins anew.",
-    "diverged": "The client sent back a reply of the model that it had changed, so the prompt begins anew. The turn "
-    "says which field differs.",
+    "grown": "The prompt begins with the tokens of an earlier reply, exactly as sampled, and only the new part "
+    "was tokenized. Both turns share a row.",
+    "fresh": "The prompt begins anew, because the request contains no reply from this session, as in first requests, "
+    "sub-agents and summarized histories.",
+    "rewritten": "The request continues an earlier reply, but the model’s chat template renders past messages "
+    "differently (many leave out past thoughts), so the prompt begins anew.",
+    "diverged": "The client changed a reply of the model before sending it back, so the prompt begins anew. The turn "
+    "shows which field differs.",
 }
-"""The ways in which prompts begin, each with its explanation."""
+"""The ways prompts can begin, each with its explanation."""
 STATES: dict[str, tuple[str, ...]] = {
     "sessions": get_args(SessionState),
     "groups": get_args(GroupState),
     "jobs": get_args(JobState),
 }
-"""The states of each kind of thing, in their order."""
+"""The states of each kind of thing, in order."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionFilter:
-    """A filter for the list of sessions, as written in the address of the page. Empty texts stand for any."""
+    """A filter for the list of sessions, as written in the page's address. Empty texts match anything."""
 
     state: str = ""
     group: str = ""
@@ -50,14 +50,14 @@ class SessionFilter:
 
     @classmethod
     def of(cls, query: Mapping[str, str]) -> SessionFilter:
-        """The filter that a query string describes. Raises `BadOption` for a state that there is not."""
+        """Return the filter that a query string describes. Raises `BadOption` for an unknown state."""
         found = cls(**{name: query[name] for name in cls.__dataclass_fields__ if query.get(name)})
         if found.state and found.state not in STATES["sessions"]:
-            raise BadOption(f"state={found.state}: write {', '.join(STATES['sessions'])}.")
+            raise BadOption(f"Unknown state {found.state}. Use one of {', '.join(STATES['sessions'])}.")
         return found
 
     def query(self) -> str:
-        """The query string of this filter, with `?`; empty for the default filter."""
+        """Return this filter's query string, with `?`; empty for the default filter."""
         fields = {name: value for name, value in asdict(self).items() if value}
         return f"?{urlencode(fields)}" if fields else ""
 
@@ -84,7 +84,7 @@ class SessionLine:
 
 @dataclass(frozen=True, slots=True)
 class ClientLine:
-    """What some clients call themselves, with their sessions."""
+    """A client name, with the sessions of the clients that use it."""
 
     name: str
     query: str
@@ -95,7 +95,7 @@ class ClientLine:
 
 @dataclass(frozen=True, slots=True)
 class WaitingGroup:
-    """A group that waits for training."""
+    """A group waiting for training."""
 
     key: str
     query: str
@@ -106,7 +106,7 @@ class WaitingGroup:
 
 @dataclass(frozen=True, slots=True)
 class JobLine:
-    """A job, with the metrics of its step."""
+    """A job, with its step's metrics."""
 
     id: int
     state: str
@@ -120,7 +120,7 @@ class SessionsView:
     """The data of the page of a run's sessions."""
 
     counts: Mapping[str, Mapping[str, int]]
-    """The number of sessions, groups and jobs in each state, in the order of the states."""
+    """The number of sessions, groups and jobs in each state, in state order."""
     ways: Mapping[str, int]
     """How often prompts began in each way."""
     clients: Sequence[ClientLine]
@@ -131,12 +131,12 @@ class SessionsView:
     """Number of sessions that pass the filter."""
 
     def total(self, kind: str) -> int:
-        """The number of sessions, groups or jobs in any state."""
+        """Return the number of sessions, groups or jobs in any state."""
         return sum(self.counts[kind].values())
 
 
 def view_sessions(file: SessionsReader, beginnings: Beginnings, wanted: SessionFilter) -> SessionsView:
-    """The data of the page of a run's sessions."""
+    """Return the data of the page of a run's sessions."""
     counts, ways, groups = file.counts(), beginnings.refresh(file), file.groups_of_jobs()
     listed, found = file.newest(state=wanted.state, group=wanted.group, client=wanted.client, most=SESSIONS)
     return SessionsView(

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from gymposium.runs.samples import KeptGroup
 
 BINS = 48
-"""Number of bins from the lowest to the highest reward; the rewards of a group in one bin are one dot."""
+"""Number of bins from the lowest to the highest reward; a group's rewards in one bin form one dot."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """The trajectories of a group with about the same reward."""
+    """A group's trajectories with about the same reward."""
 
     height: float
     """The reward, from 0 (the lowest of all groups) to 1 (the highest)."""
@@ -44,7 +44,7 @@ class Spread:
 
 
 def spread(groups: Sequence[KeptGroup]) -> Spread:
-    """The spread of one or more groups."""
+    """Return the spread of one or more groups."""
     rewards = [trajectory.reward for group in groups for trajectory in group.trajectories]
     low, high = min(rewards), max(rewards)
     return Spread(low, high, [Column(g.step, g.number, g.tied, _dots(g, low, high)) for g in groups])

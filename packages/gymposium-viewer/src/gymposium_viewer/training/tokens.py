@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from gymposium.runs.samples import KeptRow, KeptTrajectory, KeptTurn
 
 _LIKELY = (0.99, 0.9, 0.7, 0.5, 0.3, 0.1)
-"""Probabilities below which a sampled token has more colour, one level for each."""
+"""Probabilities below which a sampled token is colored more strongly, one level for each."""
 _APART = (0.001, 0.01, 0.05, 0.2)
 """Differences between two log-probabilities of a token, in nats, one level for each."""
 _DESERVED = (0.05, 0.5, 1.0, 2.0)
@@ -18,17 +18,17 @@ _DESERVED = (0.05, 0.5, 1.0, 2.0)
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One sampled token, with the levels of its colours; 0 is no colour."""
+    """One sampled token, with the levels of its colors; 0 is no color."""
 
     piece: str
     surprise: int
     """Level of the token's improbability."""
     apart: int
-    """Level of the difference between engine and learner; 0 without a log-probability of the learner."""
+    """Level of the difference between engine and learner; 0 without the learner's log-probability."""
     away: int
-    """Level of the difference to the reference; 0 without one."""
+    """Level of the difference from the reference; 0 without one."""
     words: str
-    """All figures of the token, in words."""
+    """All figures for the token, in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Piece:
     given: int
     """Number of given tokens."""
     turn: int
-    """Number of the turn that was sampled, counted from 0; -1 if the part was given."""
+    """Number of the sampled turn, counted from 0; -1 if the part was given."""
     tokens: Sequence[Token]
     """The sampled tokens."""
     deserved: int
@@ -50,7 +50,7 @@ class Piece:
 
 
 def pieces(trajectory: KeptTrajectory) -> Iterator[list[Piece]]:
-    """The parts of each row of a trajectory, in order. Turns are counted over all rows."""
+    """Yield the parts of each row of a trajectory, in order. Turns are counted over all rows."""
     turn = 0
     for row in trajectory.rows or ():
         parts, at = [], 0
@@ -65,7 +65,7 @@ def pieces(trajectory: KeptTrajectory) -> Iterator[list[Piece]]:
 
 
 def sampled_tokens(pieces: Sequence[str], ids: Sequence[int], logprobs: Sequence[float]) -> list[Token]:
-    """Sampled tokens of which only the log-probabilities are known. Raises `ValueError` if one lacks a piece."""
+    """Return sampled tokens with known log-probabilities only. Raises `ValueError` if one lacks a piece."""
     return [
         Token(piece, _surprise(logprob), 0, 0, _likelihood(token, logprob))
         for piece, token, logprob in zip(pieces, ids, logprobs, strict=True)

@@ -1,4 +1,4 @@
-"""A small MCP server with notes about a harbour. It runs with mcp 1 and mcp 2, over standard input and output."""
+"""A small MCP server with notes about a harbor. It runs with mcp 1 and mcp 2, over standard input and output."""
 
 from __future__ import annotations
 

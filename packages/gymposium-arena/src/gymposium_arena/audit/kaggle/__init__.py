@@ -1,4 +1,4 @@
-"""Episodes of kaggle-environments: `steps` are what all environments share, `connectx` and `open_spiel` their games."""
+"""Episodes of kaggle-environments. `steps` is shared by all environments; `connectx` and `open_spiel` are games."""
 
 from gymposium_arena.audit.kaggle.episodes import NAME, knows, read
 

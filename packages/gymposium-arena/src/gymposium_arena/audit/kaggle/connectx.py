@@ -1,4 +1,4 @@
-"""Episodes of `connectx` of kaggle-environments, which is Connect Four on boards of any size."""
+"""`connectx` episodes of kaggle-environments: Connect Four on boards of any size."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _STATUS = {"timed out": "TIMEOUT", "crashed": "ERROR", "no legal move": "INVALID
 
 
 class ConnectX(Steps):
-    """The steps of an episode of `connectx`. Each holds the board."""
+    """The steps of a `connectx` episode. Each holds the board."""
 
     first = 1
     running_reward = 0
@@ -29,7 +29,7 @@ class ConnectX(Steps):
         try:
             game = load_game("connect_four", rows=self.rows, columns=self.columns, x_in_row=inarow)
         except BadParameter as error:
-            fail(f"connectx of this size is not played here: {error}")
+            fail(f"connectx of this size is not supported: {error}")
         assert isinstance(game, OpenSpielGame), "connect_four is OpenSpiel's"
         return game
 
@@ -41,12 +41,14 @@ class ConnectX(Steps):
         board = self._board()
         if shown != board:
             what = (
-                "has no board" if not isinstance(shown, list) else f"shows another board than the moves make: {shown}"
+                "has no board"
+                if not isinstance(shown, list)
+                else f"shows a board that the moves do not produce: {shown}"
             )
             fail(f"the observation {what}")
 
     def _board(self) -> list[int]:
-        """The board after the told moves as connectx shows it: rows from the top, 1 and 2 for the seats."""
+        """Return the board after the reported moves as connectx shows it: rows from the top, 1 and 2 for the seats."""
         board = [0] * (self.rows * self.columns)
         for number, column in enumerate(self.told.match.state.history()):
             row = max(r for r in range(self.rows) if board[r * self.columns + column] == 0)
@@ -65,9 +67,9 @@ class ConnectX(Steps):
         expected: list[str] = ["DONE", "DONE"]
         expected[forfeit] = _STATUS[result.ending.kind]
         if statuses != expected:
-            fail(f"the statuses are {statuses}, but {result.ending.in_words()} makes them {expected}")
+            fail(f"the statuses are {statuses}, but should be {expected} ({result.ending.in_words()})")
         if rewards[forfeit] is not None or rewards[1 - forfeit] != 0:
-            fail(f"the rewards are {rewards}, but connectx gives the seat that fails none and the other 0")
+            fail(f"the rewards are {rewards}, but connectx gives the failing seat none and the other 0")
 
 
 _SIZES = ("rows", "columns", "inarow")

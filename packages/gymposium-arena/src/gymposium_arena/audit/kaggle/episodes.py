@@ -1,6 +1,6 @@
 """Episodes of kaggle-environments (`env.toJSON()`): `connectx` and the environments `open_spiel_*`.
 
-Each step holds, for each agent, what it was shown, its action, reward and status. An episode of an `open_spiel_*`
+Each step holds each agent's observation, action, reward and status. An episode of an `open_spiel_*`
 environment also lists the actions of the engine, chance included (`info.actionHistory`).
 """
 
@@ -19,21 +19,21 @@ NAME = "kaggle-environments"
 
 
 def knows(data: Mapping[str, Any]) -> bool:
-    """Whether this is an episode of kaggle-environments."""
+    """Return whether this is an episode of kaggle-environments."""
     return {"steps", "configuration", "name", "statuses"} <= data.keys()
 
 
 def read(data: Mapping[str, Any], episode: Episode) -> None:
-    """Fill in the episode. Raises `BadLog` at the first part that does not agree."""
+    """Fill in the episode. Raises `BadLog` at the first mismatch."""
     episode.id = str(data.get("id") or episode.id)
     name = entry(data, "name", str)
     steps = _steps(data, name, episode)
     episode.game = steps.game.name
     _check_summary(data, steps.steps)
     told = steps.tell()
-    if steps.early:  # it failed before its first turn, so that no match can record it
+    if steps.early:  # it failed before its first turn, so no match can record it
         episode.failures = steps.early
-        episode.unfinished = "an agent failed before it was to move"
+        episode.unfinished = "an agent failed before its first turn"
         return
     result, record = told.play({"kaggle-environments": str(data.get("module_version", "unknown"))})
     if result.ending.broke_off:
@@ -48,15 +48,15 @@ def read(data: Mapping[str, Any], episode: Episode) -> None:
 def _steps(data: Mapping[str, Any], name: str, episode: Episode) -> Steps:
     steps = entry(data, "steps", list)
     if not steps or not all(isinstance(step, list) and step and all(map(_is_state, step)) for step in steps):
-        fail("its steps are not lists with the state of each agent")
+        fail("its steps are not lists of agent states")
     seats = len(steps[0])
     if any(len(step) != seats for step in steps):
-        fail("its steps do not all have the same number of agents")
+        fail("its steps have different numbers of agents")
     episode.name_agents(_teams(data, seats), seats)
     if name == "connectx":
         return ConnectX(data, steps, episode)
     if not name.startswith("open_spiel_"):
-        fail(f"{name} is no game here; known are connectx and open_spiel_*")
+        fail(f"unsupported environment {name} (supported: connectx and open_spiel_*)")
     return OpenSpielSteps(data, steps, episode)
 
 
@@ -65,14 +65,14 @@ def _is_state(state: Any) -> bool:
 
 
 def _teams(data: Mapping[str, Any], seats: int) -> Any:
-    """The names of the agents that Kaggle notes in `info`; None if there is not one for each seat."""
+    """Return the agents' names from Kaggle's `info`; None unless there is one for each seat."""
     info = data.get("info")
     teams = info.get("TeamNames") if isinstance(info, dict) else None
     return teams if isinstance(teams, list) and len(teams) == seats else None
 
 
 def _check_summary(data: Mapping[str, Any], steps: Sequence[Sequence[Mapping[str, Any]]]) -> None:
-    """Check that the summary of the episode is that of its last step."""
+    """Check that the episode's summary matches its last step."""
     for key, what in (("rewards", "reward"), ("statuses", "status")):
         last = [state[what] for state in steps[-1]]
         if data.get(key) != last:

@@ -1,4 +1,4 @@
-"""Episodes of the environments `open_spiel_*` of kaggle-environments."""
+"""Episodes of kaggle-environments' `open_spiel_*` environments."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from gymposium_arena.audit.episode import entry, fail
 from gymposium_arena.audit.kaggle.steps import State, Steps, statuses_of
 
 _LOSS = -1
-"""The reward of the seat that fails; the others get 1."""
+"""The reward of the failing seat; the others get 1."""
 
 
 class OpenSpielSteps(Steps):
-    """The steps of an episode of an `open_spiel_*` environment, beside the engine's own list of actions."""
+    """The steps of an `open_spiel_*` episode, checked against the engine's own list of actions."""
 
     first = 2
-    """In step 1 the environment draws the first chance; agents are asked, but do not move."""
+    """In step 1 the environment draws the first chance outcome; agents are asked, but do not move."""
     running_reward = None
 
     def make_game(self) -> OpenSpielGame:
         info = entry(self.data, "info", dict)
         if info.get("initialActions"):
-            fail("it begins with moves from a book, which no agent made")
+            fail("it begins with opening-book moves that no agent made")
         self.history = [_parsed(action) for action in entry(info, "actionHistory", list, "info")]
         self.at = 0
         name = entry(info, "openSpielGameStringResolved", str, "info")
@@ -43,17 +43,17 @@ class OpenSpielSteps(Steps):
         while self.told.match.state.is_chance_node():
             action = self._next()
             if type(action) is not int:
-                fail(f"info.actionHistory has {action} where chance is to be drawn")
+                fail(f"info.actionHistory has {action} at a chance node")
             self.told.chance(action)
 
     def _next(self) -> Any:
         if self.at == len(self.history):
-            fail(f"info.actionHistory ends after {self.at} actions, but the episode goes on")
+            fail(f"info.actionHistory ends after {self.at} actions, but the episode continues")
         self.at += 1
         return self.history[self.at - 1]
 
     def after(self, number: int) -> None:
-        # the moves of this step are the last that were told
+        # this step's moves are the last ones reported
         told = self.told.match.state.history()
         before = sum(len(action) if isinstance(action, list) else 1 for action in self.history[: self.at])
         noted, mine = self._next(), told[before:]
@@ -72,10 +72,12 @@ class OpenSpielSteps(Steps):
             }
             for key, value in here.items():
                 if seen.get(key) != value:
-                    fail(f"the observation of seat {seat} says {key} {seen.get(key)}, but it is {value}")
+                    fail(f"the observation of seat {seat} has {key} {seen.get(key)}, but it should be {value}")
             shown = _history_in(seen.get("serializedGameAndState"))
             if shown is not None and shown != match.state.history():
-                fail(f"the state that seat {seat} is shown has the history {shown}, but it is {match.state.history()}")
+                fail(
+                    f"the state shown to seat {seat} has the history {shown}, but it should be {match.state.history()}"
+                )
             applied = entry(state, "info", dict, f"seat {seat}").get("actionApplied")
             if applied is not None and applied != self.action_of(state):
                 fail(f"info.actionApplied of seat {seat} is {applied}, but it submitted {self.action_of(state)}")
@@ -102,22 +104,22 @@ class OpenSpielSteps(Steps):
 
 
 def _parsed(action: Any) -> Any:
-    """An action of `info.actionHistory`: a whole number, or the list of a joint action."""
+    """Return an action of `info.actionHistory`: an integer, or the list of a joint action."""
     try:
         value = strict_json(action) if isinstance(action, str) else None
     except ValueError:
         value = None
     if type(value) is not int and not (isinstance(value, list) and all(type(part) is int for part in value)):
-        fail(f"info.actionHistory has {action!r}, which is no action")
+        fail(f"info.actionHistory has {action!r}, which is not an action")
     return value
 
 
 def _history_in(serialized: Any) -> list[int] | None:
-    """The actions in a serialized state; None if it holds them in another form. Nothing of it is unpickled."""
+    """Return the actions in a serialized state; None if it has another form. Nothing in it is unpickled."""
     if not isinstance(serialized, str):
         return None
     state = serialized.partition("[State]\n")[2].split("\n")
-    if state[0].startswith("history="):  # a game of kaggle-environments' own around that of the engine
+    if state[0].startswith("history="):  # kaggle-environments wraps the engine's game in its own
         pairs = filter(None, state[0].removeprefix("history=").split(","))
         actions = [pair.rpartition(":")[2] for pair in pairs]
     else:

@@ -1,4 +1,4 @@
-"""The steps of an episode of kaggle-environments, which all its environments share."""
+"""The steps of a kaggle-environments episode, shared by all its environments."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from gymposium_arena.audit.logged_match import LoggedMatch
 State = Mapping[str, Any]
 
 FAILED = {"TIMEOUT": "timed out", "ERROR": "crashed", "INVALID": "illegal"}
-"""The statuses of agents that failed, each with the cause."""
+"""The cause of failure for each status of a failed agent."""
 _GAVE_UP = -2
-"""The action by which an agent of `open_spiel_*` says that it failed."""
+"""The action that an `open_spiel_*` agent submits to report its failure."""
 
 
 def statuses_of(step: Sequence[State]) -> list[str]:
-    """The status of each agent in a step."""
+    """Return the status of each agent in a step."""
     return [state["status"] for state in step]
 
 
 class Steps(ABC):
-    """The steps of an episode, which it tells to a `LoggedMatch`."""
+    """The steps of an episode, reported to a `LoggedMatch`."""
 
     first: int
-    """Number of the first step in which agents move."""
+    """Number of the first step with moves by agents."""
     running_reward: float | None
     """The reward of every agent in steps before the end."""
 
@@ -40,34 +40,35 @@ class Steps(ABC):
         seed = seed if type(seed) is int else None
         self.told = LoggedMatch(self.game, episode.id, episode.agents, seed=seed)
         self.early: dict[str, str] = {}
-        """The causes of failure of agents that failed before they were to move, by name."""
+        """The causes of failure of agents that failed before their first turn, by name."""
 
     @abstractmethod
     def make_game(self) -> OpenSpielGame:
-        """The game of the episode. Raises `BadLog` if there is none with these rules."""
+        """Return the game of the episode. Raises `BadLog` if no game has these rules."""
 
     @abstractmethod
     def action_of(self, state: State) -> Any:
-        """What an agent submitted: a whole number if it is an action."""
+        """Return what an agent submitted: an integer if it is an action."""
 
     @abstractmethod
     def check_step(self, number: int) -> None:
-        """Check what the log says of the position after a step. Raises `BadLog`."""
+        """Check what the log says about the position after a step. Raises `BadLog`."""
 
     @abstractmethod
     def check_end(self, result: MatchResult) -> None:
         """Check the rewards and statuses at the end. Raises `BadLog`."""
 
     def begin(self) -> None:
-        """Tell what happens before the first move: nothing, by default."""
+        """Report what happens before the first move: nothing, by default."""
         return
 
     def after(self, number: int) -> None:
-        """Tell what happens after the moves of a step: nothing, by default."""
+        """Report what happens after the moves of a step: nothing, by default."""
         return
 
     def tell(self) -> LoggedMatch:
-        """The match that the steps tell. Raises `BadLog` with the number of the step at which they break the rules."""
+        """Return the match that the steps report. Raises `BadLog` with the number of the first step that breaks the
+        rules."""
         self.begin()
         for number in range(1, len(self.steps)):
             try:
@@ -89,7 +90,7 @@ class Steps(ABC):
             return
         active = tuple(s for s, state in enumerate(self.steps[number - 1]) if state["status"] == "ACTIVE")
         if active != asked:
-            fail(f"it is the turn of seats {list(active)} by the statuses, but of {self.told.to_move()} by the rules")
+            fail(f"the statuses say that seats {list(active)} are to move, but the rules say {self.told.to_move()}")
         actions = {seat: self.action_of(step[seat]) for seat in asked}
         ends = "ACTIVE" not in statuses_of(step)
         failed = self._failures(step, actions) if ends else {}
@@ -99,12 +100,12 @@ class Steps(ABC):
             for seat in actions.keys() - failed.keys():  # its move came too late to count
                 self.told.answers.append((seat, Reply(str(actions[seat]), action=actions[seat])))
             if number + 1 < len(self.steps):
-                fail(f"seat {min(failed)} fails, but the episode goes on")
+                fail(f"seat {min(failed)} fails, but the episode continues")
             self.check_step(number)
             return
         for seat in asked:
             if type(actions[seat]) is not int:
-                fail(f"seat {seat} moves {actions[seat]!r}, which is no action, but the episode goes on")
+                fail(f"seat {seat} moves {actions[seat]!r}, which is not an action, but the episode continues")
         self.told.moves(actions, {seat: str(action) for seat, action in actions.items()})
         self.after(number)
         self.check_step(number)
@@ -114,7 +115,7 @@ class Steps(ABC):
         if self.told.match.state.is_terminal() or number + 1 == len(self.steps):
             return
         if any(reward != self.running_reward for reward in rewards):
-            fail(f"the rewards are {rewards} before the end, where they should be {self.running_reward}")
+            fail(f"the rewards are {rewards} before the end, but should be {self.running_reward}")
 
     def _note_early(self, step: Sequence[State]) -> None:
         if failed := {
@@ -125,14 +126,14 @@ class Steps(ABC):
             self.early = failed
 
     def _failures(self, step: Sequence[State], actions: Mapping[int, Any]) -> dict[int, Reply | PlayerFailure | None]:
-        """How the seats that were to move failed in the last step. A move that is not legal is a failure, whatever the
-        status says: some environments end such an episode as `DONE`."""
+        """Return how the seats to move failed in the last step. An illegal move is a failure, whatever the status says:
+        some environments end such an episode as `DONE`."""
         match = self.told.match
         failed: dict[int, Reply | PlayerFailure | None] = {}
         for seat, action in actions.items():
             status = step[seat]["status"]
             if status == "TIMEOUT" and action is not None:
-                fail(f"seat {seat} timed out by its status, but it moves {action!r}")
+                fail(f"the status says that seat {seat} timed out, but it moves {action!r}")
             if status == "TIMEOUT":
                 failed[seat] = None
             elif status == "ERROR" and action in (None, _GAVE_UP):

@@ -1,4 +1,4 @@
-"""`gymposium leaderboard`: one file for each subcommand. Optional dependencies are imported when they are used."""
+"""The command `gymposium leaderboard`: one module per subcommand. Optional dependencies are imported when needed."""
 
 from __future__ import annotations
 

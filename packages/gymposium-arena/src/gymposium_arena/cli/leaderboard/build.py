@@ -1,4 +1,4 @@
-"""`gymposium leaderboard build`."""
+"""The command `gymposium leaderboard build`."""
 
 from __future__ import annotations
 
@@ -14,17 +14,19 @@ from gymposium.util.writable import check_writable
 
 
 def build_site(
-    board: Annotated[Path, typer.Argument(metavar="BOARD", help="The directory of a board, made by leaderboard run.")],
+    board: Annotated[Path, typer.Argument(metavar="BOARD", help="The board's folder, made by leaderboard run")],
     site: Annotated[
         Path | None,
-        typer.Option("--out", metavar="DIR", file_okay=False, help="The directory of the site; BOARD/site by default."),
+        typer.Option(
+            "--out", metavar="DIR", file_okay=False, help="Write the site to this folder; default: BOARD/site"
+        ),
     ] = None,
     replays: Annotated[
         int | None,
         typer.Option(
             min=0,
-            help="Number of matches of each lineup that get a page, move by move: forfeits, upsets and other losses in "
-            "turn. 6 by default. The records have all matches.",
+            help="Make pages for this many matches per lineup: forfeits, upsets and other losses in turn; default: 6. "
+            "The records have all matches",
         ),
     ] = None,
     earlier: Annotated[
@@ -32,17 +34,16 @@ def build_site(
         typer.Option(
             "--earlier",
             metavar="FILE",
-            help="An earlier results.json of the board, to show how figures changed; may be repeated, the oldest "
-            "first. The file's name is that of the version.",
+            help="Compare with an earlier results.json of the board, named by its version; repeatable, oldest first",
         ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Build a website of a board: static pages for any web server, or to open from disk.
+    """Build a website of a board: static pages for any web server, or for opening from disk.
 
-    The site has the ratings with their intervals, a page for each game, player and pairing, matches to step through,
-    and the board itself to download and verify. Scripts sort tables and step through matches; all can be read without
-    them. Everything is made from the board's directory and its results.json, so rate the board first. Equal boards give
+    The site shows ratings with intervals, a page for each game, player and pairing, matches to step through,
+    and the board to download and verify. Scripts sort tables and step through matches; the pages also work without
+    scripts. The site is made from the board's folder and its results.json, so rate the board first. Equal boards give
     equal bytes. An existing site is replaced.
 
     Examples:

@@ -1,4 +1,4 @@
-"""`gymposium leaderboard rate`."""
+"""The command `gymposium leaderboard rate`."""
 
 from __future__ import annotations
 
@@ -35,34 +35,34 @@ def _print_schema(wanted: bool) -> None:
 
 
 def rate(
-    board: Annotated[Path, typer.Argument(metavar="BOARD", help="The directory of a board, made by leaderboard run.")],
+    board: Annotated[Path, typer.Argument(metavar="BOARD", help="The board's folder, made by leaderboard run")],
     exact: Annotated[
         list[str] | None,
         typer.Option(
             "--exact",
             metavar="PLAYER",
-            help="Compute exact figures of this player in the suite's small games first, and store them beside its "
-            "entry; may be repeated. Needed for players that have to be loaded: others are measured anyway.",
+            help="First compute exact figures for this player in the suite's small games, and store them beside its "
+            "entry; repeatable. Needed for players that load weights; others are always measured",
         ),
     ] = None,
     payoff: Annotated[
         bool,
         typer.Option(
             "--payoff",
-            help="Print the pay-off matrices as well, and the returns of pairings corrected for luck.",
+            help="Also print the pay-off matrices, and pairings' returns corrected for luck",
         ),
     ] = False,
     as_json: JsonOption = False,
     schema: Annotated[
         bool,
-        typer.Option("--schema", is_eager=True, callback=_print_schema, help="Print the JSON schema of results.json."),
+        typer.Option("--schema", is_eager=True, callback=_print_schema, help="Print the JSON schema of results.json"),
     ] = False,
 ) -> None:
-    """Rate the players of a board from their matches, and write results.json.
+    """Rate a board's players from their matches, and write results.json.
 
-    Ratings are Elo points above random play, fitted to all matches at once; on the joint board all games have equal
-    weight. Intervals have 95 % confidence. Players that share a letter cannot be told apart. "≥ 310" is the rating of a
-    player that never lost a point to the players below, so only the lower end of its interval exists. The random seed
+    Ratings are Elo points above random play, fitted to all matches at once. On the joint board all games have equal
+    weight. Intervals have 95 % confidence. Players that share a letter cannot be told apart. "≥ 310" means that the
+    player never lost a point to the players below, so its interval has only a lower end. The random seed
     is fixed, so equal records give equal files.
 
     Solo, cooperative and general-sum games have no winner. Their players are compared by mean return and are not on the
@@ -84,8 +84,7 @@ def rate(
     results = results_of(opened)
     if not any(game.matches for game in results.games):
         raise BadOption(
-            f"{board}: no matches yet, so nothing can be rated. Play them:  "
-            f"{command_line('leaderboard', 'run', '--out', str(board))}"
+            f"{board}: no matches to rate. Play them:  {command_line('leaderboard', 'run', '--out', str(board))}"
         )
     path = write_results(opened, results)
     if as_json:
@@ -111,7 +110,7 @@ def _measure(board: Board, player: str) -> None:
             note(f"Measured: {write_exact(board, entry)}")
             return
     raise BadOption(
-        f"--exact {player}: the board has no such player. It has {', '.join(e.player for e in board.entries())}."
+        f"--exact {player}: the board has no such player. Its players: {', '.join(e.player for e in board.entries())}."
     )
 
 
@@ -127,7 +126,7 @@ def _print(console: Console, results: Results, payoff: bool) -> None:
         line(f"\nAll zero-sum games: {', '.join(results.joint_games)}")
         _print_board(line, console, results.joint, labels, payoff)
     for player, games in results.joint_lacks.items():
-        line(f"Not on the joint board: {labels[player]}, which has not played {', '.join(games)}.")
+        line(f"Not on the joint board: {labels[player]} (has not played {', '.join(games)}).")
     for game in results.games:
         line(f"\n{game.title} ({game.game}): {words.counts(game)}")
         if game.board is not None:
@@ -137,7 +136,7 @@ def _print(console: Console, results: Results, payoff: bool) -> None:
         else:
             console.print(_means_table(game, labels))
         if game.play is not None:
-            line("The play alone, without failed replies, and how many matches were without one:")
+            line("Play alone, without failed replies, and the share of matches without one:")
             console.print(_play_table(game.play, labels))
         if game.luck is not None and payoff:
             line(f"{words.corrected(game.luck)}:")
@@ -183,17 +182,15 @@ def _print_board(
 ) -> None:
     console.print(_board_table(board, labels))
     if board.flip is not None:
-        line(
-            f"Without {words.flip(board)}, chosen for this, {labels[board.flip.first]} would be first (flip distance)."
-        )
+        line(f"Flip distance: without the decisive {words.flip(board)}, {labels[board.flip.first]} would be first.")
     for cycle in board.cycles:
         beats = " beats ".join(labels[player] for player in [*cycle, cycle[0]])
         line(f"A cycle, which no ranking can show: {beats}.")
     for player, others in words.paid_less(board).items():
         better_paid = ", ".join(labels[other] for other in others)
-        line(f"{labels[player]} is rated above, but has a surely lower mean return than: {better_paid}.")
+        line(f"{labels[player]} is rated above these players, but its mean return is surely lower: {better_paid}.")
     if unrated := [labels[row.player] for row in board.standings if row.place is None]:
-        line(f"Not enough data to rate {', '.join(unrated)}: no results connect them with the player who is rated 0.")
+        line(f"Not enough data to rate {', '.join(unrated)}: no results connect them with the player rated 0.")
     if payoff:
         line("Share of points, rows against columns:")
         console.print(_payoff_table(board, labels))

@@ -1,4 +1,4 @@
-"""`gymposium leaderboard run`."""
+"""The command `gymposium leaderboard run`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gymposium_arena.tournament import Tournament
 
 _SHOWN = 12
-"""Largest number of lines printed for each kind of problem."""
+"""Maximum number of lines printed for each kind of problem."""
 
 
 def run_suite(
@@ -34,45 +34,45 @@ def run_suite(
             metavar="SUITE",
             exists=True,
             dir_okay=False,
-            help="The file of a suite (TOML). Not needed for a board that exists.",
+            help="The suite's file (TOML); not needed for an existing board",
         ),
     ] = None,
     board: Annotated[
-        Path | None, typer.Option("--out", metavar="BOARD", file_okay=False, help="The directory of the board.")
+        Path | None, typer.Option("--out", metavar="BOARD", file_okay=False, help="Write the board to this folder")
     ] = None,
     add: Annotated[
         list[str] | None,
-        typer.Option(metavar="PLAYER", help="Enter this player; may be repeated."),
+        typer.Option(metavar="PLAYER", help="Enter this player; repeatable"),
     ] = None,
     game: Annotated[
         list[str] | None,
-        typer.Option(metavar="GAME", help="Enter the added players in this game only; may be repeated."),
+        typer.Option(metavar="GAME", help="Enter the added players in this game only; repeatable"),
     ] = None,
-    label: Annotated[str | None, typer.Option(help="Display name of the added player.")] = None,
-    by: Annotated[str | None, typer.Option(help="Your name, for the entry of the added player.")] = None,
+    label: Annotated[str | None, typer.Option(help="Set the display name of the added player")] = None,
+    by: Annotated[str | None, typer.Option(help="Give your name, for the added player's entry")] = None,
     seed: Annotated[
         int | None,
-        typer.Option(min=0, help="Seed of the added players; drawn from the operating system by default."),
+        typer.Option(min=0, help="Set the seed of the added players; default: drawn from the operating system"),
     ] = None,
     executor: ExecutorOption = None,
     jobs: JobsOption = None,
     address: AddressOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Play a tournament: all matches of a suite that are not on the board yet.
+    """Play a tournament: all matches of a suite that are missing on the board.
 
-    A suite names games, players, and the number of match groups of each lineup. A group is one deal, played once with
-    each player in each seat. In games without chance between deterministic players, it begins with a few random moves.
-    The board is a directory with the suite and a folder for each player with its matches, which gymposium replay shows
-    and gymposium verify plays again.
+    A suite names games, players, and the number of match groups per lineup. A group is one deal, played once with
+    each player in each seat. If neither the game nor the players are random, it begins with a few random moves.
+    The board is a folder with the suite and a folder for each player with its matches. gymposium replay shows them,
+    and gymposium verify replays them.
 
-    You can stop the command at any time and run it again: it continues, and the files are the same in the end. A player
-    that crashes, hangs or returns no reply forfeits that match, and the tournament continues. A match that breaks
-    off because a server is gone has no result and is played again by the next run.
+    You can stop the command at any time and run it again: it resumes and produces the same files. A player
+    that crashes, hangs or returns no reply forfeits that match, and the tournament continues. A match interrupted
+    by a lost server has no result and is played again by the next run.
 
-    A player that is added meets all earlier players. Its seed is drawn after it is entered, unless you give --seed.
+    An added player meets all earlier players. Its seed is drawn after it is entered, unless you give --seed.
 
-    The files of a suite or a board may come from others. If they name a player that reads a path or asks a server, or a
+    Suites and boards may come from other people. If their files name a player that reads a path or asks a server, or a
     game that imports a module, allow it with gymposium --allow NAME. Players named with --add are allowed.
 
     Examples:
@@ -90,14 +90,12 @@ def run_suite(
     from gymposium_arena.tournament import run_tournament
 
     if board is None and suite is None:
-        raise BadOption(
-            "Name a suite, and the board's directory with --out:  gymposium leaderboard run SUITE --out BOARD"
-        )
+        raise BadOption("Give a suite, and the board's folder with --out:  gymposium leaderboard run SUITE --out BOARD")
     for option, value in (("--game", game), ("--label", label), ("--by", by), ("--seed", seed)):
         if value is not None and not add:
-            raise BadOption(f"{option} is for players that --add enters.")
+            raise BadOption(f"{option} needs --add.")
     if label and len(add or ()) > 1:
-        raise BadOption("--label is for one player: add the others with separate commands.")
+        raise BadOption("--label applies to one player. Add the others with separate commands.")
     if suite is None:
         assert board is not None
         opened = Board.to_write(board)
@@ -106,8 +104,8 @@ def run_suite(
         read = read_suite(suite)
         opened = Board.begin(check_writable("--out", board or RUNS / read.name), read)
     for entry in opened.entries() if add else ():
-        check_named_player(entry.player)  # before a player is entered that could not meet it
-    allow(*to_allow((), add or ()))  # for the workers too, who read the names from the entries
+        check_named_player(entry.player)  # before entering a player that could not meet it
+    allow(*to_allow((), add or ()))  # also for the workers, which read the names from the entries
     for player in add or ():
         opened.add(player, seed, game or (), label=label, by=by, made=datetime.now(UTC).date().isoformat())
     last: Tournament | None = None
@@ -132,15 +130,15 @@ def run_suite(
         _print(end, opened.path)
     if not end.planned:
         complain(
-            "No match is planned: in a game of several seats a player needs an opponent. Name more players in the "
-            "suite, or enter one with --add PLAYER."
+            "No match is planned: a game with several seats needs opponents. Name more players in the "
+            "suite, or add one with --add PLAYER."
         )
         raise typer.Exit(1)
     for one in left_out:
         seats = one.load().seats
         note(
-            f"warning: left out {one.name}: it has {seats} seats, and no player has {seats - 1} opponents in it. Enter "
-            f"more with --add PLAYER."
+            f"warning: left out {one.name}: it has {seats} seats, but no player has {seats - 1} opponents in it. Add "
+            f"players with --add PLAYER."
         )
     if end.faults or end.broken:
         note(opened.suite.rules())
@@ -152,11 +150,11 @@ def run_suite(
 def _print(end: Tournament, board: Path) -> None:
     console = out()
     planned = f"{end.planned} {plural(end.planned, 'match')}"
-    console.print(f"{board}: {end.finished} of {planned}, {end.played} of them played now.", soft_wrap=True)
+    console.print(f"{board}: {end.finished} of {planned} finished, {end.played} in this run.", soft_wrap=True)
     for problems in (
         [f"{player}: {what}, {_times(count)}" for (player, what), count in end.faults.most_common()],
         [f"{_times(count)}: a match broke off: {why}" for why, count in end.broken.most_common()],
-        [f"{lineup}: its file was torn; it was recovered to its last whole line" for lineup in end.torn],
+        [f"{lineup}: its file was truncated and was recovered to its last complete line" for lineup in end.torn],
         [f"{lineup} could not be played: {why}" for lineup, why in end.unplayed.items()],
     ):
         for problem in problems[:_SHOWN]:

@@ -1,4 +1,4 @@
-"""`gymposium leaderboard verify`."""
+"""The command `gymposium leaderboard verify`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gymposium_arena.verify import BoardVerification
 
 _SHOWN = 12
-"""Largest number of findings of each kind that are printed."""
+"""Maximum number of findings printed for each kind."""
 
 
 def _print_schema(wanted: bool) -> None:
@@ -36,9 +36,9 @@ def _print_schema(wanted: bool) -> None:
 
 
 def verify(
-    board: Annotated[Path, typer.Argument(metavar="BOARD", help="The directory of a board, made by leaderboard run.")],
+    board: Annotated[Path, typer.Argument(metavar="BOARD", help="The board's folder, made by leaderboard run")],
     entry: Annotated[
-        str | None, typer.Option(metavar="SLUG", help="Check only the matches of this entry, given by its folder.")
+        str | None, typer.Option(metavar="SLUG", help="Check only this entry's matches, named by its folder")
     ] = None,
     sample: Annotated[
         int | None,
@@ -46,43 +46,41 @@ def verify(
             "--sample",
             min=0,
             metavar="N",
-            help="Number of matches of each lineup in which players that search are asked again; 8 by default.",
+            help="Ask players that search again in this many matches per lineup; default: 8",
         ),
     ] = None,
     rerun: Annotated[
         int,
-        typer.Option(
-            min=0, metavar="N", help="Number of matches of each lineup in which open-weight models are asked again."
-        ),
+        typer.Option(min=0, metavar="N", help="Ask open-weight models again in this many matches per lineup"),
     ] = 0,
     executor: ExecutorOption = None,
     jobs: JobsOption = None,
     address: AddressOption = None,
     seed: Annotated[
         int | None,
-        typer.Option(min=0, help="Seed of the samples; drawn from the operating system by default."),
+        typer.Option(min=0, help="Set the seed of the samples; default: drawn from the operating system"),
     ] = None,
     as_json: JsonOption = False,
     schema: Annotated[
         bool,
-        typer.Option("--schema", is_eager=True, callback=_print_schema, help="Print the JSON schema of entry.json."),
+        typer.Option("--schema", is_eager=True, callback=_print_schema, help="Print the JSON schema of entry.json"),
     ] = False,
 ) -> None:
-    """Verify a board: check that it follows from its suite, its entries and their seeds.
+    """Verify that a board follows from its suite, its entries and their seeds.
 
-    Every match is played again with its recorded replies, and all that does not follow from the rules, the seeds and
+    Every match is replayed with its recorded replies. Whatever does not follow from the rules, the seeds and
     the replies is reported with its file and line. The matches must be exactly those of the schedule, with the players,
-    seats, seeds and openings that follow from the suite and the entries. Entries must be unchanged since they were
-    made, including weights that are on this machine. results.json is computed again and every figure compared.
+    seats, seeds and openings given by the suite and the entries. Entries must be unchanged since they were
+    made, including weights on this machine. results.json is recomputed and every figure compared.
 
     Players whose moves follow from their seeds are asked again: random play, heuristics and solvers in every match;
-    search in a sample, which is drawn anew each time; open-weight models with --rerun, where a difference may also come
-    from rounding on another machine. Claims that such a player did not answer are checked in separate processes.
-    Replies that cannot be asked for again, for example of a model behind a service, are called attested: they fit the
+    search in a sample, drawn anew each time; open-weight models with --rerun. For models, rounding
+    on another machine may also cause differences. Claims that such a player did not answer are checked in separate
+    processes. Replies that cannot be repeated, such as those of a hosted model, are called attested: they fit the
     rules, but only the person who ran the player vouches for them. Players that open files or servers (lm:, sb3:) are
     asked only if you allow it: gymposium --allow 'lm:*' leaderboard verify BOARD.
 
-    The exit code is 0 if everything agrees, otherwise 1. A board that plans no match gives 1.
+    The exit code is 0 if everything matches, else 1. A board that plans no match gives 1.
 
     Examples:
 
@@ -114,8 +112,8 @@ def verify(
         _print(opened.suite, verification)
     if verification.findings:
         raise typer.Exit(1)
-    if entry is None and not verification.planned:  # an entry may hold no match: those are with the later player
-        complain("0 matches to verify: the suite and the entries plan none.")
+    if entry is None and not verification.planned:  # an entry may have no match: the later player holds them
+        complain("No matches to verify: the suite and the entries plan none.")
         raise typer.Exit(1)
 
 
@@ -150,11 +148,11 @@ def _print(suite: Suite, verification: BoardVerification) -> None:
         "absent": "there is no results.json (gymposium leaderboard rate makes it)",
         "not compared": "results.json was not compared",
     }[verification.results]
-    played = f"{verification.matches} of {verification.planned} matches played again"
+    played = f"{verification.matches} of {verification.planned} matches replayed"
     broken = f", {verification.broken} more broke off" if verification.broken else ""
     bad = len(verification.findings)
-    agreed = "all agrees" if verification.matches else "no match to verify"
-    verdict = agreed if not bad else f"{bad} {'thing does' if bad == 1 else 'things do'} not agree"
+    agreed = "no mismatches" if verification.matches else "no match to verify"
+    verdict = agreed if not bad else f"{bad} {'mismatch' if bad == 1 else 'mismatches'}"
     console.print(f"{played}{broken}; {results}; {verdict}.", soft_wrap=True)
 
 

@@ -1,1 +1,1 @@
-"""The checks of a trainer, a file for each kind."""
+"""The checks of a trainer, one module per kind."""

@@ -1,4 +1,4 @@
-"""Level (a): whether a trainer learns, by the exact value of the policy that it returns."""
+"""Level (a): whether a trainer learns, by the exact value of the returned policy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gymposium_testing.contract import CheckFailed, NotApplicable, require
 from gymposium_testing.trainers.protocol import MovePolicy, Opponent, Trainer, TrainerTask, TrainingBudget
 
 MATCHES = 20_000
-"""Most matches of a training."""
+"""Maximum number of matches in a training run."""
 TASKS: dict[str, tuple[str, Opponent]] = {
     "kuhn_poker against random play": ("kuhn_poker", "random"),
     "goofspiel with 3 cards against random play": ("goofspiel(num_cards=3)", "random"),
@@ -25,15 +25,15 @@ TASKS: dict[str, tuple[str, Opponent]] = {
 LEAST_SHARE = 0.9
 """Least share of the way from uniformly random play to the optimum."""
 SUM = 1e-4
-"""Largest amount by which probabilities may add up to more than 1."""
+"""Maximum excess of a sum of probabilities over 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """What a training came to."""
+    """The result of a training run."""
 
     start: float
-    """The figure of uniformly random play."""
+    """The value of uniformly random play."""
     reached: float
     optimum: float
 
@@ -58,31 +58,31 @@ def learned(trainer: Trainer, name: str, seed: int = 0) -> Learned:
 
 
 def learns(trainer: Trainer, name: str, seed: int = 0) -> None:
-    """A training comes at least 90 % of the way from uniformly random play to the optimum, which is known: the best
-    response to random play, and in self-play a policy that is its own best response. Values are exact."""
+    """Training gets at least 90 % of the way from uniformly random play to the known optimum: the best
+    response to random play, or in self-play a policy that is its own best response. Values are exact."""
     found = learned(trainer, name, seed)
     require(
         found.share >= LEAST_SHARE,
-        f"The policy comes {found.share:.0%} of the way to the optimum: {found.reached:.3f}, where random play has "
+        f"The policy gets {found.share:.0%} of the way to the optimum: {found.reached:.3f}, where random play gets "
         f"{found.start:.3f} and the optimum is {found.optimum:.3f}",
-        do="see which of the other checks fail. If none does, let train() play more of the budget's matches, keep the "
+        do="fix the other failed checks first. If there are none, let train() use more of the match budget, keep the "
         "policy exploring for longer (by entropy or KL), or set another learning rate.",
         where=name,
     )
 
 
 def tabulated(game: Game, policy: MovePolicy) -> Policy:
-    """Return a trainer's policy as a table. Raises `CheckFailed` for what are no probabilities."""
+    """Return a trainer's policy as a table. Raises `CheckFailed` for invalid probabilities."""
     return tabulate(game, _AsPlayer(policy))
 
 
 def _regret(policy: Policy) -> float:
-    """Return what a seat could gain by another policy, on average over the seats."""
+    """Return the gain from another policy, averaged over the seats."""
     return best_response(policy).value.mean.mean_return - value(policy, policy).mean.mean_return
 
 
 class _AsPlayer:
-    """A policy as a player that is asked for probabilities alone."""
+    """A policy as a player that gives probabilities only."""
 
     name, reader = "trained", reader("move")
     style: Style = "compact"
@@ -106,7 +106,7 @@ class _AsPlayer:
             raise CheckFailed(
                 f"The policy gives {odds} for the moves {moves}.",
                 do="return one probability for each of ask.legal_moves. They add up to 1, or to less if a reply may be "
-                "no legal move.",
+                "illegal.",
             )
         shares = tuple(p / total for p in odds) if total else (0.0,) * len(odds)
         return MoveDistribution(tuple(moves), shares, min(1.0, total), samples=None)

@@ -1,4 +1,4 @@
-"""Sampling: rows say truly how likely their replies were, and by which weights they were sampled."""
+"""Sampling: rows correctly report how likely their replies were, and which weights sampled them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from gymposium_testing.trainers.protocol import RolledOut, TokenIds, TrainedRow
 from gymposium_testing.trainers.row_faults import replayed
 
 NEAR = 0.005
-"""Largest difference, in nats, between two computations of the same log-probability in float32."""
+"""Maximum difference, in nats, between two float32 computations of the same log-probability."""
 SIGMAS = 5.5
-"""Standard deviations beyond which a count is no accident: 1 in 26 million."""
+"""Standard deviations beyond which a count cannot be chance: 1 in 26 million."""
 
 
 def temperature(evidence: TrainerEvidence) -> None:
@@ -24,8 +24,8 @@ def temperature(evidence: TrainerEvidence) -> None:
     where, off = _farthest(rolled, model.log_probs([row.tokens for row in rolled.rows]))
     require(
         off <= NEAR,
-        f"Before the first step, a log-probability of the sampler is {off:.3f} nats away from that of the learner",
-        do="divide logits by the same temperature in sampler and loss, and read both at the same places of a row.",
+        f"Before the first step, a sampler log-probability is {off:.3f} nats away from the learner's",
+        do="divide logits by the same temperature in sampler and loss, and read both at the same positions in a row.",
         where=where,
     )
     off, of_spellings = _surprise(evidence)
@@ -33,25 +33,25 @@ def temperature(evidence: TrainerEvidence) -> None:
         abs(off) <= SIGMAS,
         f"After some steps, the sampled replies are {'more' if off < 0 else 'less'} likely than the learner says, by "
         f"{abs(off):.0f} standard deviations",
-        do="sample at the temperature at which log-probabilities are computed, with the weights that learn, and "
+        do="sample at the temperature used for log-probabilities, with the weights being trained, and "
         "without top-k or top-p.",
     )
     require(
         of_spellings <= SIGMAS,
-        f"After some steps, the spellings of moves are not as frequent as the learner says, by {of_spellings:.0f} "
+        f"After some steps, the spellings of moves differ in frequency from the learner's by {of_spellings:.0f} "
         f"standard deviations",
-        do="keep the token ids that the sampler gave, and encode no reply a second time.",
+        do="keep the sampler's token ids, and never re-encode a reply.",
     )
 
 
 def versions(evidence: TrainerEvidence) -> None:
-    """The version of a row is the number of steps that made the weights which sampled it."""
+    """A row's version is the number of steps behind the weights that sampled it."""
     for row, given, fits in _by_version(evidence):
         require(
             given in fits or not fits or _is_stale(evidence, given, fits),
             f"After {len(evidence.moved.states) - 1} steps a row says version {given}, and its log-probabilities are "
             f"those of version {_named(fits)}",
-            do="note the version of the weights that sample, when they sample. Version 0 is the model before its first "
+            do="record the version of the sampling weights at sampling time. Version 0 is the model before its first "
             "step.",
             where=f"match {row.match}, seat {row.seat}",
         )
@@ -64,36 +64,36 @@ def versions(evidence: TrainerEvidence) -> None:
 
 
 def staleness(evidence: TrainerEvidence) -> None:
-    """The sampler holds the weights whose version it says. Rows may be old, if they say so."""
+    """The sampler holds the weights of the version that it reports. Rows may be old if they say so."""
     evidence.at_start()
     rolled = evidence.rolled
     if _farthest(rolled, evidence.model.log_probs([row.tokens for row in rolled.rows]))[1] > NEAR:
-        raise NotApplicable("sampler and learner differ before the first step already")
+        raise NotApplicable("sampler and learner already differ before the first step")
     newest = len(evidence.moved.states) - 1
     for row, given, fits in _by_version(evidence):
         require(
             not _is_stale(evidence, given, fits),
             f"After {newest} steps a row says version {given}, and its log-probabilities are those of version "
             f"{_named(fits)}",
-            do="publish the weights to the sampler after each step, and see that it uses them.",
+            do="publish the weights to the sampler after each step, and make sure that it uses them.",
             where=f"match {row.match}, seat {row.seat}",
         )
         require(
             bool(fits),
-            f"After {newest} steps the log-probabilities of a row are those of no version",
-            do="publish all weights to the sampler after each step, and none in the middle of a rollout.",
+            f"After {newest} steps a row's log-probabilities match no version",
+            do="publish all weights to the sampler after each step, and none during a rollout.",
             where=f"match {row.match}, seat {row.seat}",
         )
 
 
 def _is_stale(evidence: TrainerEvidence, given: int, fits: Sequence[int]) -> bool:
-    """Return whether a row claims the newest version and comes from an older one."""
+    """Return whether a row claims the newest version but comes from an older one."""
     newest = len(evidence.moved.states) - 1
     return given == newest and bool(fits) and newest not in fits
 
 
 def _by_version(evidence: TrainerEvidence) -> list[tuple[TrainedRow, int, list[int]]]:
-    """Return the rows of the moved model with what tells versions apart: the version that they say, and those whose
+    """Return the rows of the moved model that distinguish versions, with the version that they report and those whose
     weights give their log-probabilities."""
     moved = evidence.moved
     rows = [row for row in moved.rolled.rows if any(row.mask)]
@@ -115,7 +115,7 @@ def _difference(row: TrainedRow, computed: Sequence[float]) -> float:
 
 
 def _farthest(rolled: RolledOut, computed: Sequence[Sequence[float]]) -> tuple[str, float]:
-    """Return the largest difference between reported and computed log-probabilities, after where it is."""
+    """Return the largest difference between reported and computed log-probabilities, and where it is."""
     worst: tuple[str, float] = ("", 0.0)
     for row, found in zip(rolled.rows, computed, strict=True):
         for place, (a, b, on) in enumerate(zip(row.log_probs, found, row.mask, strict=True)):
@@ -127,7 +127,7 @@ def _farthest(rolled: RolledOut, computed: Sequence[Sequence[float]]) -> tuple[s
 
 def _surprise(evidence: TrainerEvidence) -> tuple[float, float]:
     """Return by how many standard deviations the sampled replies are less likely than expected, and by how many the
-    most deviant share of a spelling is off."""
+    most deviant spelling frequency is off."""
     evidence.model.restore(evidence.moved.states[-1])
     odds: defaultdict[TokenIds, dict[TokenIds, float]] = defaultdict(dict)
     for (prompt, reply), p in evidence.tree.probabilities(evidence.model).items():
@@ -143,7 +143,7 @@ def _surprise(evidence: TrainerEvidence) -> tuple[float, float]:
     counted: Counter[TokenIds] = Counter()
     for prompt, replies in seen.items():
         if prompt not in odds:
-            continue  # behind a spelling that is not listed
+            continue  # after an unlisted spelling
         of_prompt = odds[prompt]
         total = replies.total()
         rest = max(1e-9, 1.0 - math.fsum(of_prompt.values()))

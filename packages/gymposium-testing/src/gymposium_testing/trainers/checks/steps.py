@@ -1,4 +1,4 @@
-"""Steps: their direction is that of the policy gradient on the rows that were given, and of the KL term."""
+"""Steps: they follow the policy gradient on the given rows, and the KL term."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from gymposium_testing.trainers.evidence import TrainerEvidence, cosine, outside
 from gymposium_testing.trainers.protocol import TrainedRow, Vector
 
 OUTSIDE = 0.02
-"""Largest share of a step's direction that no sampled reply explains."""
+"""Maximum share of a step's direction that no sampled reply explains."""
 OPPOSITE = -0.5
 EXPLAINED = 0.97
-"""Least cosine of a step and what the rewards lead to."""
+"""Minimum cosine between a step and the direction of the rewards."""
 FOLLOWS = 0.1
 ALONG = 4.0
-"""Least number of standard errors by which steps go along the exact gradient."""
+"""Minimum number of standard errors by which steps follow the exact gradient."""
 SIDEWAYS = 0.35
-"""Most that the mean step goes beside the exact gradient for each unit along it: about 20 degrees."""
+"""Maximum sideways component of the mean step per unit along the exact gradient: about 20 degrees."""
 KL_WEIGHT = 1.0
 
 
@@ -32,37 +32,37 @@ def sign(evidence: TrainerEvidence) -> None:
     found = evidence.explanations[0]
     require(
         found.kind != "the rewards" or found.cosine > OPPOSITE,
-        f"A step goes opposite to where the rewards lead (cosine {found.cosine:.3f}): replies with a greater reward "
+        f"A step goes against the rewards (cosine {found.cosine:.3f}): replies with a greater reward "
         f"become less likely",
-        do="look at the sign of the loss: it is minus advantage times log-probability.",
+        do="check the sign of the loss: it is minus advantage times log-probability.",
     )
 
 
 def rewards(evidence: TrainerEvidence) -> None:
-    """A step follows the rewards of its rows: each row counts by its own reward less a baseline."""
+    """A step follows its rows' rewards: each row counts by its own reward minus a baseline."""
     found = evidence.explanations[0]
     require(
         abs(found.cosine) >= EXPLAINED,
-        f"A step is not what rewards lead to with any usual baseline, spread or weight of long rows. Nearest is "
+        f"A step does not follow the rewards with any usual baseline, scale or weight of long rows. The nearest is "
         f"{found.kind!r}, with a cosine of {found.cosine:.3f}",
-        do="see that each row has its own advantage and each turn of it the same, without discount or clipping.",
+        do="give each row its own advantage, the same for all its turns, without discount or clipping.",
     )
 
 
 def fresh_gradient(evidence: TrainerEvidence) -> None:
-    """The same step from the same state has the same direction: nothing is left of earlier steps."""
+    """The same step from the same state has the same direction: earlier steps leave no trace."""
     rows, step = evidence.drawn
     again = evidence.step(rows)
     off = float(np.linalg.norm(again - step) / np.linalg.norm(step))
     require(
         off <= OUTSIDE,
         f"The same step from the same state differs by {off:.0%} the second time",
-        do="clear gradients before each step, and switch off dropout. save() and restore() hold all that changes.",
+        do="clear gradients before each step, and disable dropout. save() and restore() must cover all state.",
     )
 
 
 def weights_follow(evidence: TrainerEvidence) -> None:
-    """The weights go where the gradient leads: replies whose rewards are greater become more likely."""
+    """The weights follow the gradient: replies with greater rewards become more likely."""
     given, direction = evidence.drawn
     rows = [row.tokens for row in given]
     evidence.at_start()
@@ -78,13 +78,13 @@ def weights_follow(evidence: TrainerEvidence) -> None:
     follows = cosine(np.array(changes), np.array(expected))
     require(
         follows > FOLLOWS,
-        f"A step changes log-probabilities otherwise than its gradient says (correlation {follows:.2f})",
-        do="look at what the optimizer does with the gradient: its sign, and which weights it holds.",
+        f"A step's changes of log-probabilities contradict its gradient (correlation {follows:.2f})",
+        do="check how the optimizer uses the gradient: its sign, and which weights it holds.",
     )
 
 
 def loss_of_sampled_tokens(evidence: TrainerEvidence) -> None:
-    """A step is a sum of multiples of the gradients of the sampled replies, also in rows that need no padding."""
+    """A step is a linear combination of the sampled replies' gradients, also in rows that need no padding."""
     rows, _ = evidence.drawn
     alike = _of_equal_length(rows)
     outside = outside_of(evidence.step(alike), _span(evidence, alike))
@@ -92,7 +92,7 @@ def loss_of_sampled_tokens(evidence: TrainerEvidence) -> None:
         outside <= OUTSIDE,
         f"{outside:.0%} of a step on {len(alike)} rows of {len(alike[0].tokens)} tokens is explained by no reply",
         do="compare the loss with the mask: its log-probabilities may be those of other tokens (a shift by one), or at "
-        "another temperature. Switch off what is no policy gradient, such as an entropy bonus.",
+        "another temperature. Disable everything except the policy gradient, such as an entropy bonus.",
     )
 
 
@@ -107,21 +107,21 @@ def padding(evidence: TrainerEvidence) -> None:
         outside <= OUTSIDE,
         f"{outside:.0%} of a step on rows of different lengths is explained by no sampled reply; rows of equal length "
         f"are learned from correctly",
-        do="multiply the loss by the mask, which is 0 on padding, and on the prompts between the turns of a row.",
+        do="multiply the loss by the mask, which is 0 on padding and on the prompts between a row's turns.",
     )
 
 
 def exact_gradient(evidence: TrainerEvidence) -> None:
-    """The mean of independent steps from the same weights has the direction of the exact policy gradient."""
+    """The mean of independent steps from the same weights points along the exact policy gradient."""
     exact = evidence.exact_gradient / np.linalg.norm(evidence.exact_gradient)
     steps = np.array(evidence.directions)
     along = steps @ exact
     mean, error = float(along.mean()), float(along.std(ddof=1)) / math.sqrt(len(along))
     require(
         mean > ALONG * error,
-        f"The mean of {len(along)} steps does not go along the exact policy gradient: {mean:.3g}, with a standard "
+        f"The mean of {len(along)} steps does not follow the exact policy gradient: {mean:.3g}, with a standard "
         f"error of {error:.3g} (cosine {cosine(steps.mean(axis=0), exact):.3f})",
-        do="see which of the other checks fail; if none does, look at how rewards become advantages.",
+        do="fix the other failed checks first; if there are none, check how rewards become advantages.",
     )
     beside = _unbiased_square(steps - np.outer(along, exact))
     without = np.array([_unbiased_square(rest - np.outer(rest @ exact, exact)) for rest in _without_each(steps)])
@@ -131,12 +131,12 @@ def exact_gradient(evidence: TrainerEvidence) -> None:
         beside <= (SIDEWAYS * mean) ** 2 + ALONG * doubt,
         f"The mean of {len(along)} steps goes {sideways:.2f} beside the exact policy gradient for each unit along it, "
         f"beyond what noise explains",
-        do="look at what weighs rows or turns differently: means over tokens, standard deviations of groups, clipping.",
+        do="check what weights rows or turns differently: means over tokens, group standard deviations, clipping.",
     )
 
 
 def kl(evidence: TrainerEvidence) -> None:
-    """The KL term of a step leads towards the weights with which the model began."""
+    """The KL term of a step leads towards the model's initial weights."""
     if not evidence.trainer.kl:
         raise NotApplicable("the trainer declares no KL term")
     moved, model = evidence.moved, evidence.model
@@ -160,12 +160,12 @@ def kl(evidence: TrainerEvidence) -> None:
         towards > 0.1,
         f"With a KL weight of {KL_WEIGHT:g}, a step changes by what "
         + (f"increases the KL divergence (cosine {-towards:.2f})" if towards < -0.1 else "hardly changes it"),
-        do="look at the sign of the KL term, and at which of both policies is the reference: its weights are fixed.",
+        do="check the sign of the KL term, and which policy is the reference: its weights are fixed.",
     )
 
 
 def _of_equal_length(rows: Sequence[TrainedRow]) -> list[TrainedRow]:
-    """Return the rows of the seat and length that most rows have. Groups with rows of several lengths are left out."""
+    """Return the rows with the most common seat and length. Groups with rows of several lengths are left out."""
     groups: defaultdict[tuple[int, int | str], list[TrainedRow]] = defaultdict(list)
     for number, row in enumerate(rows):
         groups[row.seat, f"row {number}" if row.group is None else row.group].append(row)
@@ -183,7 +183,7 @@ def _span(evidence: TrainerEvidence, rows: Sequence[TrainedRow]) -> list[Vector]
 
 
 def _unbiased_square(steps: Vector) -> float:
-    """Return an unbiased estimate of the square of the length of the mean: products of different steps alone."""
+    """Return an unbiased estimate of the mean's squared length: products of different steps only."""
     total, count = steps.sum(axis=0), len(steps)
     return float(total @ total - (steps * steps).sum()) / (count * (count - 1))
 
