@@ -66,7 +66,7 @@ class _BoundedText(TextReceiveStream):
         return text
 
 
-mcp.client.stdio.TextReceiveStream = _BoundedText  # type: ignore[misc]
+mcp.client.stdio.TextReceiveStream = _BoundedText  # type: ignore[attr-defined]
 # without a handler, each line that is no message would be a traceback on the standard error
 for name in ("mcp", "client"):
     logging.getLogger(name).addHandler(logging.NullHandler())

@@ -73,7 +73,7 @@ def spelling(context: Any, parameter: Any) -> str:
     """A parameter of a command as the user typed it: `--no-swap`, `-n`, `FILE`."""
     if parameter.param_type_name != "option":
         return _name(parameter)
-    names = [*parameter.opts, *parameter.secondary_opts]
+    names: list[str] = [*parameter.opts, *parameter.secondary_opts]
     typed = [arg.partition("=")[0] for arg in context.meta.get(_ARGUMENTS, ())]
     typed += [arg[:2] for arg in typed if not arg.startswith("--")]  # -n5
     return next((name for name in names if name in typed), names[0])

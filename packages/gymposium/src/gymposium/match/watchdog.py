@@ -26,7 +26,8 @@ class Watchdog:
     before that call has returned. Raises `BadOption` unless `seconds` is positive and at most `LONGEST`."""
 
     def __init__(self, seconds: float) -> None:
-        if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds <= LONGEST:
+        given: object = seconds
+        if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given <= LONGEST:
             raise BadOption(f"watchdog={seconds!r}: give a number of seconds greater than 0, at most {LONGEST}.")
         self.seconds = seconds
         self._overdue: dict[int, threading.Thread] = {}
