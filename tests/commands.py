@@ -43,6 +43,10 @@ IMPORTED = {
 """Variables that the libraries read when they are imported, with what the command sets before it imports them."""
 
 
+HUB = ("HF_ENDPOINT", "HF_HOME", "HF_HUB_OFFLINE", "HF_TOKEN")
+"""Variables that huggingface_hub reads when it is imported."""
+
+
 def run_command(
     *arguments: object, folder: Path, env: Mapping[str, str], typed: str = "", learns: bool = False
 ) -> subprocess.CompletedProcess[str]:
@@ -66,6 +70,7 @@ def _run(
     python = {name for name in {*env, *os.environ} if name.startswith("PYTHON") and name != "PYTHONSAFEPATH"}
     differ = any(env.get(name) != {**os.environ, **IMPORTED}.get(name) for name in python - {"PYTHONUTF8"})
     differ |= any(env.get(name, value) != value for name, value in IMPORTED.items() if name != "COLUMNS")
+    differ |= learns and any(env.get(name) != os.environ.get(name) for name in HUB)
     if differ or sys.platform != "linux":
         return subprocess.run(
             command, input=typed, capture_output=True, encoding="utf-8", cwd=folder, env=env, check=False

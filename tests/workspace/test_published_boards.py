@@ -21,7 +21,10 @@ ENTRIES = [
 """Entries that are quick to ask again: the language models that learned, and a player that is code."""
 
 
-@pytest.mark.parametrize(("board", "entry", "asked"), ENTRIES)
+@pytest.mark.parametrize(
+    ("board", "entry", "asked"),
+    [pytest.param(*entry, marks=() if entry[0] in ("showcase", "worlds") else pytest.mark.slow) for entry in ENTRIES],
+)
 def test_play_on_a_published_board_is_made_again(board: str, entry: str, asked: str) -> None:
     """All of it takes minutes for each board: `gymposium leaderboard verify BOARD --rerun 1`."""
     allowed = ["--allow", "lm:benchmarks/*", "--allow", "sb3:benchmarks/*"]

@@ -25,7 +25,7 @@ SKIPPED = "…"
 """On a line of its own it stands for any lines of output, within a line for any text."""
 
 
-@pytest.mark.parametrize("page", [GAME, WORLD], ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", [GAME, pytest.param(WORLD, marks=pytest.mark.slow)], ids=lambda page: page.stem)
 def test_the_tutorial_happens_as_it_is_told(page: Path, tmp_path: Path) -> None:
     kinds = set()
     for kind, caption, body in BLOCK.findall(PIECE.sub(as_code, page.read_text(encoding="utf-8"))):

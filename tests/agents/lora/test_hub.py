@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.commands import run_command
 
 from gymposium.errors import GymposiumError
 from gymposium_agents.lora.attach import attach_lora
@@ -32,15 +33,20 @@ def adapter(model_directory: Path, tmp_path: Path) -> Path:
     return directory
 
 
-def python(hub: Hub, home: Path, *arguments: str, token: str | None = "given") -> subprocess.CompletedProcess[str]:
-    environment = hub.environment(home) if token else hub.environment(home, None)
+def python(hub: Hub, home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, *arguments], capture_output=True, text=True, check=False, env=environment, timeout=300
+        [sys.executable, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=hub.environment(home),
+        timeout=300,
     )
 
 
 def push(hub: Hub, home: Path, *arguments: str | Path, token: str | None = "given") -> subprocess.CompletedProcess[str]:
-    return python(hub, home, "-m", "gymposium.cli.main", "lora", "push", *map(str, arguments), token=token)
+    environment = hub.environment(home) if token else hub.environment(home, None)
+    return run_command("lora", "push", *arguments, folder=Path.cwd(), env=environment)
 
 
 def token_of(hub: Hub, home: Path) -> str:
@@ -259,14 +265,7 @@ def test_what_is_refused_says_what_to_do(hub: Hub, adapter: Path, tmp_path: Path
 
 def test_a_hub_that_is_not_there_is_told(hub: Hub, adapter: Path, tmp_path: Path) -> None:
     gone = {**hub.environment(tmp_path), "HF_ENDPOINT": "http://127.0.0.1:9"}
-    done = subprocess.run(
-        [sys.executable, "-m", "gymposium.cli.main", "lora", "push", str(adapter), "alice/ttt"],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=gone,
-        timeout=300,
-    )
+    done = run_command("lora", "push", adapter, "alice/ttt", folder=tmp_path, env=gone)
     assert done.returncode == 2, done.stderr
     assert "The hub did not take" in done.stderr
     assert "Traceback" not in done.stderr

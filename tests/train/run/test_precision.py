@@ -36,6 +36,7 @@ def moved(before: Path, after: Path) -> float:
     return changed / sum(tensor.numel() for tensor in found[0].values())
 
 
+@pytest.mark.slow
 def test_stages_hand_on_all_that_was_learned(quick_config: Any, tmp_path: Path) -> None:
     shares = {}
     for precision in ("fp32", "bf16"):
@@ -64,6 +65,7 @@ def test_a_lora_is_trained_on_a_base_in_16_bits(quick_config: Any, tmp_path: Pat
     assert {dtype for name, dtype in types.items() if "lora_" not in name} == {torch.bfloat16}
 
 
+@pytest.mark.slow
 def test_imitation_with_a_lora_is_merged_into_a_model_in_float32(quick_config: Any, tmp_path: Path) -> None:
     """Each layer changes by a matrix of the LoRA's rank; embeddings stay. The control goes on in the same way."""
     config = quick_config(

@@ -6,6 +6,7 @@ import json
 import multiprocessing
 import random
 from collections.abc import Callable, Iterator
+from itertools import islice
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
@@ -116,21 +117,23 @@ def records(file: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    ("overrides", "without"),
+    ("overrides", "without", "every"),
     [
-        pytest.param(SELF_PLAY, (), id="self-play"),
-        pytest.param(CRITIC, ("model.lora",), id="critic", marks=pytest.mark.slow),
+        pytest.param(SELF_PLAY, (), 2, id="self-play, every second moment"),
+        pytest.param(SELF_PLAY, (), 1, id="self-play", marks=pytest.mark.slow),
+        pytest.param(CRITIC, ("model.lora",), 1, id="critic", marks=pytest.mark.slow),
     ],
 )
 def test_killed_again_and_again_it_ends_with_the_same_numbers(
-    overrides: tuple[str, ...], without: tuple[str, ...], children: Any, quick_config: Any, tmp_path: Path
+    overrides: tuple[str, ...], without: tuple[str, ...], every: int, children: Any, quick_config: Any, tmp_path: Path
 ) -> None:
     config = quick_config(*overrides, without=without)
     whole, run = RunDirectory(tmp_path / "whole"), RunDirectory(tmp_path / "killed")
     finish(begun(children, whole, config))
     rng = random.Random(5)
-    hit = [name for name, reached in moments(run, rng) if killed(begun(children, run, config), reached)]
-    assert len(hit) == 10, hit
+    chosen = islice(moments(run, rng), every - 1, None, every)
+    hit = [name for name, reached in chosen if killed(begun(children, run, config), reached)]
+    assert len(hit) == 10 // every, hit
     finish(begun(children, run, config))
 
     result = "adapter/adapter_model.safetensors" if config.model.tune == "lora" else "model/model.safetensors"
