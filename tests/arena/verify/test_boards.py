@@ -20,6 +20,7 @@ from gymposium_arena.results.file import results_of, write_results
 from gymposium_arena.schedule import Lineup, lineups
 from gymposium_arena.site.build import build
 from gymposium_arena.verify import Finding
+from gymposium_arena.verify.lineup import MOST_FINDINGS
 
 from ..playing import play_board
 from .copies import Copy, put
@@ -30,7 +31,7 @@ from .copies import Copy, put
     [
         (lambda lines: lines.pop(1), "1 of 4 matches are missing: small/tic_tac_toe/random--mcts-5/0-1"),
         (lambda lines: lines.clear(), "4 of 4 matches are missing"),
-        (lambda lines: lines.append(lines[0]), "duplicate match, first in line 1 already"),
+        (lambda lines: lines.append(lines[0]), "duplicate match, first in line 1"),
         (lambda lines: lines.append(lines[0].replace("-5/0-0", "-5/2-0")), "the schedule has no such match"),
     ],
 )
@@ -195,7 +196,10 @@ def seal(copy: Copy, slug: str, **change: Any) -> None:
         ({"number": 2}, "they are numbered"),
         ({"own": False}, "own is False, but the suite has this player"),
         ({"games": ("tic_tac_toe",)}, "it plays tic_tac_toe, but the suite has it play tic_tac_toe, kuhn_poker"),
-        ({"rules": {"tic_tac_toe": 0, "kuhn_poker": 3}}, "refused: it was made with version 3 of kuhn_poker, and here"),
+        (
+            {"rules": {"tic_tac_toe": 0, "kuhn_poker": 3}},
+            "refused: it was made with version 3 of kuhn_poker, but version",
+        ),
         ({"deterministic": True}, "deterministic was True, but is False here"),
         ({"decoding": {"temperature": 0.5}}, "decoding temperature was 0.5, but is None here"),
     ],
@@ -314,6 +318,14 @@ def _twice(text: str) -> str:
 def test_changed_lines_are_found(change: Any, said: str, copy: Copy) -> None:
     copy.lines(copy.file("tic_tac_toe", "random", "mcts-5"), change)
     assert any(said in finding.what for finding in copy.findings(only="mcts-5"))
+
+
+@pytest.mark.parametrize("line", ["", "{}"])
+def test_the_problems_of_a_file_are_bounded(line: str, copy: Copy) -> None:
+    copy.lines(copy.file("tic_tac_toe", "random", "mcts-5"), lambda lines: lines.extend([line] * 20_000))
+    findings = copy.findings(only="mcts-5")
+    assert any("the rest is unchecked" in finding.what for finding in findings)
+    assert len(findings) < 2 * MOST_FINDINGS
 
 
 def _to_a_link(path: Path) -> None:

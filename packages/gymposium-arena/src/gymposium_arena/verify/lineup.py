@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, pairwise
 
+from gymposium.errors import BadRecord
 from gymposium.match import MatchJob, play
 from gymposium.players.protocol import Repeats
 from gymposium.records import Problem, Record, Script, difference, parse_records, silences
@@ -19,6 +20,8 @@ from gymposium_arena.verify.findings import Finding
 from gymposium_arena.verify.player_pool import PlayerPool
 from gymposium_arena.verify.replay import AskingScripts, RecordedPlayer, needs_a_process
 
+MOST_FINDINGS = 1000
+"""Maximum number of problems found in a file before the rest of it is left unchecked."""
 _NAMED = 3
 """Maximum number of missing matches that are named."""
 
@@ -160,24 +163,27 @@ def _matches(
     versions = check.entries[check.lineup.players[-1]].versions
     if check.unreadable:
         result.findings.append(Finding("file", check.where, f"it cannot be read ({check.unreadable})"))
-    raw = check.content.split(b"\n") if check.content else []
-    result.findings += [
-        Finding("file", f"{check.where}:{number}", "the line is empty")
-        for number, line in enumerate(raw[:-1], start=1)
-        if not line.strip()
-    ]
-    for number, record in check.records():
+    for number, line in enumerate(io.BytesIO(check.content), start=1):
         where = f"{check.where}:{number}"
-        if isinstance(record, Problem):
+        if len(result.findings) >= MOST_FINDINGS:
+            result.findings.append(Finding("file", where, "too many problems before this line: the rest is unchecked"))
+            break
+        is_complete = line.endswith(b"\n")
+        if not line.strip():
+            if is_complete:
+                result.findings.append(Finding("file", where, "the line is empty"))
+            continue
+        try:
+            record = Record.parse(line.decode("utf-8", "replace"))
+        except BadRecord as error:
             torn = (
                 f"the last line is truncated; the {number - 1} before it are complete. The next tournament run removes "
                 f"it and plays that match again"
             )
-            ended = number < len(raw)  # a line break follows
-            result.findings.append(Finding("file", where, record.what if ended else torn))
+            result.findings.append(Finding("file", where, str(error) if is_complete else torn))
             continue
         where = f"{where} (match {record.id})"
-        if raw[number - 1] != record.line().encode():
+        if line.removesuffix(b"\n") != record.line().encode():
             result.findings.append(Finding("file", where, "the line is not in gymposium's format"))
         job = planned(record.id)
         if job is None:
