@@ -20,7 +20,7 @@ __all__ = ["Callback", "TrainConfig", "train"]
 
 
 _MODULES = {"Callback": "run.callbacks", "TrainConfig": "config", "train": "run.api"}
-"""Names that are imported on first use, since the `gymposium` command imports this package for every verb."""
+"""Names imported on first use, because the `gymposium` command imports this package for every subcommand."""
 
 
 def __dir__() -> list[str]:

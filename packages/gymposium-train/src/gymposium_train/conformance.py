@@ -1,7 +1,6 @@
-"""The adapter of this trainer for the conformance kit of trainers: its rollouts, credit, learner and publishing on a
-small model.
+"""This trainer's adapter for the trainer conformance kit: rollouts, credit, learner and publishing on a small model.
 
-    pytest --pyargs gymposium_testing.trainers --trainer gymposium_train.conformance:SelfPlayTrainer
+pytest --pyargs gymposium_testing.trainers --trainer gymposium_train.conformance:SelfPlayTrainer
 """
 
 from __future__ import annotations
@@ -53,8 +52,8 @@ TRAINING_STEPS, GROUPS, GROUP_SIZE = 150, 32, 4
 
 
 class SelfPlayTrainer:
-    """This trainer as a `RowTrainer`: a training with nearly its default settings, and single steps of the plain policy
-    gradient with a baseline for each seat."""
+    """This trainer as a `RowTrainer`: a training run with nearly default settings, and single steps of plain policy
+    gradient with a baseline per seat."""
 
     self_play = True
     seat_baseline = True
@@ -117,7 +116,7 @@ class LearningUnderTest:
         kl = self._config.kl.model_copy(update={"weight": kl_weight})
         self.training.config = self._config.model_copy(update={"kl": kl})
         for parameter in self._parameters:
-            parameter.grad = None  # there is no update if nothing can be learned
+            parameter.grad = None  # no update if nothing can be learned
         by_seat = sorted(rows, key=lambda row: (row.match, row.seat))
         groups = [
             GivenGroup(f"seat {seat}", [GivenTrajectory.of([*of_seat])])
@@ -135,7 +134,7 @@ class LearningUnderTest:
         return reply_gradient(self._loaded.model, self._parameters, prompt, reply)
 
     def policy(self, ask: Ask) -> list[float]:
-        """The probabilities of moves by the player of rollouts."""
+        """Return the rollout player's move probabilities."""
         (found,) = self.training.trainee.player.distributions([ask])
         return [found.legal_mass * p for p in found.probabilities]
 
@@ -151,7 +150,8 @@ class LearningUnderTest:
 
 
 def training_config(task: TrainerTask, seed: int, steps: int) -> TrainConfig:
-    """The config of a training with default settings, but for what so short a training on so small a model needs."""
+    """Return the config of a training run with default settings, except for what such a short run on a small model
+    needs."""
     return TrainConfig(
         games=(task.game.name,),
         seed=seed,
@@ -165,7 +165,7 @@ def training_config(task: TrainerTask, seed: int, steps: int) -> TrainConfig:
 
 
 def step_config(task: TrainerTask, seed: int) -> TrainConfig:
-    """The config of steps of the plain policy gradient, with the KL term of the loss."""
+    """Return the config of plain policy-gradient steps, with the KL term of the loss."""
     return TrainConfig(
         games=(task.game.name,),
         seed=seed,
@@ -211,7 +211,7 @@ class GivenTrajectory:
 
     @classmethod
     def of(cls, rows: Sequence[TrainedRow]) -> GivenTrajectory:
-        """The trajectory of some rows."""
+        """Make the trajectory of some rows."""
         turns = []
         for row in rows:
             places = [*chain([0], row.mask, [0])]
@@ -238,12 +238,12 @@ class GivenGroup:
 
 
 def _rewards(group: Sequence[Trajectory | GivenTrajectory]) -> list[Reward]:
-    """The rewards that were given, and the returns of trajectories that were played."""
+    """Return the given rewards, or the returns of trajectories that were played."""
     return [Reward(one.reward if isinstance(one, GivenTrajectory) else one.returns[one.seat]) for one in group]
 
 
 def _rows(number: int, group: MatchGroup, trajectory: Trajectory) -> list[TrainedRow]:
-    """The rows of one seat in one match, as the learner gets them."""
+    """Return the rows of one seat in one match, as the learner gets them."""
     (version,) = {turn.trace.completion.policy.version for turn in trajectory.turns}
     reward = trajectory.returns[trajectory.seat]
     found = []

@@ -1,4 +1,4 @@
-"""The plugin of gymposium-train: commands, the engine that shares the learner's model, and the built-in credits,
+"""The plugin of gymposium-train: commands, the engine that shares the learner's model, and built-in credits,
 objectives, sources and backends."""
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from gymposium.plugins.specs import (
 def gymposium_commands() -> Iterable[CommandSpec]:
     yield CommandSpec(
         name="train",
-        summary="Train a language model to play games: cold start, GRPO or PPO, measures, report.",
+        summary="Train a language model to play games: cold start, GRPO or PPO, evaluation, report.",
         entry_point="gymposium_train.cli.train:command",
         order=19,
     )
     yield CommandSpec(
         name="serve",
-        summary="Serve a model to the agents of others, in OpenAI's form, and train it from their sessions.",
+        summary="Serve a model to external agents through an OpenAI-compatible API, and train it on their sessions.",
         entry_point="gymposium_train.cli.serve:command",
         order=23,
     )
@@ -37,7 +37,7 @@ def gymposium_commands() -> Iterable[CommandSpec]:
 def gymposium_engines() -> Iterable[EngineSpec]:
     yield EngineSpec(
         name="shared",
-        summary="The learner's own model in memory; in training runs of one process only.",
+        summary="The learner's model in memory, for single-process training runs only.",
         entry_point="gymposium_train.backends.publishing.shared:shared_engine",
         shares_learner=True,
         all_weights=True,
@@ -48,11 +48,13 @@ def gymposium_engines() -> Iterable[EngineSpec]:
 def gymposium_credits() -> Iterable[CreditSpec]:
     for name, summary in {
         "grpo": "The reward minus its group's mean (Shao et al., 2024).",
-        "rloo": "The reward minus the mean of the others of its group (Ahmadian et al., 2024).",
-        "baseline": "The reward minus the mean of the same game and seat in the step.",
-        "rae": "The reward minus a moving average of the same game and seat (Liu et al., 2025, SPIRAL), for self-play.",
+        "rloo": "The reward minus the mean of the other members of its group (Ahmadian et al., 2024).",
+        "baseline": "The reward minus the mean for the same game and seat in the step.",
+        "rae": (
+            "The reward minus a moving average for the same game and seat (Liu et al., 2025, SPIRAL), for self-play."
+        ),
         "gae": "A critic's advantage over turns (Schulman et al., 2016), for PPO.",
-        "gigpo": "grpo, and turns at the same state compared (Feng et al., 2025).",
+        "gigpo": "GRPO plus a comparison of turns at the same state (Feng et al., 2025).",
     }.items():
         place = f"gymposium_train.credit.{name}:{name.capitalize()}"
         yield CreditSpec(name=name, summary=summary, entry_point=place, settings=f"{place}Settings")
@@ -74,16 +76,16 @@ def gymposium_objectives() -> Iterable[ObjectiveSpec]:
 def gymposium_sources() -> Iterable[SourceSpec]:
     yield SourceSpec(
         name="matches",
-        summary="Matches of games against other players and past versions, played by the run itself.",
+        summary="Matches against other players and past versions, played by the run.",
         entry_point="gymposium_train.rollout.matches:match_source",
         settings="gymposium_train.config.source:MatchSettings",
     )
     yield SourceSpec(
         name="sessions",
-        summary="Sessions of agents that use the model over HTTP, in other processes: gymposium serve.",
+        summary="Sessions of agents in other processes that use the model over HTTP: gymposium serve.",
         entry_point="gymposium_train.serving.source:session_source",
         settings="gymposium_train.serving.settings:SessionSettings",
-        opens={"run": "a program", "scores": "code of a module"},
+        opens={"run": "a program", "scores": "code from a module"},
     )
 
 
@@ -91,7 +93,7 @@ def gymposium_sources() -> Iterable[SourceSpec]:
 def gymposium_backends() -> Iterable[BackendSpec]:
     yield BackendSpec(
         name="local",
-        summary="Learning on this machine with torch, in one process or in several that torchrun starts.",
+        summary="Learning on this machine with torch, in one process or several started by torchrun.",
         entry_point="gymposium_train.backends.local:LocalBackend",
         settings="gymposium_train.config.backend:LocalSettings",
     )
@@ -103,6 +105,6 @@ def gymposium_rewards() -> Iterable[RewardSpec]:
         name="posted",
         form="posted",
         pattern="posted",
-        summary="What the clients of gymposium serve gave at the ends of their sessions.",
+        summary="The rewards that clients of gymposium serve give at the end of their sessions.",
         entry_point="gymposium_train.serving.trajectories:posted_reward",
     )

@@ -1,4 +1,4 @@
-"""The prompts by which a run checks, after each update, that the engine plays the policy that was learned."""
+"""Prompts for checking, after each update, that the engine plays the learned policy."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from gymposium_agents.chat.context import listed
 from gymposium_agents.modeling.forward import Tokens
 
 PROMPTS = 8
-"""Number of prompts of a run, divided among its games; each game has at least 2."""
+"""Number of prompts of a run, divided among its games. Each game has at least 2."""
 DECISIONS = 2
-"""Number of first decisions of a random match whose prompts are used."""
+"""Number of initial decisions in a random match whose prompts are used."""
 TEXTS = ("Hello!", "What is 17 + 25?", "Name three cities.", "List the numbers from 1 to 5.")
 """The prompts of a run without games."""
 MATCHES = 16
-"""Maximum number of random matches that are played to find prompts."""
+"""Maximum number of random matches to search for prompts."""
 
 
 def opening_prompts(
     game: Game, style: Style, reader: Reader, chat: Chat, *, context: int, seed: int, number: int = PROMPTS
 ) -> tuple[Tokens, ...]:
-    """Different prompts of the first decisions of random matches: `number`, or fewer if random matches begin alike.
-    They have the prefixes of rollout prompts, so an engine uses the same caches for them. Each leaves room for a reply
-    in `context` tokens. Random numbers come from separate streams.
+    """Return distinct prompts of the first decisions in random matches: `number`, or fewer if random matches begin
+    alike. They share prefixes with rollout prompts, so an engine uses the same caches for them. Each leaves space for a
+    reply within `context` tokens. Random numbers come from separate streams.
 
-    Raises `GymposiumError` if no prompt leaves room; then training is impossible too."""
+    Raises `GymposiumError` if no prompt leaves space for a reply. Training is impossible in that case."""
     prompts: dict[Tokens, None] = {}
     shortest: int | None = None
     for n in range(MATCHES):
@@ -43,15 +43,15 @@ def opening_prompts(
                 return tuple(prompts)
     if not prompts:
         raise GymposiumError(
-            f"The model's context of {context} tokens has no room for a prompt of {game.name}: the shortest of "
-            f'{MATCHES} random matches has {shortest}. Write prompting.prompt = "compact", or take a model with a '
-            f"longer context."
+            f"The model's context of {context} tokens is too short for a prompt of {game.name}: the shortest in "
+            f'{MATCHES} random matches has {shortest}. Set prompting.prompt = "compact", or use a model with a longer '
+            f"context."
         )
     return tuple(prompts)
 
 
 def _texts(game: Game, style: Style, reader: Reader, seed: int, n: int) -> Iterator[str]:
-    """The prompts of the first decisions of a random match; of the first decision only if replies are free text."""
+    """Yield the prompts of the first decisions in a random match. If replies are free text, yields only the first."""
     rng = stream(seed, "canary", n)
     match, prompt = game.new(rng.getrandbits(48)), prompt_for(game, style, reader)
     for _ in range(DECISIONS):

@@ -1,4 +1,4 @@
-"""The backend `local`: the model learns on this machine, with torch, which is imported when the run starts."""
+"""The backend `local`: the model learns on this machine with torch, which is imported when the run starts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class LocalBackend:
-    """Loads the model into this process, or in reinforcement learning into several."""
+    """A backend that loads the model into this process or, for reinforcement learning, into several."""
 
     def __init__(self, settings: LocalSettings) -> None:
         pass

@@ -1,4 +1,4 @@
-"""A model on this machine that learns, in one process or in several that torchrun started."""
+"""The learner's model on this machine, in one process or several started by torchrun."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ class LocalModel:
 
     config: TrainConfig
     loaded: LoadedModel
-    """The model as it is played and saved."""
+    """The model that plays and is saved."""
     learner: LocalLearner | DistributedLearner
     imitates: str | Path | None = None
-    """The model that imitation begins with; None in reinforcement learning."""
+    """The model that imitation starts from, or None in reinforcement learning."""
 
     @property
     def chat(self) -> Chat:
@@ -68,7 +68,7 @@ class LocalModel:
 
     @contextmanager
     def saving(self, target: Path) -> Iterator[Path]:
-        """Write a model that imitated. Yields the staging directory, which becomes `target` after the block."""
+        """Save a model after imitation. Yields the staging directory, which becomes `target` after the block."""
         assert self.imitates is not None
         with (
             self.learner.in_float32(),
@@ -79,7 +79,7 @@ class LocalModel:
 
 @dataclass(frozen=True, slots=True)
 class LearningBegins:
-    """The message that imitation or reinforcement learning begins, with the data that the other processes need."""
+    """The message that starts imitation or reinforcement learning, with the data for the other processes."""
 
     config: TrainConfig
     model: str | Path
@@ -88,7 +88,7 @@ class LearningBegins:
 
 @contextmanager
 def imitating(start: BackendStart) -> Iterator[LocalModel]:
-    """The model before the cold start, and its learner. If several processes learn, the model that is tried out and
+    """Yield the model before the cold start with its learner. With several processes, the model that is evaluated and
     saved is a complete copy in the first one."""
     config, world, dumps = start.config, start.world, start.directory.dumps
     model = untaught(start.directory, config)
@@ -104,7 +104,7 @@ def imitating(start: BackendStart) -> Iterator[LocalModel]:
 
 
 def imitating_from(config: TrainConfig, name: str | Path, dumps: Path) -> LocalModel:
-    """The model at `name` with a learner that imitates, in this process."""
+    """Load the model at `name` with an imitation learner, in this process."""
     loaded = imitating_model(config, name)
     return LocalModel(config, loaded, imitator(config, loaded, dumps=dumps), imitates=name)
 
@@ -117,14 +117,14 @@ def imitator(
     *,
     weights: Any | None = None,
 ) -> LocalLearner:
-    """This process's learner for imitation. `weights` is as for `LocalLearner`."""
+    """Make this process's learner for imitation. `weights` is as in `LocalLearner`."""
     return _learner(config, loaded, Loss(legality=config.legality_weight), world, dumps, weights)
 
 
 @contextmanager
 def reinforcing(start: BackendStart) -> Iterator[LocalModel]:
-    """The model after the cold start, and its learner. If several processes learn, the model that is played and saved
-    is a copy in the CPU's memory."""
+    """Yield the model after the cold start with its learner. With several processes, the model that plays and is saved
+    is a copy in CPU memory."""
     config, world, dumps = start.config, start.world, start.directory.dumps
     model = taught(start.directory, config)
     loaded = trainable(config, model)
@@ -147,7 +147,7 @@ def local_learner(
     *,
     weights: Any | None = None,
 ) -> LocalLearner:
-    """This process's learner for reinforcement learning. `weights` is as for `LocalLearner`."""
+    """Make this process's learner for reinforcement learning. `weights` is as in `LocalLearner`."""
     return _learner(config, loaded, Loss.of(config), world, dumps, weights)
 
 

@@ -1,4 +1,4 @@
-"""The models of a run on this machine: their directories, and how they are loaded."""
+"""A run's models on this machine: their directories, and how they are loaded."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ from gymposium_train.learner.tensor_files import copy_weights
 
 
 def untaught(directory: RunDirectory, config: TrainConfig) -> str | Path:
-    """The model before the cold start: the named one, or the small one."""
+    """Return the model before the cold start: the named one, or the small one."""
     return config.model.name or directory.base
 
 
 def taught(directory: RunDirectory, config: TrainConfig) -> str | Path:
-    """The model after the cold start, on which reinforcement learning begins. Without a cold start it is the model
-    itself, and nothing is copied."""
+    """Return the model after the cold start, from which reinforcement learning starts. Without a cold start, it is the
+    original model, and nothing is copied."""
     return directory.cold_start if config.cold_start.steps else untaught(directory, config)
 
 
 def trained(directory: RunDirectory, config: TrainConfig) -> tuple[str | Path, Path | None]:
-    """The result of reinforcement learning: a model, and the adapter on it if a LoRA was trained."""
+    """Return the result of reinforcement learning: a model, and its adapter if a LoRA was trained."""
     if config.model.tune == "full":
         return directory.model, None
     return taught(directory, config), directory.adapter
 
 
 def load(config: TrainConfig, name: str | Path, adapter: Path | None = None, *, whole: bool = False) -> LoadedModel:
-    """Load a model of the run in the number type in which the run computes, quantized if the config says so. With
-    `whole`, for training all weights, it is in float32 and not quantized."""
+    """Load a model in the run's number type, quantized if the config says so. With `whole`, for training all weights,
+    it is in float32 and not quantized."""
     load, trust = (None if whole else config.model.load), config.model.trust
     dtype = torch.float32 if whole else compute_type(config.optimizer.precision)
     loaded = load_model(name, adapter, load, trust, dtype=dtype)
@@ -53,28 +53,27 @@ def load(config: TrainConfig, name: str | Path, adapter: Path | None = None, *, 
 
 
 def chat_of(config: TrainConfig, name: str | Path) -> Chat:
-    """The tokenizer and chat template of a model of the run."""
+    """Load the tokenizer and chat template of a run's model."""
     prompting = config.prompting
     return load_chat(name, thinking=prompting.thinking, history=prompting.history, trust=config.model.trust)
 
 
 def trainable(config: TrainConfig, name: str | Path, *, empty: bool = False) -> LoadedModel:
-    """The model at `name` for reinforcement learning, with a new LoRA if one is trained. `empty` is as for
+    """Load the model at `name` for reinforcement learning, with a new LoRA if one is trained. `empty` is as in
     `imitating_model`."""
     return _learning_model(config, name, config.model.tune, "lora", empty=empty)
 
 
 def imitating_model(config: TrainConfig, name: str | Path, *, empty: bool = False) -> LoadedModel:
-    """The model at `name` for imitation: all of its weights are trained, or a new LoRA. With `empty` it is on torch's
-    `meta` device, where it has no weights and takes no memory."""
+    """Load the model at `name` for imitation, to train all of its weights or a new LoRA. With `empty`, it is on torch's
+    `meta` device, without weights or memory."""
     return _learning_model(config, name, config.cold_start.tune, "imitation", empty=empty)
 
 
 def _learning_model(
     config: TrainConfig, name: str | Path, tune: Literal["lora", "full"], key: str, *, empty: bool
 ) -> LoadedModel:
-    """The model at `name`, of which all weights are trained, or a new LoRA whose weights follow from the seed and the
-    key."""
+    """Load the model at `name` to train all of its weights, or a new LoRA initialized from the seed and the key."""
     whole = tune == "full"
     if empty:
         dtype, trust = torch.float32 if whole else compute_type(config.optimizer.precision), config.model.trust
@@ -89,14 +88,14 @@ def _learning_model(
 
 
 def export(directory: RunDirectory, config: TrainConfig, checkpoint: Path, target: Path) -> None:
-    """Write the weights of a checkpoint as a model, or as the adapter if a LoRA is trained."""
+    """Write a checkpoint's weights as a model, or as the adapter if a LoRA is trained."""
     loaded = trainable(config, taught(directory, config))
     copy_weights(checkpoint, loaded.model)
     save_trained(config, loaded, target)
 
 
 def save_trained(config: TrainConfig, loaded: LoadedModel, target: Path) -> None:
-    """Write what was trained: a model, or the adapter if a LoRA was trained; with the settings of its player."""
+    """Write the trained model, or the adapter if a LoRA was trained, with its player's settings."""
     with written_whole(target) as staging:
         if hasattr(loaded.model, "peft_config"):
             save_lora(loaded.model, staging)
@@ -107,8 +106,8 @@ def save_trained(config: TrainConfig, loaded: LoadedModel, target: Path) -> None
 
 @contextmanager
 def imitated_whole(config: TrainConfig, loaded: LoadedModel, name: str | Path, target: Path) -> Iterator[Path]:
-    """Write the model that imitation made of the one at `name`, with the settings of its player. A LoRA is merged into
-    a float32 copy of that model. Yields the staging directory, which becomes `target` after the block."""
+    """Write the imitation result of the model at `name`, with its player's settings. A LoRA is merged into a float32
+    copy of that model. Yields the staging directory, which becomes `target` after the block."""
     with written_whole(target) as staging:
         if hasattr(loaded.model, "peft_config"):
             adapter = staging / "adapter"
@@ -123,17 +122,17 @@ def imitated_whole(config: TrainConfig, loaded: LoadedModel, name: str | Path, t
 
 
 def player_name(name: str | Path, adapter: Path | None = None) -> str:
-    """The name by which commands find the player of a model, or of an adapter on it."""
+    """Return the player name that commands use for a model, or for an adapter on it."""
     return f"lm:{name}" if adapter is None else f"lm:{name}@{adapter}"
 
 
 def player_from(
     directory: RunDirectory, config: TrainConfig, name: str | Path, adapter: Path | None = None
 ) -> LanguageModelPlayer:
-    """A player for evaluation, made from a model of the run."""
+    """Make a player for evaluation from a model of the run."""
     return greedy(config, load(config, name, adapter), player_name(name, adapter))
 
 
 def greedy(config: TrainConfig, loaded: LoadedModel, name: str) -> LanguageModelPlayer:
-    """The greedy player of a loaded model, with the run's prompts."""
+    """Make the greedy player of a loaded model, with the run's prompts."""
     return over(name, loaded.engine(), loaded.chat, config.prompting.player_settings())

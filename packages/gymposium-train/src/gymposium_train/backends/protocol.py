@@ -1,7 +1,8 @@
-"""The protocol of backends, which hold the model that learns, and of the models that they hold.
+"""The protocols of backends and of the learner's models that they hold.
 
-A run asks its backend for a model to imitate with (the cold start), for one to reinforce, and for players of what was
-learned. It sees a model as a chat format, a learner, engines that play it, and a directory into which it is saved.
+A run gets three things from its backend: a model for imitation (the cold start), one for reinforcement learning, and
+players of the results. To a run, a model is a chat format, a learner, engines that play it, and a directory to save it
+to.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from gymposium_train.learner.parallel.world import ALONE, Processes
 from gymposium_train.util.variants import make_variant
 
 Learned = Literal["cold start", "trained"]
-"""The stages whose models are played: the model on which reinforcement learning begins, and its result."""
+"""The stages whose models are played: the starting point of reinforcement learning, and its result."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +40,7 @@ class BackendStart:
 
 
 class LearningModel(Protocol):
-    """A model that learns."""
+    """A model with its learner."""
 
     @property
     def chat(self) -> Chat:
@@ -47,50 +48,49 @@ class LearningModel(Protocol):
 
     @property
     def context(self) -> int:
-        """The largest number of tokens that the model reads."""
+        """The maximum number of tokens that the model reads."""
 
     @property
     def learner(self) -> Learner:
-        """What trains it."""
+        """The learner that trains it."""
 
     @property
     def digest(self) -> Callable[[], str] | None:
-        """Function that returns the digest of the weights that learn, as engines that loaded them report it
-        (`gymposium_agents.engines.protocol.TellsDigests`). None if there is no such digest."""
+        """Returns the digest of the learner's weights, as reported by engines that loaded them
+        (`gymposium_agents.engines.protocol.TellsDigests`). None if no such digest exists."""
 
     def engine(self) -> TokenEngine:
-        """An engine that plays the weights as they are at this moment."""
+        """Return an engine that plays the current weights."""
 
     def publisher(self, name: str, directory: Path, resources: ExitStack) -> Publisher:
-        """The publisher of its weights to the engines of the run's config. `name` is that of its policies. Versions are
-        kept in `directory`, and engines are closed with `resources`.
+        """Return the publisher of its weights to the engines in the run's config. `name` is the name of its policies.
+        Versions are kept in `directory`, and engines are closed with `resources`.
 
         Raises `GymposiumError` if an engine cannot be made."""
 
     def save(self, target: Path) -> None:
-        """Write what was learned to the directory `target`, completely or not at all, with the settings of its
-        player."""
+        """Write the result to the directory `target` atomically, with the settings of its player."""
 
 
 class Backend(BackendChecks, Protocol):
-    """Holds the model of a run. A plugin offers one by the hook `gymposium_backends`."""
+    """A holder of a run's model. Plugins provide backends with the hook `gymposium_backends`."""
 
     def imitating(self, start: BackendStart) -> AbstractContextManager[LearningModel]:
-        """The model before the cold start, with a learner that imitates, for the duration of the block. What it saves
-        is what `reinforcing` begins with."""
+        """Provide the model before the cold start, with an imitation learner, during the block. `reinforcing` starts
+        from the model it saves."""
 
     def reinforcing(self, start: BackendStart) -> AbstractContextManager[LearningModel]:
-        """The model after the cold start, with a learner for reinforcement learning, for the duration of the block."""
+        """Provide the model after the cold start, with a reinforcement learner, during the block."""
 
     def player(self, start: BackendStart, learned: Learned) -> LanguageModelPlayer:
-        """A greedy player of what the run saved."""
+        """Return a greedy player of a model saved by the run."""
 
     def export(self, start: BackendStart, checkpoint: Path, target: Path) -> None:
-        """Write the weights of a checkpoint to the directory `target`, in the form of the run's result."""
+        """Write a checkpoint's weights to the directory `target`, in the format of the run's result."""
 
 
 def make_backend(start: BackendStart) -> Backend:
-    """The backend of a run. Raises `UnknownName` if its plugin is not loaded."""
+    """Make the backend of a run. Raises `UnknownName` if its plugin is not loaded."""
     settings = start.config.backend
     backend: Backend = make_variant("backend", host().backends, settings.kind, settings)
     return backend

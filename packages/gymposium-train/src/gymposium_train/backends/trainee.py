@@ -1,4 +1,4 @@
-"""The trainee: the model that learns, with its learner, its players and its past versions."""
+"""The trainee: the learner's model with its learner, players and past versions."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from gymposium_train.learner import Learner
 class PolicyPlayers:
     """The players of the policy (a `PlayerSource`): of its newest published version, and of past ones.
 
-    A player keeps the version that was the newest when the player was made, so matches end under the policy with which
-    they began. One thread may publish while another plays (`gymposium_train.rollout.ahead`)."""
+    A player keeps the version that was newest when the player was made, so matches end under the policy they began
+    with. One thread may publish while another plays (`gymposium_train.rollout.ahead`)."""
 
     def __init__(
         self,
@@ -40,23 +40,23 @@ class PolicyPlayers:
         note_legal: bool = False,
     ) -> None:
         """`place` is a directory for the players' names. The publisher keeps the versions that are at most `staleness`
-        publishes old. With `note_legal` the traces of the learner's turns say which tokens would have continued a legal
-        reply."""
+        publishes old. With `note_legal`, the traces of the learner's turns list the tokens that would have continued a
+        legal reply."""
         self._publisher, self._chat, self._prompting, self._place = publisher, chat, prompting, place
         self._note_legal = note_legal
         self._recent: deque[tuple[TokenEngine, Policy]] = deque(maxlen=staleness + 1)
-        """The newest published policies, each after the engine that plays it."""
+        """The recently published policies, each after the engine that plays it."""
         self._one_at_a_time = Lock()
 
     @property
     def published(self) -> tuple[TokenEngine, Policy]:
         """The newest published policy, after the engine that plays it."""
         if not self._recent:
-            raise GymposiumError("Nothing was published yet, so there is no player: call publish() first.")
+            raise GymposiumError("No player yet, because nothing was published. Call publish() first.")
         return self._recent[-1]
 
     def publish(self, policy: Policy, check: Callable[[TokenEngine], Agreement]) -> Agreement:
-        """Publish the learner's weights as `policy`. No player uses it before its engine has passed `check`."""
+        """Publish the learner's weights as `policy`. No player uses it until its engine passes `check`."""
         with self._one_at_a_time:
             engine = self._publisher.publish(policy)
         agreement = check(engine)
@@ -65,31 +65,31 @@ class PolicyPlayers:
         return agreement
 
     def learner(self) -> LanguageModelPlayer:
-        """A player of the newest published version, which samples its replies."""
+        """Return a player of the newest published version. It samples its replies."""
         return self._player("learner", *self.published, self._prompting.temperature, note_legal=self._note_legal)
 
     def recent(self, policy: Policy) -> LanguageModelPlayer:
-        """A player of a version that is at most `staleness` publishes old, which samples its replies. Raises
-        `GymposiumError` for another one."""
+        """Return a player of a version at most `staleness` publishes old. It samples its replies. Raises
+        `GymposiumError` for other versions."""
         engine = next((engine for engine, other in [*self._recent] if other == policy), None)
         if engine is None:
-            raise GymposiumError(f"{policy} is not played any more: newer versions have taken its place.")
+            raise GymposiumError(f"{policy} is no longer available: newer versions have replaced it.")
         return self._player("learner", engine, policy, self._prompting.temperature, note_legal=self._note_legal)
 
     def greedy(self) -> LanguageModelPlayer:
-        """A player of the newest published version, which always gives its most likely reply."""
+        """Return a player of the newest published version that always gives its most likely reply."""
         return self._player("learner", *self.published, 0.0)
 
     def keep(self) -> Policy:
-        """Keep the newest published version, so that `past` can make players of it, also in a resumed run. Its files
-        stay in the run directory. Keeping it again changes nothing."""
+        """Keep the newest published version, so that `past` can make players of it, even in a resumed run. Its files
+        stay in the run directory. Idempotent."""
         with self._one_at_a_time:
             _, policy = self.published
             self._publisher.keep(policy)
             return policy
 
     def past(self, policy: Policy) -> LanguageModelPlayer:
-        """A player of a kept version, which samples its replies like the learner. Raises `GymposiumError` if the
+        """Return a player of a kept version. It samples its replies like the learner. Raises `GymposiumError` if the
         version was not kept."""
         with self._one_at_a_time:
             engine = self._publisher.past(policy)
@@ -108,9 +108,9 @@ class PolicyPlayers:
 
 
 class Trainee:
-    """The model that learns, with its players. `make_trainee` makes one.
+    """The learner's model with its players, made by `make_trainee`.
 
-    Call `publish` as soon as the learner has its weights (in a resumed run those of the checkpoint), and after each
+    Call `publish` as soon as the learner has its weights (in a resumed run, those of the checkpoint), and after each
     update."""
 
     def __init__(
@@ -121,13 +121,13 @@ class Trainee:
         canary: Canary,
         digest: Callable[[], str] | None = None,
     ) -> None:
-        """`name` is the name of its policies, `digest` as in `LearningModel.digest`."""
+        """`name` is the name of its policies. `digest` is as in `LearningModel.digest`."""
         self.learner = learner
         self.digest = digest
         self.players = players
         """The players of its newest and past versions."""
         self.canary = canary
-        """The check after each publish that the engine plays the policy that learns."""
+        """The check after each publish that the engine plays the learner's policy."""
         self._name = name
 
     @property
@@ -142,19 +142,20 @@ class Trainee:
 
     @property
     def player(self) -> LanguageModelPlayer:
-        """A player of the newest published version for rollouts, which samples its replies."""
+        """A player of the newest published version for rollouts. It samples its replies."""
         return self.players.learner()
 
     @property
     def greedy(self) -> LanguageModelPlayer:
-        """A player of the newest published version for evaluation, which always gives its most likely reply."""
+        """A player of the newest published version for evaluation. It always gives its most likely reply."""
         return self.players.greedy()
 
     def publish(self) -> dict[str, float]:
-        """Publish the learner's weights to the engine, and check that the engine plays them. Returns metrics:
-        `sync/canary`, the largest difference between the log-probabilities of both, in nats; `sync/correlation`, the
-        correlation between the changes of both since the last publish, if they are larger than rounding;
-        `perf/seconds_publish`.
+        """Publish the learner's weights to the engine, check that the engine plays them, and return metrics:
+
+        - `sync/canary`: the largest difference between the two sets of log-probabilities, in nats
+        - `sync/correlation`: the correlation between their changes since the last publish, if larger than rounding
+        - `perf/seconds_publish`
 
         Raises `EngineDisagrees` if the engine plays another policy."""
         started = time.perf_counter()
@@ -173,11 +174,11 @@ class Trainee:
 def make_trainee(
     config: TrainConfig, directory: Path, model: LearningModel, games: Sequence[Game]
 ) -> Iterator[Trainee]:
-    """The trainee of the run in `directory`, for the duration of the block. Its versions are saved in `versions/` in
-    the directory. With `engine.kind = "vllm"` the run's server is started, and stopped at the end.
+    """Yield the trainee of the run in `directory`. Its versions are saved in `versions/` in the directory. With
+    `engine.kind = "vllm"`, the run's server starts, and stops at the end of the block.
 
     Raises `GymposiumError` if a server does not start or serves another model, if no prompt of a game fits the context,
-    and if the model's chat template has no tools and calls of them are wanted."""
+    or if the chat template lacks the required tools."""
     prompting, chat, learner = config.prompting, model.chat, model.learner
     if (chat.thinking, chat.history) != (prompting.thinking, prompting.history):
         chat = Chat(chat.tokenizer, thinking=prompting.thinking, history=prompting.history)

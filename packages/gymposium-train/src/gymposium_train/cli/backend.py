@@ -1,4 +1,4 @@
-"""The options `--backend` and `--base-url`, which `gymposium train` and `gymposium serve` have."""
+"""The options `--backend` and `--base-url` of `gymposium train` and `gymposium serve`."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ BackendOption = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="Where the model learns; local, on this machine, by default. gymposium plugins list shows all backends.",
+        help="Train the model in this backend (see gymposium plugins list). Default: local",
     ),
 ]
 BaseUrlOption = Annotated[
-    str | None, typer.Option(metavar="URL", help="The address of the backend's service, for a backend that has one.")
+    str | None,
+    typer.Option(metavar="URL", help=("Connect to the backend's service at this address, for a backend that has one")),
 ]

@@ -1,4 +1,4 @@
-"""Options of the commands that set a config's settings, and errors that name them as the user typed them."""
+"""Command options that set config settings, and errors that name them as the user typed them."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _SETTING = re.compile(r"(?P<path>[\w.\[\]]+)(?P<value> = )?")
 
 
 def typed_options(options: Mapping[str, tuple[tuple[str, ...], Any]]) -> list[Override]:
-    """The settings of the options that were given. `options` has the path of a setting and its value, or None, for the
-    name of each option."""
+    """Return the overrides for the given options. `options` maps the name of each option to the path of its setting and
+    its value or None."""
     return [Override(path, value, name) for name, (path, value) in options.items() if value is not None]
 
 
 @contextmanager
 def naming(options: Sequence[Override]) -> Iterator[None]:
-    """Context in which the problems of a config begin with the option that the user typed instead of its setting."""
+    """Name the option that the user typed, instead of its setting, in config problems raised inside the block."""
     try:
         yield
     except BadConfig as error:
@@ -29,7 +29,7 @@ def naming(options: Sequence[Override]) -> Iterator[None]:
 
 
 def _named(problem: str, options: Sequence[Override]) -> str:
-    """The problem with the name of the option that sets what it is about, or unchanged if no option does."""
+    """Return the problem with the name of the option that sets its subject, or unchanged if no option does."""
     found = _SETTING.match(problem)
     if found is None:
         return problem
@@ -44,7 +44,7 @@ def _named(problem: str, options: Sequence[Override]) -> str:
 
 
 def _has(value: Any, path: Sequence[str]) -> bool:
-    """True if the path leads to something in a value."""
+    """Return True if the path leads to something in a value."""
     for name in path:
         if isinstance(value, list) and name.isdecimal() and int(name) < len(value):
             value = value[int(name)]

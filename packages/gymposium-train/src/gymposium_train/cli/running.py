@@ -1,4 +1,4 @@
-"""What the commands share that do a training run: the config, the run, its results."""
+"""Shared parts of the commands that start a training run: the config, the run, and its results."""
 
 from __future__ import annotations
 
@@ -34,21 +34,23 @@ MetricsOption = Annotated[
     str | None,
     typer.Option(
         metavar="NAME,...",
-        help="Further metrics to show in the terminal, each with a sparkline: train/grad_norm, or a pattern such as "
-        "'perf/*'. All are in metrics.jsonl.",
+        help=(
+            "Show further metrics in the terminal, each with a sparkline: train/grad_norm, or a pattern such as "
+            "'perf/*' (all are in metrics.jsonl)"
+        ),
     ),
 ]
 NOTHING_LEARNED = 3
-"""Exit status of a run that is complete and learned nothing."""
+"""Exit status of a run that completed but learned nothing."""
 WIDTH = 120
-"""Width of the table of results in columns. A narrower terminal shows it without intervals."""
+"""Width of the results table in columns. Narrower terminals show it without intervals."""
 
 
 def config_of(
     preset: str | None, arguments: list[str], options: list[Override], base: Mapping[str, Any] | None = None
 ) -> TrainConfig:
-    """The config from defaults, `base`, preset, file and single settings; later ones override earlier ones. Without a
-    `base` the games must be named."""
+    """Build the config from defaults, `base`, preset, file and single settings. Later ones override earlier ones.
+    Without a `base`, games are required."""
     files, settings = [], []
     for argument in arguments:
         if argument.endswith((".toml", ".json")) and "=" not in argument:
@@ -56,17 +58,17 @@ def config_of(
         else:
             settings.append(parse(argument))
     if len(files) > 1:
-        raise BadOption(f"There can be one config file, not {len(files)}: {', '.join(map(str, files))}.")
+        raise BadOption(f"Expected at most one config file, not {len(files)}: {', '.join(map(str, files))}.")
     if base is None and not (preset or files or settings or options):
         raise BadOption(
-            "Say what to train: --game tic_tac_toe (gymposium list shows all games), a config file, a --preset "
+            "Nothing to train. Give --game tic_tac_toe (gymposium list shows all games), a config file, a --preset "
             "(--presets lists them), or --resume DIR."
         )
     layers = [base or {}, *([preset_data(preset)] if preset is not None else [])]
     layers += [read_data(file) for file in files]
     data, typed = merged(*layers), [*options, *settings]
     if base is None and "games" not in data and not any(override.path[0] == "games" for override in typed):
-        raise BadOption("Name the game that is to be learned:  --game tic_tac_toe  (gymposium list shows all games)")
+        raise BadOption("Name a game to learn:  --game tic_tac_toe  (gymposium list shows all games)")
     config = config_from(data, typed)
     if files:
         check_permitted(config, typed)
@@ -74,15 +76,15 @@ def config_of(
 
 
 def shown_metrics(metrics: str | None) -> list[str]:
-    """Return the names and patterns that `--metrics` lists. Raises `UnknownName` for one that fits no metric."""
+    """Return the names and patterns in `--metrics`. Raises `UnknownName` if one matches no metric."""
     shown = [name.strip() for name in metrics.split(",")] if metrics else []
     check_patterns("--metrics", shown)
     return shown
 
 
 def do_run(config: TrainConfig | None, directory: Path | None, metrics: str | None, *, as_json: bool) -> None:
-    """Start a run in a directory, or without a config resume the run there, and show its results. `metrics` are the
-    metrics to show in a terminal beside the usual ones, with commas between them."""
+    """Start a run in a directory, or resume the run there without a config, and show its results. `metrics` lists
+    additional metrics to show in a terminal, separated by commas."""
     shown = shown_metrics(metrics)
     try:
         if config is None:
@@ -99,7 +101,7 @@ def do_run(config: TrainConfig | None, directory: Path | None, metrics: str | No
     found = verdict(run.results())
     if found is not None:
         note(found.text)
-        if found.is_failure and processes() == 1:  # torchrun takes any other status than 0 for a crash
+        if found.is_failure and processes() == 1:  # torchrun treats any other nonzero status as a crash
             raise typer.Exit(NOTHING_LEARNED)
 
 
@@ -126,7 +128,8 @@ def _show_results(run: RunDirectory) -> None:
 
 
 def _next_command(run: RunDirectory, config: TrainConfig) -> str | None:
-    """The command that plays what was trained, with what it does. None if its weights are not on this machine."""
+    """Return a command that plays the trained policy, with its description. Returns None if the weights are not on this
+    machine."""
     from gymposium_train.backends.models import player_name, trained  # imports torch
 
     model, adapter = trained(run, config)
@@ -134,17 +137,18 @@ def _next_command(run: RunDirectory, config: TrainConfig) -> str | None:
         return None
     game, player = config.games[0], player_name(model, adapter)
     if load_game(game).seats == 1:
-        return f"Measure it: {command_line('eval', player, '--game', game)}"
+        return f"Evaluate it: {command_line('eval', player, '--game', game)}"
     return f"Play it: {command_line('play', game, '--opponent', player)}"
 
 
 def _value(cell: str) -> str:
-    """An estimate without its interval."""
+    """Return an estimate without its interval."""
     return cell.partition(" ")[0]
 
 
 def show_plan(config: TrainConfig, *, memory: bool = False, as_json: bool) -> None:
-    """Print the config as a file, with the outline of the run as comments, and with `memory` an estimate of it."""
+    """Print the config as a file, with an outline of the run as comments. With `memory`, also print an estimate of
+    it."""
     check(config, at_hand=False)
     config = of_small_model(config)
     planned = outline(config)
@@ -158,11 +162,11 @@ def show_plan(config: TrainConfig, *, memory: bool = False, as_json: bool) -> No
     if estimate is not None:
         out().print(estimate.table)
         out().print(estimate.verdict, soft_wrap=True)
-    note("Nothing was done. The settings make sense; models and engine are looked for when the run begins.")
+    note("Dry run: nothing was done. The settings are valid. Models and engine are checked when the run begins.")
 
 
 class _Estimate(NamedTuple):
-    """An estimate of a run's memory, as data and for people."""
+    """An estimate of a run's memory, as data and as text."""
 
     data: dict[str, Any]
     table: Table
@@ -188,6 +192,6 @@ def _memory(config: TrainConfig) -> _Estimate:
     found = would_fit(chosen)
     data["would_fit"] = None if found is None else {"settings": found[0], "peak": found[1].total}
     if found is None:
-        return _Estimate(data, table, f"{verdict}the run does not fit. Take a smaller model or a larger device.")
+        return _Estimate(data, table, f"{verdict}the run does not fit. Use a smaller model or a larger device.")
     remedy = f"the run does not fit. It would with {found[0]} ({found[1].total / 2**30:.2f} GiB)."
     return _Estimate(data, table, verdict + remedy)

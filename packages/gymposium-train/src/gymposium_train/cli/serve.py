@@ -32,7 +32,7 @@ _SERVED: dict[str, Any] = {
     "steps": STEPS,
     "credit": {"kind": "grpo"},
 }
-"""The settings of a run that is served, where a config or an option does not say otherwise."""
+"""Defaults for the settings of a served run. A config or an option overrides them."""
 
 
 def command(
@@ -41,80 +41,84 @@ def command(
         list[str] | None,
         typer.Argument(
             metavar="CONFIG.toml|NAME=VALUE",
-            help="A config file, and single settings, which override the file, as for gymposium train.",
+            help=(
+                "Read settings from a config file and from NAME=VALUE, which overrides the file, as in gymposium train"
+            ),
         ),
     ] = None,
     model: Annotated[
         str | None,
         typer.Option(
             metavar="DIR|NAME",
-            help="A model directory or hub name. By default a small model is made, which has to be taught the form of "
-            "replies by a --game.",
+            help=(
+                "Serve this model directory or hub name. By default, make a small model, which needs a --game to "
+                "learn the form of replies"
+            ),
         ),
     ] = None,
     backend: BackendOption = None,
     base_url: BaseUrlOption = None,
     game: Annotated[
         list[str] | None,
-        typer.Option(metavar="GAME", help="A game in which the model is measured before and after. May be repeated."),
+        typer.Option(metavar="GAME", help="Evaluate the model in this game before and after (repeatable)"),
     ] = None,
-    steps: Annotated[int | None, typer.Option(help=f"Steps of training; {STEPS} by default.")] = None,
+    steps: Annotated[int | None, typer.Option(help=f"Set the number of training steps. Default: {STEPS}")] = None,
     groups: Annotated[
         int | None,
         typer.Option(
-            metavar="N", help="Begin a step as soon as N groups are complete. By default a client asks for each step."
+            metavar="N", help="Begin a step as soon as N groups are complete. By default, a client requests each step"
         ),
     ] = None,
     run: Annotated[
         str | None,
         typer.Option(
             metavar="COMMAND",
-            help="Start this agent for each session, with OPENAI_BASE_URL set, so that it needs no change. Needs "
-            "--reward.",
+            help=(
+                "Start this agent for each session with OPENAI_BASE_URL set, so that it needs no change. Needs --reward"
+            ),
         ),
     ] = None,
     reward: Annotated[
         str | None,
-        typer.Option(
-            metavar="FUNCTION", help="The function that gives the reward of such a session, as rewards.py:score."
-        ),
+        typer.Option(metavar="FUNCTION", help="Reward such a session with this function, for example rewards.py:score"),
     ] = None,
     only: Annotated[
         Literal["model"] | None,
         typer.Option(
-            help="model: serve completions at /v1 alone, without sessions and training. --model then takes what "
-            "stands behind lm: in a player, as in DIR@ADAPTER?temperature=0.7; greedy by default."
+            help=(
+                "model: only serve completions at /v1, without sessions and training. --model then takes the part of "
+                "a player after lm:, such as DIR@ADAPTER?temperature=0.7 (greedy by default)"
+            )
         ),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of all random numbers; 0 by default.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed all random numbers. Default: 0")] = None,
     host: Annotated[
         str | None,
-        typer.Option(help="The address to listen on, 127.0.0.1 by default. All but loopback addresses need a token."),
+        typer.Option(help="Listen on this address. All but loopback addresses need a token. Default: 127.0.0.1"),
     ] = None,
-    port: Annotated[
-        int | None, typer.Option(help="The port to listen on, 8750 by default; 0 takes any free port.")
-    ] = None,
+    port: Annotated[int | None, typer.Option(help="Listen on this port (0 for any free port). Default: 8750")] = None,
     name: NamesOption = None,
     out_dir: OutOption = None,
     resume: ResumeOption = None,
     metrics: MetricsOption = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print all settings, as a config file, and what the run would do.")
+        bool, typer.Option("--dry-run", help="Print all settings as a config file, and what the run would do")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Train a model from what the agents of others do with it.
+    """Train a model on its use by external agents.
 
-    An agent in any language, with any library that speaks OpenAI's chat completions, plays in its own process. It
-    begins a session (POST /v1/sessions), gives the session's base_url to its library, and ends the session with a
-    reward. Sessions of the same task form a group. POST /v1/train begins a step of training on the groups that are
-    complete, and new sessions are then answered by the new weights. gymposium.http.client does all that in Python.
+    An agent in any language, with any library that speaks OpenAI's chat completions, plays in a separate process. It
+    begins a session (POST /v1/sessions), passes the session's base_url to its library, and ends the session with a
+    reward. Sessions of the same task form a group. POST /v1/train begins a training step on the complete groups. New
+    sessions are then answered by the new weights. In Python, gymposium.http.client does all that.
 
-    The server keeps the tokens, so nothing is tokenized twice: a session is one row of tokens if its messages only
-    grow. Sessions are in the run's directory before they are answered; --resume goes on after any interruption.
+    The server keeps the tokens, so nothing is tokenized again: a session is one row of tokens if its messages only
+    grow. Sessions are saved in the run's directory before they are answered, so --resume continues after any
+    interruption.
 
-    Elsewhere than on loopback every request needs the token of the environment variable GYMPOSIUM_SERVE_TOKEN; a
-    session's base_url opens that session only.
+    Except on loopback, every request needs the token in the environment variable GYMPOSIUM_SERVE_TOKEN. A session's
+    base_url opens only that session.
 
     Examples:
 
@@ -165,7 +169,7 @@ def command(
 
 
 def _check_at_hand(source: SessionSettings) -> None:
-    """Raise `BadOption` before anything is written if the command or the function of `--run` is not there."""
+    """Raise `BadOption` before anything is written if the command or the function of `--run` cannot be found."""
     if source.run is not None and source.scores is not None:
         from gymposium_train.serving.commands import command_of, score_function  # imports torch
 
@@ -179,8 +183,8 @@ def _serve_model(config: TrainConfig) -> None:
     from gymposium_train.serving.server import serve_model
 
     if config.model.name is None:
-        raise BadOption("--only model: name the model that is to be served, with --model.")
-    assert isinstance(config.source, SessionSettings), "the base of the config says so"
+        raise BadOption("--only model needs a model to serve. Name it with --model.")
+    assert isinstance(config.source, SessionSettings), "the config's base sets this"
     player = make_player(f"lm:{config.model.name}")
     assert isinstance(player, LanguageModelPlayer), "lm: is a language model"
     name = Path(re.split("[@?]", config.model.name)[0]).name

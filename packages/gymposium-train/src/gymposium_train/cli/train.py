@@ -36,69 +36,74 @@ def command(
         list[str] | None,
         typer.Argument(
             metavar="CONFIG.toml|NAME=VALUE",
-            help="A config file, and single settings, which override the file. A value is TOML, a bare word is text, "
-            "and NAME= restores the default.",
+            help=(
+                "Read settings from a config file and from NAME=VALUE, which overrides the file. VALUE is TOML, a "
+                "bare word is text, and NAME= restores the default"
+            ),
         ),
     ] = None,
     preset: Annotated[
-        str | None, typer.Option(metavar="NAME", help="A preset to start from; --presets lists them.")
+        str | None, typer.Option(metavar="NAME", help="Start from a preset (--presets lists them)")
     ] = None,
     game: Annotated[
-        list[str] | None, typer.Option(metavar="GAME", help="A game of gymposium list. Repeat it for more games.")
+        list[str] | None, typer.Option(metavar="GAME", help="Train on this game (see gymposium list; repeatable)")
     ] = None,
     opponent: Annotated[
-        str | None, typer.Option(metavar="PLAYER", help="The player of the other seats; random by default.")
+        str | None, typer.Option(metavar="PLAYER", help="Seat this player as the opponent. Default: random")
     ] = None,
     model: Annotated[
         str | None,
         typer.Option(
             metavar="DIR|NAME",
-            help="A model directory or hub name, which has other defaults. By default a small model is made.",
+            help="Train this model directory or hub name, which changes some defaults. By default, make a small model",
         ),
     ] = None,
     backend: BackendOption = None,
     base_url: BaseUrlOption = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of all random numbers; 0 by default.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed all random numbers. Default: 0")] = None,
     budget: Annotated[
         float | None,
-        typer.Option(metavar="SECONDS", help="CPU seconds of cold start and training together; 300 by default."),
+        typer.Option(metavar="SECONDS", help="Limit the CPU seconds of cold start and training together. Default: 300"),
     ] = None,
-    steps: Annotated[int | None, typer.Option(help="Steps of reinforcement learning, instead of a --budget.")] = None,
+    steps: Annotated[
+        int | None, typer.Option(help=("Set the number of reinforcement learning steps, instead of a --budget"))
+    ] = None,
     control: Annotated[
-        bool, typer.Option("--control", help="Also spend the same CPU time on more SFT, to compare.")
+        bool, typer.Option("--control", help="Also spend the same CPU time on more SFT, for comparison")
     ] = False,
     out_dir: OutOption = None,
     resume: ResumeOption = None,
     metrics: MetricsOption = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print all settings, as a config file, and what the run would do.")
+        bool, typer.Option("--dry-run", help="Print all settings as a config file, and what the run would do")
     ] = False,
     memory: Annotated[
         bool,
-        typer.Option("--memory", help="With --dry-run: also estimate the memory, by part, and what would make it fit."),
+        typer.Option("--memory", help="With --dry-run, also estimate the memory by part, and what would make it fit"),
     ] = False,
-    presets: Annotated[bool, typer.Option("--presets", help="List the presets.")] = False,
+    presets: Annotated[bool, typer.Option("--presets", help="List the presets")] = False,
     executor: Annotated[
         str | None,
         typer.Option(
-            metavar="ray", help="Learn in several processes on a Ray cluster (gymposium-ray). On one machine: torchrun."
+            metavar="ray",
+            help=("Train in several processes on a Ray cluster (gymposium-ray). On one machine, use torchrun"),
         ),
     ] = None,
     processes: Annotated[
-        int | None, typer.Option(min=1, help="Number of processes that learn together, for --executor; 1 by default.")
+        int | None, typer.Option(min=1, help="Set the number of learner processes for --executor. Default: 1")
     ] = None,
     address: AddressOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Train a language model to play games: cold start, reinforcement learning, measures, a report.
+    """Train a language model to play games: cold start, reinforcement learning, evaluation, and a report.
 
-    Every setting has a name, such as optimizer.learning_rate, and a default, which may depend on the model.
-    NAME=VALUE and the options here override the config file, which overrides the preset. A new kind of a table, such
-    as credit.kind=gae, resets the table's other settings. --dry-run shows all settings with their values; the
-    reference explains each one.
+    Every setting has a name, such as optimizer.learning_rate, and a default that may depend on the model. NAME=VALUE
+    and the options here override the config file, which overrides the preset. A new kind of a table, such as
+    credit.kind=gae, resets the table's other settings. --dry-run shows the values of all settings. The reference
+    explains each one.
 
-    Ctrl-C and SIGTERM stop after the current step; --resume continues from there. The exit status is 3 if the model
-    is not better after training than before it, by the intervals of both.
+    Ctrl-C and SIGTERM stop after the current step; --resume continues from there. The exit status is 3 if the model is
+    not better after training than before, judging by both confidence intervals.
 
     Examples:
 
@@ -113,14 +118,14 @@ def command(
     gymposium train mine.toml engine.kind=own --executor ray --processes 4
     """
     if executor is None and (processes is not None or address is not None):
-        raise BadOption("--processes and --address are for a cluster: add --executor ray.")
+        raise BadOption("--processes and --address need a cluster. Add --executor ray.")
     if memory and not dry_run:
-        raise BadOption("--memory is an estimate before a run: add --dry-run.")
+        raise BadOption("--memory estimates a run before it starts. Add --dry-run.")
     if presets:
         refuse_beside(ctx, "presets")
         _list_presets(as_json=as_json)
         return
-    if helps():  # torchrun started this process beside the one that does the run
+    if helps():  # torchrun started this process to help the one that does the run
         try:
             train()
         except KeyboardInterrupt:
@@ -165,16 +170,16 @@ def command(
 
 
 def _run_together(ctx: typer.Context, config: TrainConfig, name: str, processes: int, address: str | None) -> None:
-    """Run this command, without the options of executors, in several processes of an executor, and exit with its
-    status. The global options travel with the executor's own setup."""
+    """Run this command without executor options in several processes of an executor, and exit with its status. The
+    executor's setup passes on the global options."""
     check_processes(config, processes)
     with chosen_executor(name, processes, address) as executor:
         if not isinstance(executor, RunsCommands):
             raise BadOption(
-                f"--executor {name} cannot train: on one machine start several processes with torchrun, on a cluster "
-                f"with --executor ray."
+                f"--executor {name} cannot train. On one machine, start several processes with torchrun. On a "
+                f"cluster, use --executor ray."
             )
-        assert ctx.parent is not None, "the command is one of gymposium"
+        assert ctx.parent is not None, "the command is a subcommand of gymposium"
         _, command, _ = ctx.parent.command.make_parser(ctx.parent).parse_args(sys.argv[1:])
         arguments = without_options(command, ("--executor", "--processes", "--address"))
         status = executor.run_command(arguments, processes)
@@ -182,7 +187,7 @@ def _run_together(ctx: typer.Context, config: TrainConfig, name: str, processes:
 
 
 def without_options(arguments: Sequence[str], options: Collection[str]) -> list[str]:
-    """Arguments of a command without these options and their values."""
+    """Return the arguments of a command without these options and their values."""
     kept: list[str] = []
     skip = False
     for argument in arguments:
@@ -202,4 +207,4 @@ def _list_presets(*, as_json: bool) -> None:
     for name, summary in presets.items():
         table.add_row(name, summary)
     out().print(table)
-    note("Take one with --preset NAME; --dry-run shows all that it sets.")
+    note("Use one with --preset NAME. --dry-run shows all its settings.")

@@ -1,4 +1,4 @@
-"""The settings of a training run, one typed tree of small tables. The settings of credits and objectives stand beside
+"""The settings of a training run: one typed tree of small tables. Credits and objectives define their settings beside
 their code."""
 
 from gymposium_train.config.engine import Engine, engine_table

@@ -1,4 +1,4 @@
-"""Settings of the backend: where the model that learns is held."""
+"""Settings of the backend that holds the learner's model."""
 
 from __future__ import annotations
 
@@ -15,15 +15,14 @@ class BackendSettings(Settings):
     """Base class of the settings of a backend."""
 
     other_defaults: ClassVar[Mapping[str, Any]] = MappingProxyType({})
-    """Defaults of settings of other tables with this backend, by dotted names."""
+    """Defaults that this backend changes in other tables, by dotted name."""
 
     kind: str
     """Where the model learns."""
 
 
 class LocalSettings(BackendSettings):
-    """The model learns on this machine, with torch: in this process, or split over the processes that torchrun
-    starts."""
+    """The model learns on this machine with torch: in this process, or split over the processes started by torchrun."""
 
     kind: Literal["local"] = "local"
     """Where the model learns."""

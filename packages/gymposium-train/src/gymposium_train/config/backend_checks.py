@@ -1,4 +1,4 @@
-"""What the backend of a config says about it before the run starts."""
+"""Backend-specific checks of a config before the run starts."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from gymposium_train.util.variants import make_variant
 
 
 class BackendChecks(Protocol):
-    """The part of a backend that looks at configs. It must import nothing heavy, since it is used before the start."""
+    """The part of a backend that checks configs. It is used before the start, so it must not import anything heavy."""
 
     def refusals(self, config: TrainConfig) -> Iterator[str]:
-        """A sentence for each setting that the backend cannot do, with the reason and what to change. It begins with
-        the path of the setting. Nothing outside of the config is looked at."""
+        """Yield a sentence for each setting that the backend does not support, with the reason and the fix. It begins
+        with the path of the setting. Only the config is examined."""
         ...
 
     def missing(self, config: TrainConfig) -> Iterator[str]:
-        """A sentence for everything that the backend needs and does not find: a model, a package, a service, a key.
-        This may ask the network."""
+        """Yield a sentence for everything that the backend needs but cannot find: a model, a package, a service, a key.
+        May use the network."""
         ...
 
     def outline(self, config: TrainConfig) -> dict[str, str]:
-        """Lines of text by topic about the model, for the outline of a run. The network is not asked. Raises
-        `BadOption` for a LoRA on layers that the model does not have."""
+        """Return lines about the model for a run's outline, by topic. Does not use the network. Raises `BadOption` for
+        a LoRA on layers that the model does not have."""
         ...
 
 
 def backend_checks(config: TrainConfig) -> BackendChecks:
-    """The checks of the config's backend. Raises `UnknownName` if its plugin is not loaded."""
+    """Return the checks of the config's backend. Raises `UnknownName` if its plugin is not loaded."""
     checks: BackendChecks = make_variant("backend", host().backends, config.backend.kind, config.backend)
     return checks

@@ -1,5 +1,5 @@
-"""Checks of a whole config: combinations of settings that are refused, each with the reason and what to change. The
-type of each setting has been checked before."""
+"""Checks of a whole config: invalid combinations of settings, each with the reason and the fix. The type of each
+setting has already been checked."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from gymposium_train.credit.make import make_credit
 
 
 class Rule(NamedTuple):
-    """A rule about several settings."""
+    """A rule about a combination of settings."""
 
     broken: bool
-    """Whether the config breaks it."""
+    """Whether the config breaks the rule."""
     sentence: str
-    """The problem, which begins with the path of a setting, and what to change."""
+    """The problem and its fix. Begins with the path of a setting."""
 
 
 def check(config: TrainConfig, *, at_hand: bool = True) -> None:
     """Raise `BadConfig` with all problems that would stop the run later, or make it meaningless. `at_hand=False` skips
-    the check that models, engine and backend are available: it may ask the network, and the run may be for another
-    machine."""
+    checking that models, engine and backend are available, because that may use the network, and the run may be for
+    another machine."""
     backend = backend_checks(config)
     problems = [*contradictions(config), *unused(config), *unknown(config), *backend.refusals(config)]
     if at_hand:
@@ -42,7 +42,7 @@ def check(config: TrainConfig, *, at_hand: bool = True) -> None:
 
 
 def contradictions(config: TrainConfig) -> Iterator[str]:
-    """A sentence for each combination of settings that makes no sense."""
+    """Yield a sentence for each combination of settings that makes no sense."""
     rules = chain(_work(config), _credit(config), _model(config), _engine(config), _prompting(config))
     return (rule.sentence for rule in rules if rule.broken)
 
@@ -51,48 +51,50 @@ def _work(config: TrainConfig) -> Iterator[Rule]:
     matches = config.source.kind == "matches"
     yield Rule(
         matches and not config.games,
-        "games: none is named. Name the games to learn, such as games=['tic_tac_toe']; gymposium list shows all games.",
+        "games: no game is named. Name the games to learn, such as games=['tic_tac_toe']. gymposium list shows all "
+        "games.",
     )
     yield Rule(
         not matches and config.steps is None,
-        f"steps: source.kind={config.source.kind} gives trajectories when others are ready, so a budget of CPU seconds "
-        f"does not say when to end. Give the number of steps.",
+        f"steps: with source.kind={config.source.kind}, trajectories arrive whenever others provide them, so a CPU "
+        f"budget cannot end the run. Set the number of steps.",
     )
     yield Rule(
         config.source.kind == "sessions" and config.reward != "posted",
-        f"reward = {config.reward}: with source.kind=sessions the clients give the rewards. Set reward=posted.",
+        f"reward = {config.reward}: with source.kind=sessions, the clients give the rewards. Set reward=posted.",
     )
     yield Rule(
         config.source.kind != "sessions" and config.reward == "posted",
-        "reward = posted: clients give it at the ends of their sessions. Set source.kind=sessions, or another reward.",
+        "reward = posted: clients give this reward at the end of their sessions. Set source.kind=sessions, or "
+        "another reward.",
     )
     command, scores = (getattr(config.source, name, None) for name in ("run", "scores"))
     yield Rule(
         (command is None) != (scores is None),
-        "--run and --reward (source.run and source.scores) belong together: the command of an agent, which the run "
-        "starts itself, and the function that gives its rewards. Give both, or none.",
+        "--run and --reward (source.run and source.scores) must be used together: an agent's command, started by the "
+        "run, and the function that computes its rewards. Give both or neither.",
     )
     yield Rule(
         not config.games and config.cold_start.steps > 0 and not config.cold_start.data,
-        "cold_start.steps: without games there are no matches to imitate. Name a game, files of chats in "
-        "cold_start.data, or in model.name a model that can answer already.",
+        "cold_start.steps: without games, there are no matches to imitate. Name a game, name chat files in "
+        "cold_start.data, or set model.name to a model that can already answer.",
     )
     yield Rule(
         config.source.kind == "sessions" and host().engines[config.engine.kind].shares_learner,
-        f"engine.kind = {config.engine.kind}: with source.kind=sessions the engine answers while the model learns, and "
-        f"this one shares the learner's model. Set engine.kind=own or vllm.",
+        f"engine.kind = {config.engine.kind}: with source.kind=sessions, the engine answers while the model learns, "
+        f"but this one shares the learner's model. Set engine.kind=own or vllm.",
     )
     yield Rule(
         config.steps == 0 and not config.cold_start.steps,
-        "steps = 0: with cold_start.steps = 0 there is nothing to learn. Set one of them above 0.",
+        "steps = 0: with cold_start.steps = 0, there is nothing to learn. Set one of them above 0.",
     )
     yield Rule(
         config.steps == 0 and config.control,
-        "control = true: it spends the CPU time that reinforcement learning took, and with steps = 0 that is none. "
-        "Set steps above 0, or leave the control out.",
+        "control = true: the control spends as much CPU time as reinforcement learning took, but steps = 0. Set "
+        "steps above 0, or turn off the control.",
     )
     for name, times in Counter(config.evaluation.opponents).items():
-        yield Rule(times > 1, f"evaluation.opponents: {name} is there {times} times. Name it once.")
+        yield Rule(times > 1, f"evaluation.opponents: duplicate opponent {name} ({times} times). Name it once.")
 
 
 def _credit(config: TrainConfig) -> Iterator[Rule]:
@@ -102,42 +104,42 @@ def _credit(config: TrainConfig) -> Iterator[Rule]:
     if credit.critic is not None:
         yield Rule(
             config.steps is not None and 0 < config.steps <= credit.critic.warmup,
-            f"credit.critic.warmup = {credit.critic.warmup}: only the critic learns in these steps, and there are no "
-            f"more than {config.steps}. Lower it, or raise steps.",
+            f"credit.critic.warmup = {credit.critic.warmup}: only the critic learns during warmup, but the run has "
+            f"only {config.steps} steps. Lower it, or raise steps.",
         )
     yield Rule(
         single and credit.needs_groups,
-        f"rollout.group_size = 1: credit.kind={kind} compares the matches of a group, and one alone has nothing to be "
-        f"compared with. Set 2 or more, or a credit without groups: baseline, rae, gae.",
+        f"rollout.group_size = 1: credit.kind={kind} compares the matches of a group. Set 2 or more, or use a credit "
+        f"without groups: baseline, rae, gae.",
     )
     yield Rule(
         single and reward.startswith("ruler"),
-        f"rollout.group_size = 1: reward={reward} compares the matches of a group, and one alone has nothing to be "
-        f"compared with. Set 2 or more; 4 to 8 are usual.",
+        f"rollout.group_size = 1: reward={reward} compares the matches of a group. Set 2 or more. Usual values are 4 "
+        f"to 8.",
     )
     yield Rule(
         reward.startswith("clipped") and not credit.needs_turn_rewards,
-        f"reward={reward} clips the reward of each turn, and credit.kind={kind} uses that of whole matches. Set "
+        f"reward={reward} clips the reward of each turn, but credit.kind={kind} uses the reward of whole matches. Set "
         f"credit.kind=gae or gigpo, or another reward, such as returns.",
     )
     yield Rule(
         credit.compares_states and context != "state",
-        f"prompting.context = {context}: credit.kind={kind} compares turns that had the same prompt, and a prompt that "
-        f"contains the match so far hardly ever repeats. Set context=state, or credit.kind=grpo.",
+        f"prompting.context = {context}: credit.kind={kind} compares turns with the same prompt, but prompts that "
+        f"contain the match so far hardly ever repeat. Set context=state, or credit.kind=grpo.",
     )
 
 
 def _model(config: TrainConfig) -> Iterator[Rule]:
-    yield Rule(config.model.name == "", "model.name: it is empty. Name a model directory or a model of the hub.")
+    yield Rule(config.model.name == "", "model.name: empty. Name a model directory or a hub model.")
     yield Rule(
         config.model.tune == "full" and config.model.load == "4bit",
-        "model.load = 4bit: quantized weights cannot be trained, only a LoRA on them. Set model.tune=lora, or leave "
-        "load out.",
+        "model.load = 4bit: quantized weights cannot be trained, only a LoRA on them. Set model.tune=lora, or omit "
+        "load.",
     )
     yield Rule(
         config.optimizer.checkpointing is True and config.optimizer.layout == "shared",
-        "optimizer.checkpointing = true: optimizer.layout=shared keeps the activations of common prefixes, which "
-        "checkpointing discards. Set layout=packed, or checkpointing=false.",
+        "optimizer.checkpointing = true: optimizer.layout=shared keeps the activations of common prefixes, but "
+        "checkpointing discards them. Set layout=packed, or checkpointing=false.",
     )
 
 
@@ -146,28 +148,28 @@ def _engine(config: TrainConfig) -> Iterator[Rule]:
     fitting = [name for name, other in host().engines.items() if other.backend == backend]
     yield Rule(
         spec.backend != backend,
-        f"engine.kind = {engine.kind}: it plays models of backend.kind={spec.backend}, and the model learns on "
-        f"{backend}. Set engine.kind={' or '.join(fitting)}.",
+        f"engine.kind = {engine.kind}: this engine plays models of backend.kind={spec.backend}, but the model learns "
+        f"on {backend}. Set engine.kind={' or '.join(fitting)}.",
     )
     yield Rule(
         spec.shares_learner and engine.staleness > 0,
-        f"engine.staleness = {engine.staleness}: with engine.kind={engine.kind} the model that plays is the one that "
-        f"learns, so rollouts cannot overlap updates. Set engine.kind=own or vllm, or staleness=0.",
+        f"engine.staleness = {engine.staleness}: with engine.kind={engine.kind}, the same model plays and learns, so "
+        f"rollouts cannot overlap updates. Set engine.kind=own or vllm, or staleness=0.",
     )
     yield Rule(
         spec.shares_learner and engine.schedule == "streaming",
-        f"engine.schedule = streaming: with engine.kind={engine.kind} there is one model in this thread, which answers "
-        f"all matches together. Set engine.kind=own or vllm, or schedule=rounds.",
+        f"engine.schedule = streaming: with engine.kind={engine.kind}, one model in this thread answers all matches "
+        f"together. Set engine.kind=own or vllm, or schedule=rounds.",
     )
     yield Rule(
         config.model.tune == "full" and not spec.all_weights,
-        f"engine.kind = {engine.kind}: the engine is handed an adapter after each step, and with model.tune=full there "
-        f"is none. Set model.tune=lora, or engine.kind=own.",
+        f"engine.kind = {engine.kind}: this engine receives an adapter after each step, but model.tune=full has none. "
+        f"Set model.tune=lora, or engine.kind=own.",
     )
     yield Rule(
         config.model.load == "4bit" and isinstance(engine.own, VllmSettings) and engine.own.url is None,
-        "model.load = 4bit: a server that is started for the run serves the weights as they are, and would not play as "
-        "the learner learns. Set engine.kind=own or shared, or name in engine.url a server that quantizes alike.",
+        "model.load = 4bit: a server started for the run serves unquantized weights, so it would not match the "
+        "learner. Set engine.kind=own or shared, or set engine.url to a server with the same quantization.",
     )
 
 
@@ -185,22 +187,22 @@ def _prompting(config: TrainConfig) -> Iterator[Rule]:
         )
     yield Rule(
         prompting.reply == TOOLS and config.model.name is None,
-        f"prompting.reply = {TOOLS}: the chat template of the small model that a run makes has no tools. Set "
-        f"reply=move, or name in model.name a model whose template has tools.",
+        f"prompting.reply = {TOOLS}: the chat template of a run's small model does not support tools. Set reply=move, "
+        f"or set model.name to a model whose template does.",
     )
     yield Rule(
         prompting.thinking and prompting.reply not in ("tags", TOOLS),
-        f"prompting.thinking = true: with prompting.reply={prompting.reply} a reply that begins with thoughts is not "
-        f"read as a move. Set reply=tags, or reply={TOOLS} in games with tools, and leave room in max_tokens.",
+        f"prompting.thinking = true: with prompting.reply={prompting.reply}, replies that begin with thoughts are not "
+        f"read as moves. Set reply=tags, or reply={TOOLS} in games with tools, and allow enough max_tokens.",
     )
     yield Rule(
         prompting.history == "kept" and config.source.kind == "sessions",
         "prompting.history = kept: clients of source.kind=sessions send whole conversations, which the chat template "
-        "renders. Leave it out.",
+        "renders. Omit prompting.history.",
     )
     yield Rule(
         config.entropy.weight > 0 and prompting.reply != "move",
-        f"entropy.weight = {config.entropy.weight}: the bonus is over the replies that are a legal move and nothing "
-        f"else, and with prompting.reply={prompting.reply} a reply has other text. Set reply=move, or leave the weight "
-        f"out: kl.weight or a higher prompting.temperature also keeps the policy exploring.",
+        f"entropy.weight = {config.entropy.weight}: the bonus covers replies that consist only of a legal move, but "
+        f"with prompting.reply={prompting.reply}, replies contain other text. Set reply=move, or omit the weight. "
+        f"kl.weight or a higher prompting.temperature also keep the policy exploring.",
     )

@@ -1,12 +1,12 @@
-"""Defaults that depend on the model that learns, and on the backend that holds it.
+"""Defaults that depend on the learner's model and on its backend.
 
-The defaults in the settings classes suit the small model that a run makes. A config that names a model has those in
-`PRETRAINED` instead. A directory with a `player.json`, which training writes beside a model, is an exception: its model
-is prompted as that file says, and if it has fewer than `SMALL` parameters, the other defaults are those of the small
-model. In neither case is there a cold start by default.
+The defaults in the settings classes suit the small model made by a run. A config that names a model gets the defaults
+in `PRETRAINED` instead. A directory with a `player.json`, which training writes beside a model, is an exception. Its
+model is prompted according to that file. If it has fewer than `SMALL` parameters, the other defaults are those of the
+small model. In neither case is there a cold start by default.
 
-A setting that was given has the value that was given. One that was left out has the default of the model, and counts as
-left out still, so that it follows the model if the model is changed.
+Explicit settings keep their values. Omitted settings get the model's defaults but still count as omitted, so that they
+follow a change of the model.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from gymposium_train.config.model import Model
 from gymposium_train.util.settings import Settings
 
 SMALL = 20_000_000
-"""A model that training has written is small if it has fewer parameters than this."""
+"""Number of parameters below which a trained model counts as small."""
 
 
 def _as_asked(player: PlayerSettings) -> dict[str, Any]:
-    """The settings of a config under which a model is asked as this player is. The temperature is not one of them."""
+    """Return the config settings that prompt a model like this player. The temperature is not included."""
     return {
         "prompting.prompt": player.style,
         "prompting.reply": player.reply,
@@ -41,7 +41,7 @@ def _as_asked(player: PlayerSettings) -> dict[str, Any]:
 PRETRAINED: Mapping[str, Any] = MappingProxyType(
     {
         **_as_asked(PlayerSettings()),
-        "prompting.max_tokens": None,  # it follows from the form of the replies
+        "prompting.max_tokens": None,  # follows from the form of the replies
         "prompting.on_illegal": "forfeit",
         "steps": 100,
         "model.tune": "lora",
@@ -64,18 +64,17 @@ PRETRAINED: Mapping[str, Any] = MappingProxyType(
         "evaluation.curve_matches": 40,
     }
 )
-"""The defaults of a pretrained model, by dotted names, where they may differ from those of the settings classes. The
-learning rate is that of a LoRA. `credit.critic` is there for credits with a critic only. They come from trials
+"""The defaults of a pretrained model, by dotted name, where they may differ from those of the settings classes. The
+learning rate suits a LoRA. `credit.critic` applies only to credits with a critic. The values come from trials
 (docs/decisions/0042)."""
 ALL_WEIGHTS = 2e-5
-"""The default of a learning rate for a pretrained model of which all weights are trained: a tenth of that of a LoRA
-(Schulman & Thinking Machines Lab, 2025)."""
+"""The default learning rate for training all weights of a pretrained model: a tenth of that of a LoRA (Schulman &
+Thinking Machines Lab, 2025)."""
 
 
 def defaults(model: Model) -> dict[str, Any]:
-    """The defaults of a config with this model, by dotted names, where they differ from those of the settings classes.
-    The files of a model directory are looked at; a hub is not asked. Raises `BadOption` for a `player.json` that does
-    not hold settings."""
+    """Return a config's defaults for this model, by dotted name, where they differ from those of the settings classes.
+    Reads the files of a model directory, but never the hub. Raises `BadOption` for an invalid `player.json`."""
     if model.name is None:
         return {}
     directory = Path(model.name)
@@ -88,13 +87,13 @@ def defaults(model: Model) -> dict[str, Any]:
 
 
 def _all_weights(table: Settings) -> bool:
-    """Whether a table says that all weights are trained."""
+    """Return True if a table selects training of all weights."""
     return getattr(table, "tune", None) == "full" and "tune" in table.model_fields_set
 
 
 def _is_small(directory: Path) -> bool:
-    """Whether the safetensors in a directory hold some parameters, but fewer than `SMALL`. Only their headers are
-    read."""
+    """Return True if the safetensors in a directory hold some parameters, but fewer than `SMALL`. Only reads their
+    headers."""
     from safetensors import SafetensorError, safe_open
 
     parameters = 0
@@ -103,13 +102,13 @@ def _is_small(directory: Path) -> bool:
             check_plain(path)
             with safe_open(path, framework="np") as file:
                 parameters += sum(prod(file.get_slice(name).get_shape()) for name in file.keys())  # noqa: SIM118
-        except (OSError, SafetensorError):  # loading the model says what is wrong with the file
+        except (OSError, SafetensorError):  # loading the model reports what is wrong with the file
             return False
     return 0 < parameters < SMALL
 
 
 def left_out(config: Settings) -> list[str]:
-    """The settings of `PRETRAINED` that were not given in a config, by dotted names."""
+    """Return the settings of `PRETRAINED` that a config omits, by dotted name."""
     return [name for name in PRETRAINED if _is_left_out(config, name.split("."))]
 
 
@@ -122,9 +121,9 @@ def _is_left_out(table: object, names: list[str]) -> bool:
 
 
 def completed(config: Settings, model: Model, of_backend: Mapping[str, Any]) -> dict[str, Any]:
-    """The tables and settings of a config of this model, in which settings that were left out have the defaults of the
-    backend, otherwise those of the model. Tables are copied where they change, since a caller may use one in several
-    configs. Raises as `defaults` does."""
+    """Return the tables and settings of a config for this model, with the backend's defaults for omitted settings, or
+    else the model's. Changed tables are copied, because a caller may use one in several configs. Raises the same errors
+    as `defaults`."""
     names = left_out(config)
     values = {**(defaults(model) if names else {}), **of_backend}
     names += [name for name in of_backend if name not in PRETRAINED and _is_left_out(config, name.split("."))]
@@ -142,8 +141,8 @@ def completed(config: Settings, model: Model, of_backend: Mapping[str, Any]) -> 
 
 
 def _with(table: Settings, names: list[str], value: Any) -> Settings:
-    """The table with this value of a setting, or if that is None with the default of the settings class. The setting
-    counts as left out."""
+    """Return the table with this value of a setting, or with the settings class's default if the value is None. The
+    setting counts as omitted."""
     name, *below = names
     before = getattr(table, name)
     if below:

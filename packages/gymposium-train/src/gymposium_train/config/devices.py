@@ -1,4 +1,4 @@
-"""The GPUs of the learner and of the vLLM servers that a run starts, checked before anything is loaded."""
+"""GPU checks for the learner and the run's vLLM servers, before anything is loaded."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from math import prod
 from gymposium_agents.engines.vllm.settings import VllmSettings, shares
 
 SHARE = "--gpu-memory-utilization"
-"""vLLM's argument for the share of a GPU's memory that it uses."""
+"""vLLM's option for its share of a GPU's memory."""
 PARALLEL = (
     ("--tensor-parallel-size", "-tp"),
     ("--pipeline-parallel-size", "-pp"),
     ("--data-parallel-size", "-dp"),
 )
-"""vLLM's arguments that multiply the number of its GPUs."""
+"""vLLM's options that multiply its number of GPUs."""
 
 
 def visible_gpus(variable: str | None, count: int) -> tuple[str, ...]:
-    """The names of the `count` GPUs that a process sees. `variable` is its `CUDA_VISIBLE_DEVICES`; if that is None, the
-    names are numbers."""
+    """Return the names of the `count` GPUs visible to a process. `variable` is its `CUDA_VISIBLE_DEVICES`. If that is
+    None, the names are numbers."""
     if variable is None:
         return tuple(map(str, range(count)))
     return tuple(name.strip() for name in variable.split(","))[:count]
 
 
 def devices_problem(engine: VllmSettings, visible: Sequence[str], learners: int) -> str | None:
-    """The reason why the run's vLLM servers cannot be started beside `learners` learning processes on this machine, and
-    what to set; None if it can. Each process uses one of the `visible` GPUs, in their order.
+    """Return why the run's vLLM servers cannot start beside `learners` learning processes on this machine, and the fix.
+    Returns None if they can. Each process uses one of the `visible` GPUs, in order.
 
-    Each server has GPUs of its own. Learner and server may share a GPU only if `engine.arguments` limits the server's
+    Each server has its own GPUs. Learner and server may share a GPU only if `engine.arguments` limits the server's
     share of the memory."""
     if not visible:
         return None
@@ -38,7 +38,7 @@ def devices_problem(engine: VllmSettings, visible: Sequence[str], learners: int)
     if engine.devices and _numbers(engine.devices) != _numbers(visible):
         return (
             f"engine.devices = {_listed(engine.devices)}: this process names its GPUs {_listed(visible)} "
-            f"(CUDA_VISIBLE_DEVICES), so the two cannot be compared. Name them alike."
+            f"(CUDA_VISIBLE_DEVICES), so the two cannot be compared. Use the same names for both."
         )
     try:
         needed = prod(int(argument(engine.arguments, *names) or 1) for names in PARALLEL)
@@ -50,34 +50,30 @@ def devices_problem(engine: VllmSettings, visible: Sequence[str], learners: int)
     spare = [f'"{name}"' for name in visible if name not in taken][:wanted]
     if engine.servers > 1 and not engine.devices:
         example = f", such as [{_listed(spare)}]" if len(spare) == wanted else ""
-        return (
-            f"engine.servers = {engine.servers}: name {wanted} GPUs in engine.devices{example}, {needed} for each "
-            f"server."
-        )
+        return f"engine.servers = {engine.servers}: name {wanted} GPUs in engine.devices{example}, {needed} per server."
     if len(set(engine.devices)) < len(engine.devices):
-        return f"engine.devices = {_listed(engine.devices)}: a GPU is named twice. Name each once."
+        return f"engine.devices = {_listed(engine.devices)}: duplicate GPU. Name each GPU once."
     groups = shares(devices, engine.servers)
     if len(groups[0]) < needed:
         return (
-            f"engine.arguments asks for {needed} GPUs, and {_each(engine)} may use {_listed(groups[0])}. Name as many "
-            f"in engine.devices."
+            f"engine.arguments requests {needed} GPUs, but {_each(engine)} may use {_listed(groups[0])}. Name "
+            f"{needed} GPUs in engine.devices."
         )
     both = [name for group in groups for name in group[:needed] if name in taken]
     if not both or shares_memory:
         return None
-    separate = f"engine.devices=[{_listed(spare)}] for GPUs of its own"
+    separate = f"engine.devices=[{_listed(spare)}] for separate GPUs"
     if len(spare) < wanted:
         separate = "engine.url to a server on other GPUs"
     return (
-        f"learner and server would share GPU {_listed(both)}. The server wants nine tenths of its "
-        f'memory, and the learner loads first. Set {separate}, or engine.arguments=["{SHARE}", "0.4"] for the share '
-        f"that the learner leaves."
+        f"learner and server would share GPU {_listed(both)}. The server reserves 90% of its memory, but the learner "
+        f'loads first. Set {separate}, or engine.arguments=["{SHARE}", "0.4"] to limit the server\'s share.'
     )
 
 
 def argument(arguments: Sequence[str], *names: str) -> str | None:
-    """The value of an argument in a command line, `--name value` or `--name=value`; the last one counts, as in vLLM.
-    None if the argument is missing, empty if its value is."""
+    """Return the value of an option in a command line, `--name value` or `--name=value`. The last one counts, as in
+    vLLM. Returns None if the option is missing, and an empty string if its value is."""
     last = None
     for text, following in zip_longest(arguments, arguments[1:], fillvalue=""):
         name, equals, value = text.partition("=")

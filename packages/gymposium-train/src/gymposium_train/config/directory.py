@@ -40,12 +40,19 @@ _VERSIONS = (
 class RunDirectory:
     """The files of a run. Its attributes are their paths.
 
-    `config.json` and `versions.json` hold the config and the versions of software; `matches/*.jsonl` every match;
-    `metrics.jsonl` the metrics of each step; `samples.jsonl` rollouts for inspection; `results.json` all evaluations.
-    `base/` is the small model, if one was made; `cold_start/` the model after its cold start; `adapter/`, or `model/`
-    if all weights were trained, the result; `control/` the model of the control. `checkpoints/`, `best/` (that of the
-    best point of the learning curve), `versions/` (past versions of the policy), `promoted/` (checkpoints of a served
-    run, as models to use), `dumps/` (batches whose gradient was not finite) and `report.html` complete it."""
+    - `config.json` and `versions.json`: the config and software versions
+    - `matches/*.jsonl`: every match
+    - `metrics.jsonl`: the metrics of each step
+    - `samples.jsonl`: rollouts for inspection
+    - `results.json`: all evaluations
+    - `base/`: the small model, if the run made one
+    - `cold_start/`: the model after its cold start
+    - `adapter/`, or `model/` if all weights were trained: the result
+    - `control/`: the control's model
+    - `checkpoints/`, `best/` (of the best point of the learning curve), `versions/` (past versions of the policy)
+    - `promoted/`: checkpoints of a served run, as models to use
+    - `dumps/`: batches with a non-finite gradient
+    - `report.html`: the run's page"""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -67,40 +74,40 @@ class RunDirectory:
 
     @classmethod
     def create(cls, path: Path | None, config: TrainConfig) -> RunDirectory:
-        """Create the directory of a new run, by default in `gymposium-runs`. Raises `BadOption` for a directory that is
-        not empty."""
+        """Create the directory of a new run, by default in `gymposium-runs`. Raises `BadOption` if the directory is not
+        empty."""
         check_new(path)
         path = path or new_folder("train")
         path.mkdir(parents=True, exist_ok=True)
         run = cls(path)
-        replace_text(run.config_file, as_json(config))  # from now on the run can be resumed
+        replace_text(run.config_file, as_json(config))  # from now on, the run can be resumed
         run.note_versions()
         return run
 
     @classmethod
     def open(cls, path: Path) -> tuple[RunDirectory, TrainConfig]:
-        """Open an existing run; returns it and its config. Nothing is written.
+        """Open an existing run, and return it with its config. Writes nothing.
 
         Raises `BadOption` for a directory without a run, or with a link that leads out of it."""
         run = cls(path)
         if not run.config_file.is_file():
-            raise BadOption(f"{path} is not a run directory (it has no config.json).")
+            raise BadOption(f"{path} is not a run directory: config.json is missing.")
         check_contained(path)
         return run, read_config(run.config_file)
 
     def note_versions(self) -> None:
-        """Write the versions of software, unless the run has them."""
+        """Write the software versions, unless the run has them."""
         if self.versions_file.exists():
             return
         packages = {name: version(name) for name in _VERSIONS}
         write_json(self.versions_file, {"python": platform.python_version(), **packages})
 
     def matches(self, stage: str) -> Path:
-        """The file of a stage's matches, compressed or not."""
+        """Return the file of a stage's matches, compressed or not."""
         return find_form(self.path / "matches" / f"{stage}.jsonl")
 
     def recorded(self, stage: str) -> set[str]:
-        """Ids of the matches that are recorded already, by an interrupted run. Broken lines are reported."""
+        """Return the ids of matches already recorded by an interrupted run. Reports broken lines."""
         ids: set[str] = set()
         if self.matches(stage).is_file():
             for _, record in read_records(self.matches(stage)):
@@ -111,14 +118,14 @@ class RunDirectory:
         return ids
 
     def results(self) -> dict[str, Any]:
-        """The results so far: evaluations, optima, CPU seconds; empty at first."""
+        """Return the results so far: evaluations, optima, CPU seconds. Empty at first."""
         results: dict[str, Any] = {}
         if self.results_file.is_file():
             results = strict_json(read_plain_text(self.results_file))
         return results
 
     def add_results(self, **more: Any) -> None:
-        """Add results; those of the same name are replaced."""
+        """Add results, replacing those of the same name."""
         write_json(self.results_file, {**self.results(), **more})
 
     def log(self, metrics: Mapping[str, Any]) -> None:
@@ -127,14 +134,15 @@ class RunDirectory:
             file.append_lines(json.dumps(finite(metrics), allow_nan=False))
 
     def forget(self, stage: str, step: int) -> None:
-        """Remove the lines that an interrupted run wrote for later steps of this stage, which are done again."""
+        """Remove the lines that an interrupted run wrote for later steps of this stage, because they will be
+        repeated."""
         _keep_lines(self.metrics_file, lambda line: line["stage"] != stage or line["step"] <= step)
         if stage == "train":
             _keep_lines(self.samples_file, lambda line: line["step"] <= step)
 
     def metrics(self) -> list[dict[str, Any]]:
-        """All lines of the metrics file; for a step that was done again, the last one. A line without metrics, such as
-        a half-written one, is reported and skipped. Raises `BadRecord` for a file that cannot be read."""
+        """Return all lines of the metrics file, with the last line of each repeated step. Lines without metrics, such
+        as half-written ones, are reported and skipped. Raises `BadRecord` for an unreadable file."""
         if not self.metrics_file.exists():
             return []
         by_step: dict[tuple[str, int], dict[str, Any]] = {}
@@ -144,9 +152,9 @@ class RunDirectory:
                     case {"stage": str(stage), "step": int(step)} as entry:
                         by_step[stage, step] = entry
                     case _:
-                        say(f"Skipped: {self.metrics_file}:{number} holds no metrics of a step", style="yellow")
+                        say(f"Skipped {self.metrics_file}:{number}: no metrics of a step", style="yellow")
         except OSError as error:
-            raise BadRecord(f"{self.metrics_file} cannot be read ({reason(error)}). Remove it.") from error
+            raise BadRecord(f"Cannot read {self.metrics_file} ({reason(error)}). Remove it.") from error
         return list(by_step.values())
 
 
@@ -157,8 +165,8 @@ def is_whole(directory: Path) -> bool:
 
 @contextmanager
 def written_whole(directory: Path) -> Iterator[Path]:
-    """A staging directory, which is renamed to `directory` after the block. Remains of an interrupted run are removed
-    first."""
+    """Yield a staging directory, renamed to `directory` after the block. First removes leftovers of an interrupted
+    run."""
     sweep(directory.parent, f"{directory.name}.")
     if directory.exists() and not is_whole(directory):
         remove_directory(directory)
@@ -167,36 +175,36 @@ def written_whole(directory: Path) -> Iterator[Path]:
 
 
 def write_json(path: Path, data: Any) -> None:
-    """Write a JSON file by renaming, so that a reader never sees a half-written file."""
+    """Write a JSON file atomically, by renaming."""
     path.parent.mkdir(parents=True, exist_ok=True)
     replace_text(path, json.dumps(finite(data), indent=2, allow_nan=False) + "\n")
 
 
 def read_state(file: Path) -> dict[str, Any]:
-    """Return the state that a run left in a file. Raises `GymposiumError` if the file holds none."""
+    """Return the state that a run left in a file. Raises `GymposiumError` if the file has none."""
     try:
         state = strict_json(read_plain_text(file))
     except (OSError, ValueError) as error:
-        raise GymposiumError(f"{file} cannot be read ({reason(error)}). Remove {file.parent}.") from error
+        raise GymposiumError(f"Cannot read {file} ({reason(error)}). Remove {file.parent}.") from error
     if not isinstance(state, dict):
-        raise GymposiumError(f"{file} holds no state of a run. Remove {file.parent}.")
+        raise GymposiumError(f"{file} does not contain a run's state. Remove {file.parent}.")
     return state
 
 
 @contextmanager
 def state_checked(file: Path) -> Iterator[None]:
-    """Raise `GymposiumError` if the block finds a field of the state in `file` missing or of another type."""
+    """Raise `GymposiumError` if the block finds a field of the state in `file` missing or of the wrong type."""
     try:
         yield
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         raise GymposiumError(
-            f"{file} holds another state than this run's ({describe(error)}). Remove {file.parent}."
+            f"{file} does not match this run's state ({describe(error)}). Remove {file.parent}."
         ) from error
 
 
 def _keep_lines(file: Path, wanted: Callable[[dict[str, Any]], bool]) -> None:
-    """Rewrite a file of JSON lines with those that are wanted, and those that cannot be told. A half-written last line
-    is removed."""
+    """Rewrite a file of JSON lines, keeping lines that are wanted or cannot be parsed. A half-written last line is
+    removed."""
     if not file.exists():
         return
     with replaced(file) as new:
@@ -210,7 +218,7 @@ def _keep_lines(file: Path, wanted: Callable[[dict[str, Any]], bool]) -> None:
 
 
 def _parse_line(line: bytes) -> dict[str, Any]:
-    """Return the object in a line of JSON; an empty one if the line holds none."""
+    """Return the object in a line of JSON, or an empty one if the line has none."""
     try:
         data = strict_json(line.decode())
     except ValueError:

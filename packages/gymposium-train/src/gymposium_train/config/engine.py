@@ -1,4 +1,4 @@
-"""The table `[engine]` of a config: settings that all engines have, and those of the engine that `kind` names."""
+"""The table `[engine]` of a config: the settings common to all engines, and those of the engine selected by `kind`."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ from gymposium_train.util.variants import Variants
 
 
 class Engine(Settings):
-    """The engine that samples the rollouts. Each engine has a subclass, made at runtime, with the fields of its
+    """The engine that samples the rollouts. Each engine has a subclass, created at runtime, with the fields of its
     settings."""
 
     kind: str
     """Which engine is used."""
     schedule: Literal["rounds", "streaming"] = "rounds"
-    """`rounds`: all matches ask together, so a run is reproducible to the bit. `streaming`: a match continues as soon
-    as its answers are there, for servers."""
+    """`rounds`: all matches ask together, so runs are bitwise reproducible. `streaming`: a match continues as soon as
+    its answers arrive, for servers."""
     staleness: int = Field(default=0, ge=0)
-    """Maximum number of steps that the sampling weights lag the learner; 0: strictly on-policy. Above 0 rollouts
+    """Maximum number of steps that the sampling weights lag the learner. 0: strictly on-policy. Above 0, rollouts
     overlap updates, which `shared` does not support."""
     own_class: ClassVar[type]
     """The class of the engine's settings."""
 
     @property
     def own(self) -> Any:
-        """The settings of the engine, an object of its own class."""
+        """The settings of the engine, as an object of its class."""
         return self.own_class(**{field.name: getattr(self, field.name) for field in fields(self.own_class)})
 
     def __reduce__(self) -> Any:
-        """Pickle the values, since each process makes the class anew."""
+        """Pickle the values, because each process creates the class anew."""
         return partial(engine_table, **dict(self)), ()
 
     @model_validator(mode="after")
     def _check(self) -> Engine:
-        _ = self.own  # its class may refuse values
+        _ = self.own  # its class may reject values
         return self
 
 
@@ -52,8 +52,8 @@ def _kinds() -> dict[str, Any]:
 
 @cache
 def _table(name: str, summary: str, own: Any) -> type[Engine]:
-    """The settings class of an engine: `Engine` with a field for each field of the engine's own dataclass, with its
-    type, default and docstring."""
+    """Make the settings class of an engine: `Engine` with the fields of the engine's dataclass, including types,
+    defaults and docstrings."""
     schema = create_model("Described", __base__=Settings, own=(own, ...)).model_json_schema()["$defs"][own.__name__]
     kind = (Literal[name], Field(default=name, description="Which engine is used."))
     hints, own_fields = get_type_hints(own), dict[str, Any](kind=kind)
@@ -73,7 +73,7 @@ ENGINES = Variants("engine", Engine, _kinds, default="shared")
 
 
 def engine_table(kind: str, **values: Any) -> Engine:
-    """The table of an engine with these settings. Raises `UnknownName` if no plugin has the engine."""
+    """Return the table of an engine with these settings. Raises `UnknownName` if no plugin has the engine."""
     tables = _kinds()
     if kind not in tables:
         raise unknown_name("engine", kind, tables, host().plugins)
@@ -82,9 +82,9 @@ def engine_table(kind: str, **values: Any) -> Engine:
 
 
 def engine_of(backend: str) -> str:
-    """The kind of engine that plays the models of a backend by default: the first that does. Raises `PluginError` if
-    there is none."""
+    """Return the default kind of engine for a backend's models: the first that supports them. Raises `PluginError` if
+    none does."""
     kind = next((name for name, spec in host().engines.items() if spec.backend == backend), None)
     if kind is None:
-        raise PluginError(f"No plugin has an engine that plays the models of backend.kind={backend}.")
+        raise PluginError(f"No plugin has an engine for models of backend.kind={backend}. Install one that does.")
     return kind

@@ -1,4 +1,4 @@
-"""Settings of the model that learns, and of the weights that are trained."""
+"""Settings of the learner's model and its trained weights."""
 
 from __future__ import annotations
 
@@ -20,36 +20,36 @@ class Lora(Settings):
     rank: int = Field(default=32, ge=1, le=MAX_RANK)
     """Rank of the update of each layer."""
     alpha: int = Field(default=64, ge=1)
-    """The update is scaled by `alpha` / `rank`; usually twice the rank."""
+    """The update is scaled by `alpha` / `rank`. `alpha` is usually twice the rank."""
     targets: tuple[str, ...] | None = None
-    """Last names of the layers (`q_proj`, `v_proj` …). By default all linear layers but the output."""
+    """Last parts of the layers' names (`q_proj`, `v_proj` …). Default: all linear layers except the output."""
 
 
 class Model(Settings):
-    """The model that learns."""
+    """The learner's model."""
 
     name: str | None = None
-    """A directory or hub name. By default a small model is made for the run."""
+    """A directory or hub name. By default, the run makes a small model."""
     small: SmallModel = Field(default_factory=SmallModel)
-    """Size of the model that is made for the run."""
+    """Size of the small model."""
     tune: Literal["lora", "full"] = "full"
-    """The weights that reinforcement learning trains: a LoRA on the frozen model, or all weights of the model. With
-    `name` the default is `lora`."""
+    """The weights trained by reinforcement learning: a LoRA on the frozen model, or all weights. With `name`, the
+    default is `lora`."""
     load: Literal["4bit"] | None = None
-    """`4bit`: the frozen weights are quantized as they are read (QLoRA); a LoRA is trained on them."""
+    """`4bit`: quantize the frozen weights while reading them (QLoRA), and train a LoRA on them."""
     lora: Lora = Field(default_factory=Lora)
     """The LoRA, with `tune = "lora"`."""
     attention: Attention = "auto"
     """Attention within the sequences of a packed row (`optimizer.layout`). `blocks`: PyTorch's, for each sequence.
     `varlen`: FlashAttention for all sequences at once, on NVIDIA GPUs with `bf16`. `dense`: transformers' own, with a
-    mask for the whole row. `auto`: `varlen` where it runs, else `blocks`. Architectures that take none of ours get
+    mask for the whole row. `auto`: `varlen` where supported, else `blocks`. Architectures that support neither use
     `dense`."""
     trust_remote_code: bool = False
-    """Whether to run Python code from the model's directory. It runs with all rights of the user."""
+    """Whether to run Python code from the model's directory, with all of the user's rights."""
     allow_pickle: bool = False
     """Whether to read weights from pickles (`pytorch_model.bin`) if there are no safetensors."""
 
     @property
     def trust(self) -> Trust:
-        """The permissions of the model's files."""
+        """The permissions for the model's files."""
         return Trust(self.trust_remote_code, self.allow_pickle)

@@ -1,4 +1,4 @@
-"""The outline of a run: what it would do, in a few lines, from its config alone."""
+"""The outline of a run, in a few lines, based only on its config."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from gymposium_train.config.schedules import Pace, growth
 
 
 def outline(config: TrainConfig) -> dict[str, str]:
-    """Return lines of text by topic, in the order of a run, for a config that `checks.check` has accepted. Nothing is
-    downloaded; the parameters of local models are counted without loading them. Raises `BadOption` for a LoRA on layers
+    """Return lines of text by topic, in the order of a run, for a config accepted by `checks.check`. Nothing is
+    downloaded. Parameters of local models are counted without loading them. Raises `BadOption` for a LoRA on layers
     that the model does not have."""
     games = [load_game(name) for name in config.games]
     cold, engine = config.cold_start, config.engine
     chats = f"the chats in {', '.join(cold.data)}"
-    matches_played = "random matches" if cold.matches is None else f"{cold.matches:,} random matches at most"
+    matches_played = "random matches" if cold.matches is None else f"at most {cold.matches:,} random matches"
     source = chats if cold.data else f"{_kept(cold)} of {matches_played}"
     opponents = "; then ".join(_stage(stage, config.stages) for stage in config.stages)
     return {
@@ -33,9 +33,9 @@ def outline(config: TrainConfig) -> dict[str, str]:
         "steps": _steps(config),
         **({"opponents": opponents} if any(game.seats > 1 for game in games) else {}),
         "learning": f"credit {config.credit.kind}, objective {config.objective.kind}, reward {config.reward}",
-        "engine": f"{engine.kind}, {engine.schedule}, {_times(engine.staleness, 'step')} behind at most",
+        "engine": f"{engine.kind}, {engine.schedule}, at most {_times(engine.staleness, 'step')} behind",
         "measures": _measures(config, games),
-        "control": "as much CPU time of SFT" if config.control else "none",
+        "control": "SFT for the same CPU time" if config.control else "none",
     }
 
 
@@ -58,7 +58,7 @@ def _steps(config: TrainConfig) -> str:
         step = f"each of {_times(groups, 'group')} of {_times(size, 'match', 'matches')}"
         step += f" in the first and {round(size * final)} in the last" if final > 1.0 else ""
     if config.steps is None:
-        return f"as many as fit into {config.budget:g} CPU seconds with the cold start, {step}"
+        return f"as many as fit into {config.budget:g} CPU seconds including the cold start, {step}"
     if groups is None:
         return f"{config.steps}, {step}"
     pace = Pace(config)
@@ -87,17 +87,17 @@ def _measures(config: TrainConfig, games: Sequence[Game]) -> str:
 
 
 def _shared(matches: int, games: Iterable[Game]) -> str:
-    """The numbers of matches, which differ between games of different numbers of seats."""
+    """Format the numbers of matches, which depend on the games' numbers of seats."""
     return " or ".join(f"{count:,}" for count in sorted({even_share(matches, game) for game in games}))
 
 
 def model_here(config: TrainConfig) -> dict[str, str]:
-    """The lines on a model of this machine and its trained parameters."""
+    """Return lines about a model on this machine and its trained parameters."""
     model = config.model
-    trained = f"a LoRA of rank {model.lora.rank}" if model.tune == "lora" else "all of its weights"
+    trained = f"a LoRA of rank {model.lora.rank}" if model.tune == "lora" else "all weights"
     counts = _small_counts(model) if model.name is None else _counts(model, model.name)
     if counts is None:
-        return {"model": f"{model.name}, which is not on this machine: it is looked for on the hub", "trained": trained}
+        return {"model": f"{model.name} (not on this machine, to be loaded from the hub)", "trained": trained}
     loaded = ", loaded in 4 bits" if model.load == "4bit" else ""
     return {
         "model": f"{_called(model)}, {counts[0]:,} parameters{loaded}",
@@ -107,21 +107,21 @@ def model_here(config: TrainConfig) -> dict[str, str]:
 
 def _called(model: Model) -> str:
     if model.name is None:
-        return "a small one, made on the spot"
+        return "a small one, made by the run"
     title = title_of(model.name)
     return model.name if title is None else f"{title} in {model.name}"
 
 
 def _small_counts(model: Model) -> tuple[int, int]:
-    """The numbers of parameters and of trained parameters of the small model."""
+    """Return the numbers of total and trained parameters of the small model."""
     total = model.small.parameters(model.small.tokens)
     return total, model.small.lora_parameters(model.lora.rank, model.lora.targets) if model.tune == "lora" else total
 
 
 def _counts(model: Model, name: str) -> tuple[int, int] | None:
-    """The numbers of parameters and of trained parameters of a named model; None if it is not on this machine. The
-    model is made on torch's `meta` device, which has no memory."""
-    import torch  # heavy, and needed only to read a model that is named
+    """Return the numbers of total and trained parameters of a named model, or None if it is not on this machine. The
+    model is made on torch's `meta` device, which uses no memory."""
+    import torch  # heavy, and only needed to read a named model
 
     from gymposium_agents.lora.attach import attach_lora
     from gymposium_agents.models.loading import local_architecture, skeleton_of

@@ -23,20 +23,20 @@ class Override:
     path: tuple[str, ...]
     value: Any
     written: str
-    """As the user wrote it, for errors."""
+    """The text as the user wrote it, for errors."""
 
 
 def parse(text: str) -> Override:
-    """Read `NAME=VALUE`. The name is a dotted TOML key (a part with other characters than letters, digits, - and _ is
-    quoted). The value is TOML; a value that is not TOML is text, so a bare word needs no quotes. Raises `BadOption`."""
+    """Parse `NAME=VALUE`. The name is a dotted TOML key. Parts with characters other than letters, digits, - and _ are
+    quoted. The value is TOML. Other text is a string, so a bare word needs no quotes. Raises `BadOption`."""
     for cut, character in enumerate(text):
         if character == "=" and (path := _path(text[:cut])):
             return Override(path, _value(text, text[cut + 1 :].strip()), text)
-    raise BadOption(f"{text!r} is not of the form NAME=VALUE. Write, for example, optimizer.learning_rate=1e-5.")
+    raise BadOption(f"{text!r} is not of the form NAME=VALUE. Example: optimizer.learning_rate=1e-5")
 
 
 def _path(key: str) -> tuple[str, ...]:
-    """The parts of a dotted TOML key; empty if the text is not one key."""
+    """Return the parts of a dotted TOML key, or nothing if the text is not one key."""
     try:
         table: Any = tomllib.loads(f"{key} = 0")
     except ValueError:
@@ -55,7 +55,7 @@ def _value(text: str, value: str) -> Any:
         table = tomllib.loads(f"value = {value}")
     except ValueError as error:
         if value[0] in "[{\"'":
-            raise BadOption(f"{text}: the value is not TOML ({error}). Text inside it must be in quotes.") from error
+            raise BadOption(f"{text}: the value is not valid TOML ({error}). Put text inside it in quotes.") from error
         return value
     if len(table) > 1 or isinstance(table["value"], date | datetime | time):
         return value
@@ -63,15 +63,15 @@ def _value(text: str, value: str) -> Any:
 
 
 def applied(data: dict[str, Any], overrides: Iterable[Override]) -> dict[str, Any]:
-    """Return a copy of the config's data with these settings. If the `kind` of a table changes, the table's other
-    settings are removed, since they belong to the old kind. Raises `BadOption` for a setting that is given twice, and
-    for a path that leads nowhere."""
+    """Return a copy of the config's data with these settings. If the `kind` of a table changes, its other settings are
+    removed, because they belong to the old kind. Raises `BadOption` for duplicate settings, and for a path that leads
+    nowhere."""
     data = deepcopy(data)
     given: dict[tuple[str, ...], str] = {}
     for override in sorted(overrides, key=lambda override: override.path[-1] != "kind"):  # these clear tables
         if override.path in given:
             raise BadOption(
-                f"{given[override.path]} and {override.written} both set {'.'.join(override.path)}. Give it once."
+                f"{given[override.path]} and {override.written} both set {'.'.join(override.path)}. Set it once."
             )
         given[override.path] = override.written
         _set(data, override)
@@ -79,7 +79,7 @@ def applied(data: dict[str, Any], overrides: Iterable[Override]) -> dict[str, An
 
 
 def _set(data: Any, override: Override) -> None:
-    """Set the value of an override in the tables and lists of a config's data; missing tables are added."""
+    """Set the value of an override in the tables and lists of a config's data, adding missing tables."""
     node: Node | None = whole()
     for depth, name in enumerate(override.path):
         last, here = depth + 1 == len(override.path), ".".join(override.path[:depth])
@@ -87,13 +87,13 @@ def _set(data: Any, override: Override) -> None:
         if isinstance(data, list):
             if not (name.isdecimal() and int(name) < len(data)):
                 raise BadOption(
-                    f"{override.written}: {here} has {len(data)} entries, counted from 0; {name} is not one."
+                    f"{override.written}: index {name} is invalid. {here} has {len(data)} entries, counted from 0."
                 )
             if last and override.value is BACK_TO_DEFAULT:
-                raise BadOption(f"{override.written}: an entry of a list has no default. Give all of {here}.")
+                raise BadOption(f"{override.written}: list entries have no default. Give all of {here}.")
             key = int(name)
         elif not isinstance(data, dict):
-            raise BadOption(f"{override.written}: {here} is {data!r}, which has no settings within it.")
+            raise BadOption(f"{override.written}: {here} is {data!r}, which has no nested settings.")
         below = node and inside(node, key, data)
         default = below.get("default") if below else None
         if not last:

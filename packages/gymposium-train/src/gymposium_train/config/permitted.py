@@ -1,9 +1,9 @@
-"""Permissions of config files: what a config of a run may not decide alone.
+"""Permissions of config files: settings that a run's config may not decide alone.
 
-A config file, or the config in a run's directory, may come from anyone. Every name in it passes the gate for names in
-files (`gymposium.plugins.allowed`), and so does every setting that opens something, as the spec of its plugin declares.
+A config file, or the config in a run's directory, may come from anyone. Every name in it must pass the check for names
+in files (`gymposium.plugins.allowed`). So must every setting that opens something, as declared by its plugin's spec.
 The user permits a setting by typing it, or by allowing its name with `gymposium --allow NAME`. A config may name the
-model that learns, and servers of this machine.
+learner's model and servers on this machine.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from gymposium_train.config.root import TrainConfig
 from gymposium_train.util.settings import Settings
 
 _OWN = ("self", "past")
-"""Opponents that are versions of the model that learns."""
+"""Opponents that are versions of the learner's model."""
 Check = Callable[[str], None]
 
 
 def check_permitted(config: TrainConfig, typed: Collection[Override] = ()) -> None:
-    """Raise `NotAllowed` for a setting of a file that only the user may give. `typed` are the settings that the user
-    gave on the command line."""
+    """Raise `NotAllowed` for settings in a file that only the user may give. `typed` are the settings given on the
+    command line."""
     for path, name, check in _checks(config):
         if any(path[: len(setting.path)] == setting.path for setting in typed):
             continue
@@ -43,7 +43,7 @@ def check_permitted(config: TrainConfig, typed: Collection[Override] = ()) -> No
 
 
 def to_allow(config: TrainConfig) -> list[str]:
-    """The names in a run's config that the user must allow again to resume the run."""
+    """Return the names in a run's config that the user must allow again to resume the run."""
     return list(dict.fromkeys(name for _, name, check in _checks(config) if is_allowed(name) or _refused(check, name)))
 
 
@@ -56,7 +56,7 @@ def _refused(check: Check, name: str) -> bool:
 
 
 def _checks(config: TrainConfig) -> Iterator[tuple[tuple[str, ...], str, Check]]:
-    """Each name in a config that may open something, with its setting and the check that it must pass."""
+    """Yield each name in a config that may open something, with its setting and the check it must pass."""
     yield from ((("games",), name, check_named_game) for name in config.games)
     yield ("reward",), config.reward, check_named_reward
     opponents = [name for stage in config.stages for name in stage.opponents if name not in _OWN]
@@ -85,7 +85,7 @@ def _checks(config: TrainConfig) -> Iterator[tuple[tuple[str, ...], str, Check]]
 def _of_plugin(
     path: tuple[str, ...], spec: ConfiguredSpec | None, values: Mapping[str, Any]
 ) -> Iterator[tuple[tuple[str, ...], str, Check]]:
-    """The settings of a plugin that open something: those that its spec declares, and all addresses."""
+    """Yield a plugin's settings that open something: those declared by its spec, and all addresses."""
     opens = {} if spec is None else spec.opens
     if "" in opens:
         yield path, ".".join(path), _refusal(f"it opens {opens['']}")
@@ -98,7 +98,7 @@ def _of_plugin(
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """The texts in a value, of which commas separate addresses."""
+    """Yield the texts in a value. Commas separate addresses in them."""
     if isinstance(value, str):
         yield from (part.strip().rstrip("/") for part in value.split(",")) if "://" in value else (value,)
     elif isinstance(value, Mapping):
@@ -108,7 +108,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _refusal(why: str) -> Check:
-    """A check that only a name that the user allows passes, and the address of a server of this machine."""
+    """Return a check that accepts only names allowed by the user and addresses of servers on this machine."""
 
     def check(name: str) -> None:
         local = "://" in name and is_loopback(urlsplit(name).hostname or "")
@@ -124,4 +124,4 @@ def _known_player(name: str) -> None:
     except NotAllowed:
         raise
     except GymposiumError:
-        return  # the check of the config reports it
+        return  # the config check reports it

@@ -1,4 +1,4 @@
-"""The problems of a config, reported all at once."""
+"""The problems of a config, all reported at once."""
 
 from __future__ import annotations
 
@@ -13,22 +13,21 @@ from gymposium_train.config.schema import Path, at, dotted, nearest, wanted
 
 
 class BadConfig(BadOption):
-    """Raised for a config that is refused. `problems` are sentences, each of which begins with the path of a
-    setting."""
+    """Error for an invalid config. `problems` are sentences that begin with the path of a setting."""
 
     def __init__(self, problems: Iterable[str]) -> None:
         self.problems = tuple(problems)
-        text = "\n  ".join([f"{len(self.problems)} settings are refused:", *self.problems])
+        text = "\n  ".join([f"{len(self.problems)} settings are invalid:", *self.problems])
         super().__init__(text if len(self.problems) > 1 else self.problems[0])
 
 
 def explained(error: ValidationError, data: Any) -> BadConfig:
-    """The error of a config from pydantic's errors for these data. Each sentence has the path, the value, and the
-    values that are allowed."""
+    """Make a config error from pydantic's errors for these data. Each sentence has the path, the value, and the allowed
+    values."""
     errors = error.errors(include_url=False)
-    # pydantic reports a list with a wrong entry as too short as well
+    # pydantic also reports a list with an invalid entry as too short
     outer = {details["loc"][:depth] for details in errors for depth in range(len(details["loc"]))}
-    # pydantic reports a setting of several types once for each of them
+    # pydantic reports a setting with several types once per type
     return BadConfig(dict.fromkeys(_sentence(details, data) for details in errors if details["loc"] not in outer))
 
 
@@ -36,9 +35,9 @@ def _sentence(details: Any, data: Any) -> str:
     path: Path = details["loc"]
     node = at(path, data)
     if details["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
-        return f"{dotted(path)}: there is no such setting. {nearest(path, data)}"
+        return f"{dotted(path)}: unknown setting. {nearest(path, data)}"
     if node is None and (table := at(path[:-1], data)) is not None and "anyOf" in table:
-        path, node = path[:-1], table  # pydantic appends the type that it tried
+        path, node = path[:-1], table  # pydantic appends the type it tried
     if details["type"] == "missing" and node is not None:
         return f"{dotted(path)} is missing. It must be {wanted(node)}."
     setting = f"{dotted(path)} = {shown(details['input'])}" if path else "The config"
@@ -48,6 +47,6 @@ def _sentence(details: Any, data: Any) -> str:
 
 
 def shown(value: Any) -> str:
-    """A value as one line of JSON, at most 60 characters."""
+    """Format a value as one line of JSON, at most 60 characters."""
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,4 +1,4 @@
-"""Checks of a config against what is installed and available: games, players, rewards, loggers, files, models and
+"""Check a config against what is installed and available: games, players, rewards, loggers, files, models and
 engines."""
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ from gymposium_train.util.processes import processes_here
 
 
 def unknown(config: TrainConfig) -> Iterator[str]:
-    """A sentence for each unknown name, and for settings that the games do not allow."""
+    """Yield a sentence for each unknown name, and for settings that the games do not allow."""
     games: list[Game] = []
     for name in config.games:
         yield from _problem("games", _load, games, name)
     for name, times in Counter(game.name for game in games).items():
         if times > 1:
-            yield f"games: {name} is there {times} times. Name it once."
+            yield f"games: duplicate game {name} ({times} times). Name it once."
     for game in games:
         if config.entropy.weight > 0 and game.spec.free_text:
             yield (
-                f"entropy.weight = {config.entropy.weight}: the bonus is over the legal replies of a turn, and "
-                f"{game.name} takes free text, so it lists none. Leave the weight out: kl.weight or a higher "
-                f"prompting.temperature also keeps the policy exploring."
+                f"entropy.weight = {config.entropy.weight}: the bonus covers a turn's legal replies, but {game.name} "
+                f"takes free text and has no list of them. Omit the weight. kl.weight or a higher "
+                f"prompting.temperature also keep the policy exploring."
             )
         if config.cold_start.steps and not config.cold_start.data and not game.spec.plays_at_random:
             yield (
-                f"cold_start.steps = {config.cold_start.steps}: random play, which a cold start imitates by default, "
-                f"cannot play {game.name}, which takes free text. Name files of chats in cold_start.data, which "
-                f"gymposium synth makes, or a model that can answer already, with --model."
+                f"cold_start.steps = {config.cold_start.steps}: by default, a cold start imitates random play, which "
+                f"is not possible in {game.name} because it takes free text. Name chat files from gymposium synth in "
+                f"cold_start.data, or a model that can already answer with --model."
             )
     yield from _problem("prompting.reply", _check_reply, config.prompting.reply, games)
     yield from _problem("prompting.context", context, config.prompting.context)
@@ -57,7 +57,7 @@ def unknown(config: TrainConfig) -> Iterator[str]:
         yield from _problem("model.lora.targets", check_target_names, targets, config.model.small.linear_layers())
     for file in config.cold_start.data:
         if not Path(file).is_file():
-            yield f"cold_start.data: there is no file {file}. gymposium synth makes such files."
+            yield f"cold_start.data: file {file} not found. Create it with gymposium synth."
     shared = [game for game in games if game.seats > 1]
     for where, name in _opponents(config) if shared else ():
         if not _is_model(name):
@@ -73,11 +73,13 @@ def _load(games: list[Game], name: str) -> None:
 
 
 def _check_reply(reply: str, games: Iterable[Game]) -> None:
-    """Raise `GymposiumError` for an unknown form of replies, and for calls of tools in a game without tools."""
+    """Raise `GymposiumError` for an unknown form of replies, and for tool calls in a game without tools."""
     if isinstance(form_of(reply), ToolsReader) and reply != TOOLS:
-        raise BadOption(f"{reply} is the dialect of some models. Write {TOOLS}, for that of the model's chat template.")
+        raise BadOption(
+            f"{reply} is the dialect of some models. Use {TOOLS} for the dialect of the model's chat template."
+        )
     if without := [game.name for game in games if not game.spec.tools and reply == TOOLS]:
-        raise BadOption(f"{TOOLS}: {without[0]} has no tools to call. Write move, tags or json.")
+        raise BadOption(f"{TOOLS}: {without[0]} has no tools to call. Use move, tags or json.")
 
 
 def _check_loggers(options: Mapping[str, Mapping[str, Any]]) -> None:
@@ -86,16 +88,16 @@ def _check_loggers(options: Mapping[str, Mapping[str, Any]]) -> None:
 
 
 def missing(config: TrainConfig) -> Iterator[str]:
-    """A sentence for each model of an opponent that is missing, and for each package that is missing to load it. This
-    may ask the hub, and loads the models."""
+    """Yield a sentence for each missing opponent model, and for each package missing to load it. May use the hub, and
+    loads the models."""
     for where, name in _opponents(config):
         if _is_model(name):
             yield from _problem(where, make_player, name)
 
 
 def missing_here(config: TrainConfig) -> Iterator[str]:
-    """A sentence for the learner's model if it is missing on this machine and on the hub, and for each package or
-    server that is missing to load or serve it. This may ask the hub."""
+    """Yield a sentence if the learner's model is missing on this machine and on the hub, and for each package or server
+    missing to load or serve it. May use the hub."""
     if config.model.load == "4bit":
         import torch
 
@@ -108,8 +110,8 @@ def missing_here(config: TrainConfig) -> Iterator[str]:
 
 
 def _learner(config: TrainConfig, name: str) -> Iterator[str]:
-    """Problems of the learner's model: it is missing, lacks the layers for the LoRA, or has a chat template without the
-    tools that are to be called."""
+    """Yield problems of the learner's model: it is missing, lacks the layers for the LoRA, or has a chat template
+    without the required tools."""
     from gymposium_agents.lora.attach import check_targets
     from gymposium_agents.models.loading import skeleton  # imports torch
 
@@ -126,7 +128,7 @@ def _learner(config: TrainConfig, name: str) -> Iterator[str]:
 
 
 def _check_template(config: TrainConfig, name: str) -> None:
-    """Raise `GymposiumError` if no calls of tools are known of the chat template of the learner's model."""
+    """Raise `GymposiumError` if the tool-call format of the learner's chat template is unknown."""
     from gymposium_agents.models.loading import load_chat  # imports torch
     from gymposium_agents.players.player import reader_of
 
@@ -136,7 +138,7 @@ def _check_template(config: TrainConfig, name: str) -> None:
 
 
 def check_servable(config: TrainConfig) -> None:
-    """Raise `GymposiumError` if the run needs a vLLM server of its own and cannot start it."""
+    """Raise `GymposiumError` if the run needs its own vLLM server and cannot start it."""
     engine = config.engine.own
     if not isinstance(engine, VllmSettings) or engine.url is not None or config.steps == 0:
         return
@@ -151,13 +153,13 @@ def check_servable(config: TrainConfig) -> None:
         check_heads(model.name)
     elif unknown := heads_unknown(model.small.hidden // model.small.attention_heads):
         raise GymposiumError(
-            f"it could not serve the small model: {unknown}. Set model.small.hidden and "
-            f"model.small.heads, for instance to 64 and 2, or engine.kind=own."
+            f"vLLM could not serve the small model: {unknown}. Set model.small.hidden and model.small.heads, for "
+            f"example to 64 and 2, or set engine.kind=own."
         )
 
 
 def _check_gpus(engine: VllmSettings) -> None:
-    """Raise `GymposiumError` if learner and server would share a GPU whose memory is not divided between them."""
+    """Raise `GymposiumError` if learner and server would share a GPU without dividing its memory."""
     import torch
 
     from gymposium_train.config.devices import devices_problem, visible_gpus
@@ -168,7 +170,7 @@ def _check_gpus(engine: VllmSettings) -> None:
 
 
 def _opponents(config: TrainConfig) -> Iterator[tuple[str, str]]:
-    """Each opponent's name, after the setting that names it."""
+    """Yield each opponent's name, after the setting that names it."""
     names = dict.fromkeys(name for stage in config.stages for name in stage.opponents)
     yield from (("stages", name) for name in names if name not in (SELF, PAST))
     yield from (("evaluation.opponents", name) for name in config.evaluation.opponents)
@@ -179,8 +181,7 @@ def _is_model(player: str) -> bool:
 
 
 def _problem(where: str, look: Callable[..., object], *arguments: object) -> Iterator[str]:
-    """The error that `look` raises, as a sentence that begins with the name of the setting; nothing if it raises
-    none."""
+    """Yield the error that `look` raises, if any, as a sentence that begins with the name of the setting."""
     try:
         look(*arguments)
     except GymposiumError as error:

@@ -24,43 +24,43 @@ from gymposium_train.util.settings import Settings
 
 
 class TrainConfig(Settings):
-    """The config of a training run. It is frozen; a run directory holds it as `config.json`. Settings that are left out
-    have defaults, some of which depend on `model.name` (`gymposium_train.config.defaults`)."""
+    """The config of a training run. It is frozen, and a run directory stores it as `config.json`. Omitted settings have
+    defaults, some of which depend on `model.name` (`gymposium_train.config.defaults`)."""
 
     games: tuple[str, ...] = ()
-    """The games to learn, by their names in `gymposium list`. Groups take turns over them. A run whose trajectories
-    come from elsewhere (`source.kind`) needs none, and is measured in those that are named."""
+    """The games to learn, named as in `gymposium list`. Groups rotate over them. A run with trajectories from elsewhere
+    (`source.kind`) needs none, and is evaluated in those that are named."""
     seed: int = 0
     """Seed of all random numbers of the run."""
     budget: float = Field(default=300.0, gt=0.0)
-    """CPU seconds of the cold start and the reinforcement learning together, with the points of the learning curve
-    after the cold start but without the evaluations before and after, of the process that learns. The number of steps,
-    and all schedules, fit themselves to it. Without effect if `steps` is given."""
+    """CPU seconds of the learner's process for the cold start and reinforcement learning together. Points of the
+    learning curve after the cold start are included, but not the evaluations before and after. The number of steps and
+    all schedules adapt to it. No effect if `steps` is set."""
     steps: int | None = Field(default=None, ge=0)
-    """Number of steps of reinforcement learning, instead of a budget; 0: the cold start alone. A run with given steps
-    does the same on every machine; with a budget a faster machine takes more steps."""
+    """Number of reinforcement learning steps, instead of a budget. 0: only the cold start. A run with fixed steps does
+    the same on every machine. With a budget, a faster machine takes more steps."""
     reward: str = "returns"
-    """The reward to learn from: `returns`, `score`, `weighted(accuracy=1,efficiency=0.2)` … It does not change the
+    """The reward to learn from: `returns`, `score`, `weighted(accuracy=1,efficiency=0.2)` … It does not affect the
     evaluation."""
     control: bool = False
-    """Whether to also spend the CPU time of the reinforcement learning on more SFT, for comparison."""
+    """Whether to also spend the CPU time of reinforcement learning on more SFT, for comparison."""
     model: Model = Field(default_factory=Model)
     backend: Annotated[BackendSettings, BACKENDS] = Field(default_factory=LocalSettings)
-    """The backend, which holds the model that learns. Plugins add kinds by the hook `gymposium_backends`."""
+    """The backend that holds the learner's model. Plugins add kinds with the hook `gymposium_backends`."""
     engine: Annotated[Engine, ENGINES] = Field(default_factory=lambda: engine_table("shared"))
-    """The engine that samples the rollouts, by default `shared` or, of another backend than `local`, its own. Plugins
-    add kinds by the hook `gymposium_engines`."""
+    """The engine that samples the rollouts. Default: `shared`, or a backend's own engine if the backend is not `local`.
+    Plugins add kinds with the hook `gymposium_engines`."""
     prompting: Prompting = Field(default_factory=Prompting)
     source: Annotated[SourceSettings, SOURCES] = Field(default_factory=MatchSettings)
-    """The source of the trajectories. Plugins add kinds by the hook `gymposium_sources`."""
+    """The source of the trajectories. Plugins add kinds with the hook `gymposium_sources`."""
     rollout: RolloutSettings = Field(default_factory=RolloutSettings)
     stages: tuple[Stage, ...] = Field(default=(Stage(),), min_length=1)
     """The stages of the curriculum, in order."""
     pool: Pool = Field(default_factory=Pool)
     credit: Annotated[CreditSettings, CREDITS] = Field(default_factory=GaeSettings)
-    """How rewards become an advantage for each turn. Plugins add kinds by the hook `gymposium_credits`."""
+    """How rewards become an advantage for each turn. Plugins add kinds with the hook `gymposium_credits`."""
     objective: Annotated[ObjectiveSettings, OBJECTIVES] = Field(default_factory=PpoSettings)
-    """The policy loss. Plugins add kinds by the hook `gymposium_objectives`."""
+    """The policy loss. Plugins add kinds with the hook `gymposium_objectives`."""
     entropy: Entropy = Field(default_factory=Entropy)
     legality: Legality = Field(default_factory=Legality)
     kl: Kl = Field(default_factory=Kl)
@@ -77,14 +77,14 @@ class TrainConfig(Settings):
 
     @property
     def legality_weight(self) -> float:
-        """Weight of the legality term: 0 if replies have other text than a move, in which legal ones cannot be
-        listed."""
+        """Weight of the legality term. 0 if replies contain more than a move, because legal ones cannot be listed
+        then."""
         return self.legality.weight if self.prompting.reply == "move" else 0.0
 
     @model_validator(mode="after")
     def _complete(self) -> TrainConfig:
         for name, table in completed(self, self.model, self.backend.other_defaults).items():
-            object.__setattr__(self, name, table)  # it is frozen for others
+            object.__setattr__(self, name, table)  # it is frozen for callers
         if self.backend.kind != "local" and "engine" not in self.model_fields_set:
             object.__setattr__(self, "engine", engine_table(engine_of(self.backend.kind)))
         return self

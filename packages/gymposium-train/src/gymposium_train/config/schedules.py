@@ -1,4 +1,4 @@
-"""Schedules: values that change with the progress of a run, a number from 0 at its first step to 1 at its last."""
+"""Schedules: values that change with the progress of a run, from 0 at its first step to 1 at its last."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from gymposium_train.config.root import TrainConfig
 
 
 class Pace:
-    """The progress of reinforcement learning. If the config gives a number of steps, it follows from the step alone;
-    otherwise it is the share of the budget that is used, as it was noted before the step."""
+    """The progress of reinforcement learning. If the config sets a number of steps, it depends only on the step.
+    Otherwise it is the share of the budget used, as noted before the step."""
 
     def __init__(self, config: TrainConfig, used: float = 0.0) -> None:
-        """`used` are the CPU seconds of the budget that were used before the first step."""
+        """`used` is the number of CPU seconds of the budget used before the first step."""
         self.steps = config.steps
-        """The number of steps; None for a run with a budget."""
+        """The number of steps, or None for a run with a budget."""
         self.budget = config.budget
-        """The CPU seconds of the budget."""
+        """The budget in CPU seconds."""
         self.used = self._begin = used
         self._last = 0.0
 
@@ -23,41 +23,42 @@ class Pace:
         self._last, self.used = used - self.used, used
 
     def spend(self, used: float) -> None:
-        """Note CPU seconds that were used between two steps."""
+        """Note CPU seconds used between two steps."""
         self.used = used
 
     def __call__(self, step: int) -> float:
-        """The progress at this step, counted from 0."""
+        """Return the progress at this step, counted from 0."""
         if self.steps is not None:
             return step / max(1, self.steps - 1)
         return min(1.0, max(0.0, self.used - self._begin) / max(1e-9, self.budget - self._begin))
 
     def over(self, done: int) -> bool:
-        """True if no further step is taken after `done` steps. A budget ends with the step that comes nearest to it, if
-        the next one takes as long as the last, but not before the first step."""
+        """Return True if the run ends after `done` steps. A budget ends with the step that comes closest to it,
+        assuming the next step takes as long as the last, but not before the first step."""
         if self.steps is not None:
             return done >= self.steps
         return done > 0 and self.used + self._last / 2.0 >= self.budget
 
 
 def growth(config: TrainConfig, progress: float) -> float:
-    """Ratio of the size of groups to that in the first step."""
+    """Return the ratio of the groups' size to that in the first step."""
     ratio: float = config.rollout.growth**progress
     return ratio
 
 
 def entropy_weight(config: TrainConfig, progress: float) -> float:
-    """Weight of the entropy bonus, in nats a token."""
+    """Return the weight of the entropy bonus, in nats per token."""
     return config.entropy.weight * (1.0 - (1.0 - config.entropy.final_share) * progress)
 
 
 def kl_weight(config: TrainConfig, progress: float) -> float:
-    """Weight of the KL penalty; 0 without a penalty."""
+    """Return the weight of the KL penalty, or 0 without a penalty."""
     return config.kl.weight * (1.0 - (1.0 - config.kl.final_share) * progress)
 
 
 def learning_rate(config: TrainConfig, progress: float, step: int) -> float:
-    """The learning rate of this step, counted from 0: a linear rise over the first steps, and a linear fall."""
+    """Return the learning rate of this step, counted from 0: a linear rise over the first steps, then a linear
+    decay."""
     settings = config.optimizer
     rise = min(1.0, (step + 1) / max(1, settings.warmup_steps))
     return settings.learning_rate * rise * (1.0 - (1.0 - settings.final_rate) * progress)

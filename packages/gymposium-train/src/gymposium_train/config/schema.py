@@ -1,8 +1,8 @@
-"""The JSON schema of `TrainConfig`, looked up by path. It gives errors and the reference the same description of what a
-setting may be.
+"""The JSON schema of `TrainConfig`, looked up by path. Errors and the reference share its descriptions of allowed
+values.
 
-A path is a tuple of names, with a number for an entry of a list: `("stages", 0, "promote")`, written
-`stages.0.promote`. If the settings of a table depend on its `kind`, the config's data decide which ones it has.
+A path is a tuple of names, with numbers for list entries: `("stages", 0, "promote")`, written `stages.0.promote`. If a
+table's settings depend on its `kind`, the config's data decide which settings it has.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ Path = tuple[str | int, ...]
 
 
 def whole() -> Node:
-    """The JSON schema of `TrainConfig`, generated from types, ranges and docstrings. Its unions have the kinds of all
-    loaded plugins."""
+    """Return the JSON schema of `TrainConfig`, generated from types, ranges and docstrings. Its unions include the
+    kinds of all loaded plugins."""
     plugins = host()
     return _whole((*plugins.credits, *plugins.objectives, *plugins.engines, *plugins.sources, *plugins.backends))
 
@@ -35,7 +35,7 @@ def _whole(kinds: tuple[str, ...]) -> Node:
 
 
 def dotted(path: Path) -> str:
-    """A path as the command line writes it: `stages.0.opponents."lm:tiny"`."""
+    """Format a path for the command line: `stages.0.opponents."lm:tiny"`."""
     return ".".join(_name(key) for key in path)
 
 
@@ -45,7 +45,7 @@ def _name(key: str | int) -> str:
 
 
 def plain(node: Node) -> Node:
-    """The node with references resolved, and without the null type of an optional setting."""
+    """Return the node with references resolved, and without the null type of an optional setting."""
     if "$ref" in node:
         target: Node = whole()["$defs"][node["$ref"].rpartition("/")[2]]
         return {**target, **{key: value for key, value in node.items() if key != "$ref"}}
@@ -57,20 +57,20 @@ def plain(node: Node) -> Node:
 
 
 def variants(node: Node) -> dict[str, Node]:
-    """The tables of a union by their `kind`; empty for a node that is not a union."""
+    """Return the tables of a union by `kind`. Empty for a node that is not a union."""
     options = (plain(option) for option in plain(node).get("oneOf", ()))
     return {option["properties"]["kind"]["const"]: option for option in options}
 
 
 def kind_of(node: Node, data: Any) -> Any:
-    """The kind of a table of a union: the one in its data, or the default."""
+    """Return the kind of a union's table, from its data or by default."""
     default: str = node["default"]["kind"]
     return data.get("kind", default) if isinstance(data, Mapping) else default
 
 
 def properties(node: Node, data: Any = None) -> Mapping[str, Node]:
-    """The settings of a table by name. A union has the settings of the kind in its data, and its `kind` may be any of
-    its kinds."""
+    """Return the settings of a table by name. A union has the settings of the kind in its data, and its `kind` may be
+    any of its kinds."""
     node = plain(node)
     if not (kinds := variants(node)):
         return {**node.get("properties", {})}
@@ -81,7 +81,7 @@ def properties(node: Node, data: Any = None) -> Mapping[str, Node]:
 
 
 def inside(node: Node, key: str | int, data: Any = None) -> Node | None:
-    """The node of a setting in a table, or of an entry of a list; None if there is none."""
+    """Return the node of a setting in a table, or of a list entry. Returns None if it does not exist."""
     node = plain(node)
     if node.get("type") == "array":
         return plain(node["items"])
@@ -92,14 +92,14 @@ def inside(node: Node, key: str | int, data: Any = None) -> Node | None:
 
 
 def below(data: Any, key: str | int) -> Any:
-    """The value of a setting in a table, or of an entry of a list; None if there is none."""
+    """Return the value of a setting in a table, or of a list entry. Returns None if it does not exist."""
     if isinstance(data, Mapping):
         return data.get(key)
     return data[key] if isinstance(data, list | tuple) and isinstance(key, int) and key < len(data) else None
 
 
 def at(path: Path, data: Any = None) -> Node | None:
-    """The node of a path, in a config with these data; None if there is no such setting."""
+    """Return the node of a path in a config with these data, or None for an unknown setting."""
     node: Node | None = whole()
     for key in path:
         node = None if node is None else inside(node, key, data)
@@ -108,7 +108,7 @@ def at(path: Path, data: Any = None) -> Node | None:
 
 
 def wanted(node: Node) -> str:
-    """The values that a setting may have, in words: `a whole number, 1 or more`."""
+    """Describe the values that a setting may have: `a whole number, 1 or more`."""
     node = plain(node)
     if "anyOf" in node:
         return ", or ".join(wanted(option) for option in node["anyOf"])
@@ -142,8 +142,8 @@ def _range(node: Node) -> str:
 
 
 def settings(node: Node | None = None, path: Path = ()) -> Iterator[tuple[Path, Node]]:
-    """All settings with their paths, tables included, in the order of the schema. A union has the settings of all its
-    kinds; an entry of a list of tables has the number 0."""
+    """Yield all settings with their paths, including tables, in the order of the schema. A union has the settings of
+    all its kinds. An entry in a list of tables has the number 0."""
     table = whole() if node is None else node
     for number, kind in enumerate([*variants(table)] or [""]):
         for name, schema in properties(table, {"kind": kind}).items():
@@ -157,7 +157,7 @@ def settings(node: Node | None = None, path: Path = ()) -> Iterator[tuple[Path, 
 
 
 def nearest(path: Path, data: Any = None) -> str:
-    """A hint for an error about a path without a setting: the settings that the user may have meant."""
+    """Return a hint for an error about an unknown path: the settings that the user may have meant."""
     *table, name = path
     node, values = at(tuple(table), data) or {}, data
     for key in table:
@@ -165,7 +165,7 @@ def nearest(path: Path, data: Any = None) -> str:
     if others := [kind for kind, variant in variants(node).items() if name in variant["properties"]]:
         kind, mine = dotted((*table, "kind")), kind_of(plain(node), values)
         choices = " or ".join(f"{kind}={other}" for other in others)
-        return f"It belongs to {choices}, and here {kind}={mine}. Leave it out ({dotted(path)}=), or set that."
+        return f"It belongs to {choices}, but {kind}={mine}. Omit it ({dotted(path)}=), or change {kind}."
     by_name: dict[str, dict[Path, None]] = {}
     for setting, _ in settings():
         by_name.setdefault(str(setting[-1]), {})[setting] = None
@@ -177,5 +177,5 @@ def nearest(path: Path, data: Any = None) -> str:
     elif near := get_close_matches(str(name), by_name, n=1, cutoff=0.75):
         meant = [*by_name[near[0]]]
     else:
-        return f"Known there: {', '.join(siblings)}."
+        return f"Known settings: {', '.join(siblings)}."
     return f"Did you mean {' or '.join(map(dotted, meant))}?"

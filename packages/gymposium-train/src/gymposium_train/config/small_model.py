@@ -1,4 +1,4 @@
-"""What the small model that a run makes needs for the run's games."""
+"""Settings that a run's small model needs for the run's games."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from gymposium_train.config.root import TrainConfig
 
 
 def of_small_model(config: TrainConfig) -> TrainConfig:
-    """The config with what a model that the run makes needs for its games, where it is left out: `model.small.prose`,
-    and with tools `prompting.context`. Unchanged if a model is named."""
+    """Return the config with omitted settings that the run's small model needs for its games: `model.small.prose` and,
+    with tools, `prompting.context`. Unchanged if a model is named."""
     if config.model.name is not None:
         return config
     model, prompting, specs = config.model, config.prompting, [load_game(name).spec for name in config.games]
     if model.small.prose is None and any(spec.free_text for spec in specs):
         model = model.model_copy(update={"small": replace(model.small, prose=True)})
     if "context" not in prompting.model_fields_set and any(spec.tools for spec in specs):
-        # after the first turn a world shows only what the last tools returned
+        # after the first turn, a world shows only what the last tools returned
         prompting = prompting.model_copy(update={"context": "full"})
     return config.model_copy(update={"model": model, "prompting": prompting})

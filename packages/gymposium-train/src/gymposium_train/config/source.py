@@ -1,4 +1,4 @@
-"""Settings of the source of the trajectories that are learned from."""
+"""Settings of the source of trajectories."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class SourceSettings(Settings):
 
 
 class MatchSettings(SourceSettings):
-    """Matches of the games, which the run plays itself. The tables `rollout`, `stages` and `pool` say which."""
+    """Matches played by the run. See the tables `rollout`, `stages` and `pool`."""
 
     kind: Literal["matches"] = "matches"
     """Where trajectories come from."""

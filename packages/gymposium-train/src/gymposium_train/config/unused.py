@@ -1,4 +1,4 @@
-"""Checks for settings that would have no effect in a config. They are refused, because the user expects an effect."""
+"""Checks for settings without effect. They are rejected, because the user expects an effect."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class Use:
     """The condition under which some settings have an effect."""
 
     settings: tuple[str, ...]
-    """Dotted names; the name of a table means all of its settings."""
+    """Dotted names. The name of a table covers all of its settings."""
     used: Callable[[TrainConfig], bool]
     where: str
-    """The condition in words, as the end of a sentence that begins with: it has an effect only …"""
+    """The condition in words. It completes the sentence: it has an effect only …"""
 
 
 USES = (
@@ -72,8 +72,8 @@ USES = (
 
 
 def unused(config: TrainConfig, uses: Sequence[Use] = USES) -> Iterator[str]:
-    """A sentence for each setting that would have no effect and differs from its defaults, those of the small model, of
-    a pretrained one and of the backend."""
+    """Yield a sentence for each setting without effect that differs from its defaults: those of the small model, of a
+    pretrained model and of the backend."""
     data, of_backend = as_data(config), config.backend.other_defaults
     idle = [use for use in uses if not use.used(config)]
     for path, value in _leaves(data):
@@ -83,7 +83,7 @@ def unused(config: TrainConfig, uses: Sequence[Use] = USES) -> Iterator[str]:
             by_default = ((at(path, data) or {}).get("default"), PRETRAINED.get(name), of_backend.get(name))
             if about and value not in by_default:
                 why = f"it has an effect only {use.where}"
-                yield f"{name} = {shown(value)}: {why}. Leave it out ({name}=), or set that."
+                yield f"{name} = {shown(value)}: {why}. Omit it ({name}=), or change that."
 
 
 def _leaves(data: Mapping[str, Any], path: Path = ()) -> Iterator[tuple[Path, Any]]:

@@ -1,2 +1,2 @@
-"""Credit assignment: algorithms that turn the rewards of a batch into an advantage for each turn. `protocol` holds the
-contract, and each algorithm is a file with its settings."""
+"""Credit assignment: algorithms that turn the rewards of a batch into an advantage for each turn. `protocol` defines
+the contract. Each algorithm has its own file, with its settings."""

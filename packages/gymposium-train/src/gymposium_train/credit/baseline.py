@@ -1,4 +1,4 @@
-"""REINFORCE with the mean of the batch as its baseline."""
+"""REINFORCE with the batch mean as its baseline."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class BaselineSettings(CreditSettings):
 
 @dataclass(frozen=True, slots=True)
 class Baseline(Credit):
-    """The reward minus the mean over all trajectories of the same role in the batch (Williams, 1992), without regard to
-    groups. Each turn has its trajectory's advantage. A group is dropped only if, for each of its trajectories, the
-    rewards of the role are equal throughout the batch."""
+    """The reward minus the mean over all trajectories of the same role in the batch (Williams, 1992), ignoring groups.
+    Each turn has its trajectory's advantage. A group is dropped only if, for every role in it, all rewards in the batch
+    are equal."""
 
     settings: BaselineSettings
 
@@ -34,7 +34,7 @@ class Baseline(Credit):
             totals.setdefault(episode.role, []).append(episode.total)
         normalise = self.settings.normalise
         advantages = {role: group_advantages(rewards, normalise=normalise) for role, rewards in totals.items()}
-        # the advantages of a role are in the order of its episodes in the batch
+        # a role's advantages are in the order of its episodes in the batch
         remaining = {role: iter(values or [0.0] * len(totals[role])) for role, values in advantages.items()}
         credited: list[list[Credited] | None] = []
         for group in groups:

@@ -1,4 +1,4 @@
-"""Generalised advantage estimation over turns: PPO's credit."""
+"""Generalized advantage estimation over turns: PPO's credit."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from gymposium_train.credit.protocol import BadEpisode, Credit, Credited, Credit
 
 
 class GaeSettings(CreditSettings):
-    """Generalised advantage estimation over turns (Schulman et al., 2016), with a critic; with the objective `ppo` this
-    is PPO."""
+    """Generalized advantage estimation over turns (Schulman et al., 2016), with a critic. Combined with the objective
+    `ppo`, this is PPO."""
 
     kind: Literal["gae"] = "gae"
     """Which credit assignment is used."""
     normalise: bool = True
     """Whiten the advantages over all turns of the batch: mean 0, standard deviation 1 (that of a sample, n - 1)."""
     gamma: float = Field(default=0.9, gt=0.0, le=1.0)
-    """Discount factor for each turn."""
+    """Discount factor per turn."""
     lam: float = Field(default=0.8, ge=0.0, le=1.0)
     """Lambda, over turns."""
     critic: Critic = Field(default_factory=Critic)
@@ -31,9 +31,9 @@ class GaeSettings(CreditSettings):
 
 @dataclass(frozen=True, slots=True)
 class Gae(Credit):
-    """Generalised advantage estimation (Schulman et al., 2016). Every turn is a step, also a turn without a reward, and
-    its value is the critic's at the prompt. A truncated trajectory continues with the critic's value of the prompt that
-    would have come next; the value after the end is 0.
+    """Generalized advantage estimation (Schulman et al., 2016). Every turn is a step, even without a reward. Its value
+    is the critic's at the prompt. A truncated trajectory continues with the critic's value of the next prompt. The
+    value after the end is 0.
 
     Groups have no effect, and none is dropped. The critic's targets are the advantages before whitening plus the
     values. Raises `BadEpisode` for an episode without values."""
@@ -60,9 +60,9 @@ class Gae(Credit):
         ]
 
     def advantages(self, episode: Episode) -> list[float]:
-        """Return one advantage for each turn, before whitening."""
+        """Return one advantage per turn, before whitening."""
         if not episode.values:
-            raise BadEpisode("GAE needs the critic's value of each turn, and this episode has none: set up a critic.")
+            raise BadEpisode("GAE needs the critic's value of each turn, but this episode has none. Set up a critic.")
         gamma, lam = self.settings.gamma, self.settings.lam
         advantages: list[float] = []
         later, following = 0.0, episode.after
@@ -75,7 +75,7 @@ class Gae(Credit):
 
 
 def _moments(advantages: Sequence[Sequence[Sequence[float]]]) -> tuple[float, float]:
-    """The mean and the standard deviation over all turns; the latter is never 0, because `EPSILON` is added."""
+    """Return the mean and the standard deviation over all turns. The latter is never 0, because `EPSILON` is added."""
     values = np.array([a for group in advantages for turns in group for a in turns])
     if len(values) < 2:
         return float(values.sum()), 1.0

@@ -1,4 +1,4 @@
-"""GiGPO: GRPO with an additional comparison of the turns of a group at the same state."""
+"""GiGPO: GRPO plus a comparison of a group's turns at the same state."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from gymposium_train.credit.protocol import Credit, Credited, CreditSettings, Ep
 
 
 class GigpoSettings(CreditSettings):
-    """Group-in-group policy optimization (Feng et al., 2025): the advantage of `grpo` plus that of a turn among the
-    turns at the same state."""
+    """Group-in-group policy optimization (Feng et al., 2025): the advantage of `grpo` plus the turn's advantage over
+    other turns at the same state."""
 
     kind: Literal["gigpo"] = "gigpo"
     """Which credit assignment is used."""
     normalise: bool = True
     """Divide each of the two advantages by its own standard deviation (that of a sample, n - 1)."""
     gamma: float = Field(default=1.0, gt=0.0, le=1.0)
-    """Discount factor for each turn."""
+    """Discount factor per turn."""
     step_weight: float = Field(default=1.0, ge=0.0)
-    """Weight of the advantages among turns at the same state; that of whole trajectories is 1."""
+    """Weight of the advantages among turns at the same state. That of whole trajectories is 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gigpo(Credit):
-    """Group-in-group policy optimization (Feng et al., 2025): a turn's advantage is its trajectory's, as in GRPO, plus
-    `step_weight` times its own among all turns of the group at the same state, by the rewards from there on. Small
-    games reach the same states often, so this separates good moves of a match from bad ones without a critic. The state
-    is the prompt; if prompts contain the match so far, hardly any two are the same.
+    """Group-in-group policy optimization (Feng et al., 2025). A turn's advantage is its trajectory's, as in GRPO, plus
+    `step_weight` times its own. The latter compares the rewards from that turn on, among all turns of the group at the
+    same state. Small games reach the same states often, so this separates good moves of a match from bad ones without a
+    critic. The state is the prompt. If prompts contain the match so far, hardly any two are the same.
 
     A group is dropped if neither comparison finds a difference."""
 
@@ -52,7 +52,7 @@ class Gigpo(Credit):
         return credited if any(any(trajectory.advantages) for trajectory in credited) else None
 
     def _steps(self, group: Sequence[Episode]) -> list[list[float]]:
-        """The advantage of each turn among those at the same state; 0 for the only turn at a state."""
+        """Return the advantage of each turn among those at the same state, or 0 for the only turn at a state."""
         returns = [returns_to_go(episode.rewards, self.settings.gamma) for episode in group]
         places: dict[Hashable, list[tuple[int, int]]] = {}
         for e, episode in enumerate(group):

@@ -11,7 +11,7 @@ import numpy as np
 from gymposium_train.credit.protocol import Credit, Credited, CreditSettings, Episode
 
 EPSILON = 1e-8
-"""Added to standard deviations before a division."""
+"""Added to standard deviations before division."""
 
 
 class GrpoSettings(CreditSettings):
@@ -20,14 +20,14 @@ class GrpoSettings(CreditSettings):
     kind: Literal["grpo"] = "grpo"
     """Which credit assignment is used."""
     normalise: bool = True
-    """Divide by the standard deviation of the group (that of a sample, n - 1, as in TRL). This favours groups that are
-    nearly all won or nearly all lost; without it, Dr. GRPO (Liu et al., 2025)."""
+    """Divide by the standard deviation of the group (that of a sample, n - 1, as in TRL). This favors groups that are
+    nearly all won or nearly all lost. Without it, this is Dr. GRPO (Liu et al., 2025)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grpo(Credit):
-    """Group-relative policy optimization (Shao et al., 2024): each turn has its trajectory's advantage. Groups whose
-    rewards are all equal are dropped."""
+    """Group-relative policy optimization (Shao et al., 2024): each turn has its trajectory's advantage. Groups with
+    equal rewards are dropped."""
 
     settings: GrpoSettings
     needs_groups: ClassVar[bool] = True
@@ -39,8 +39,8 @@ class Grpo(Credit):
 
 def group_advantages(rewards: Sequence[float], *, normalise: bool) -> list[float] | None:
     """Return GRPO's advantages: the rewards minus their mean, divided by their standard deviation if `normalise` is set
-    (Shao et al., 2024; without it, Liu et al., 2025, "Dr. GRPO"). None if all rewards are equal, because nothing can be
-    learned from such a group."""
+    (Shao et al., 2024; without it, Liu et al., 2025, "Dr. GRPO"). Returns None if all rewards are equal, because such a
+    group teaches nothing."""
     values = np.asarray(rewards, dtype=np.float64)
     if values.max() == values.min():
         return None
@@ -51,7 +51,7 @@ def group_advantages(rewards: Sequence[float], *, normalise: bool) -> list[float
 
 
 def spread(group: Sequence[Episode], advantages: Sequence[float] | None) -> list[Credited] | None:
-    """Return the credit of a group in which all turns of a trajectory share its advantage; None if there are no
+    """Return a group's credit, with each trajectory's advantage shared by all its turns. Returns None without
     advantages."""
     if advantages is None:
         return None

@@ -1,4 +1,4 @@
-"""The credit assignments that plugins offer, and the one that a config chooses."""
+"""The credit assignments from plugins, and the one chosen by a config."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ CREDITS = Variants("credit", CreditSettings, from_plugins(lambda: host().credits
 
 
 def make_credit(settings: CreditSettings) -> Credit:
-    """The credit of these settings. Raises `UnknownName` if its plugin is not loaded."""
+    """Make the credit of these settings. Raises `UnknownName` if its plugin is not loaded."""
     credit: Credit = make_variant("credit", host().credits, settings.kind, settings)
     return credit

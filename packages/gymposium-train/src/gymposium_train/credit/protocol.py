@@ -25,8 +25,8 @@ class CreditSettings(Settings):
 
 
 class Critic(Settings):
-    """The critic: a value head, zero at first, on the policy's last hidden state. It has one value for each turn, read
-    at the last token of the turn's prompt."""
+    """The critic: a value head, initialized to zero, on the policy's last hidden state. It gives one value per turn,
+    read at the last token of the turn's prompt."""
 
     weight: float = Field(default=0.5, gt=0.0)
     """Weight of the value loss."""
@@ -35,48 +35,47 @@ class Critic(Settings):
     detached: bool = False
     """Whether the value loss trains only the value head and leaves the model below it unchanged."""
     scale: float | None = Field(default=None, gt=0.0)
-    """Value that an output of 1 of the head stands for, in units of reward; value errors are measured in it. It should
-    be near the standard deviation of the returns. By default a run takes that of a few random matches, or 1 with
-    another `reward` than returns."""
+    """Reward represented by a head output of 1, and the unit of value errors. It should be near the standard deviation
+    of the returns. By default, it is estimated from a few random matches, or 1 if `reward` is not the returns."""
     warmup: int = Field(default=0, ge=0)
-    """Number of first steps in which only the critic learns."""
+    """Number of initial steps in which only the critic learns."""
     clip: float | None = Field(default=None, gt=0.0)
-    """Maximum change of a value during an update, in units of reward; no limit if left out."""
+    """Maximum change of a value during an update, in units of reward. Unlimited if omitted."""
 
     @property
     def unit(self) -> float:
-        """The value of `scale`, or 1 if it is left out."""
+        """The value of `scale`, or 1 if it is omitted."""
         return 1.0 if self.scale is None else self.scale
 
 
 class BadEpisode(GymposiumError, ValueError):
-    """Error for an episode that credit cannot be computed for; the message says what is missing."""
+    """Error for an episode that credit cannot be computed for. The message says what is missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """One trajectory as a credit sees it.
+    """One trajectory, as passed to a credit.
 
-    Raises `BadEpisode` if it has no turn, or the numbers of rewards, states and (with a critic) values differ."""
+    Raises `BadEpisode` if it has no turns, or if the numbers of rewards, states and (with a critic) values differ."""
 
     rewards: tuple[float, ...]
-    """One reward for each turn; they add up to the trajectory's reward."""
+    """One reward per turn. They add up to the trajectory's reward."""
     role: str
     """Game and seat. Expected rewards differ between roles, so roles never share a baseline."""
     states: tuple[Hashable, ...]
-    """One state for each turn: the token ids of the prompt that the player saw."""
+    """One state per turn: the token ids of the player's prompt."""
     values: tuple[float, ...] = ()
-    """The critic's value of each turn, before the reply; empty without a critic."""
+    """The critic's value of each turn, before the reply. Empty without a critic."""
     after: float = 0.0
-    """The critic's value of the prompt that would have come next, if the trajectory was truncated; 0 if it ended."""
+    """The critic's value of the next prompt if the trajectory was truncated, or 0 if it ended."""
 
     def __post_init__(self) -> None:
         turns = len(self.rewards)
         if not turns:
-            raise BadEpisode("This episode has no turns, so nothing to credit: leave it out.")
+            raise BadEpisode("This episode has no turns, so it cannot be credited. Leave it out.")
         for name, by_turn in (("states", self.states), ("values", self.values or self.rewards)):
             if len(by_turn) != turns:
-                raise BadEpisode(f"This episode has {turns} rewards and {len(by_turn)} {name}; give one a turn.")
+                raise BadEpisode(f"This episode has {turns} rewards but {len(by_turn)} {name}. Give one per turn.")
 
     @property
     def total(self) -> float:
@@ -89,40 +88,40 @@ class Credited:
     """The advantages of one trajectory's turns."""
 
     advantages: tuple[float, ...]
-    """One advantage for each turn; all tokens of a turn share it."""
+    """One advantage per turn, shared by all its tokens."""
     targets: tuple[float, ...] = ()
-    """The value that the critic is fitted to at each turn; empty without a critic."""
+    """The critic's target value at each turn. Empty without a critic."""
 
 
 class Credit(Protocol):
     """A credit assignment. A group holds the trajectories that share a baseline: those of the same game, match seed,
-    seat and opponent. Discounts apply to turns and never to tokens, because a discount on tokens would penalise long
+    seat and opponent. Discounts apply to turns and never to tokens, because a discount on tokens would penalize long
     reasoning."""
 
     needs_groups: ClassVar[bool] = False
-    """Whether trajectories are compared within a group, so that a group must have 2 or more."""
+    """Whether trajectories are compared within a group, so that a group needs two or more."""
     needs_turn_rewards: ClassVar[bool] = False
-    """Whether the reward of each turn matters, and not only the sum over the trajectory."""
+    """Whether the reward of each turn matters, and not only the trajectory's sum."""
     compares_states: ClassVar[bool] = False
-    """Whether turns with the same prompt are compared. This needs prompts that do not contain the match so far."""
+    """Whether turns with the same prompt are compared. This needs prompts without the match so far."""
 
     @property
     def critic(self) -> Critic | None:
-        """Settings of the critic that the credit needs; None for a credit without a critic."""
+        """Settings of the critic that the credit needs, or None if it needs none."""
         return None
 
     def __call__(self, groups: Sequence[Sequence[Episode]]) -> list[list[Credited] | None]:
-        """Return the credit of every trajectory of a batch, in order; no group is empty. None for a group from which
-        nothing can be learned; the caller drops and counts it."""
+        """Return the credit of every trajectory of a batch, in order. No group is empty. Returns None for a group that
+        teaches nothing. The caller drops and counts it."""
 
     def state(self) -> dict[str, Any]:
-        """Return the state that a checkpoint must hold, as plain data; empty for a credit without state."""
+        """Return the state for a checkpoint, as plain data. Empty for a credit without state."""
         return {}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Restore what `state` returned. Raises `GymposiumError` for the state of another kind of credit."""
         if state:
             raise GymposiumError(
-                f"The checkpoint keeps {', '.join(sorted(state))} for its credit, but {type(self).__name__} keeps "
-                "nothing: resume with the credit that the run began with."
+                f"The checkpoint keeps {', '.join(sorted(state))} for its credit, but {type(self).__name__} has no "
+                f"state. Resume with the run's original credit."
             )

@@ -1,4 +1,4 @@
-"""Role-conditioned advantage estimation: for self-play, where the rewards of the two seats cancel."""
+"""Role-conditioned advantage estimation for self-play, where the two seats' rewards cancel."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from gymposium_train.credit.protocol import Credit, Credited, CreditSettings, Ep
 
 class RaeSettings(CreditSettings):
     """Role-conditioned advantage estimation (Liu et al., 2025, SPIRAL), for self-play: the reward minus a moving
-    average of the rewards of the same game and seat."""
+    average for the same game and seat."""
 
     kind: Literal["rae"] = "rae"
     """Which credit assignment is used."""
     decay: float = Field(default=0.95, ge=0.0, lt=1.0)
-    """Decay of the moving average for each trajectory. The average begins at 0."""
+    """Decay of the moving average per trajectory. The average begins at 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rae(Credit):
-    """The reward minus a moving average of the role's rewards (Liu et al., 2025, SPIRAL). In a zero-sum game the mean
-    over both seats is 0 for every policy, so a common baseline would credit the first mover's advantage to its moves;
-    an average for each role removes it.
+    """The reward minus a moving average of the role's rewards (Liu et al., 2025, SPIRAL). In a zero-sum game, the mean
+    over both seats is 0 for every policy, so a common baseline would credit the first player's advantage to its moves.
+    A separate average per role removes it.
 
-    Trajectories are taken in order, and each reads the average before its own reward enters it, so no trajectory is
-    part of its own baseline. No group is dropped, because trajectories are not compared within groups."""
+    Trajectories are processed in order. Each uses the average before its own reward enters it, so no trajectory is part
+    of its own baseline. No group is dropped, because trajectories are not compared within groups."""
 
     settings: RaeSettings
     baselines: dict[str, float] = field(default_factory=dict, init=False)
@@ -50,8 +50,8 @@ class Rae(Credit):
     def restore(self, state: dict[str, Any]) -> None:
         if state.keys() != {"baselines"}:
             raise GymposiumError(
-                f"The checkpoint keeps {', '.join(sorted(state)) or 'nothing'} for its credit, but Rae keeps its "
-                "baselines: resume with the credit that the run began with."
+                f"The checkpoint keeps {', '.join(sorted(state)) or 'nothing'} for its credit, but Rae needs its "
+                f"baselines. Resume with the run's original credit."
             )
         self.baselines.clear()
         self.baselines.update(state["baselines"])

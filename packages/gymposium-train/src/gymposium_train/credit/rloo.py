@@ -1,4 +1,4 @@
-"""RLOO: a trajectory's reward relative to the mean of the others of its group."""
+"""RLOO: a trajectory's reward relative to the mean of the others in its group."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gymposium_train.credit.protocol import Credit, Credited, CreditSettings, Ep
 
 
 class RlooSettings(CreditSettings):
-    """Leave-one-out baseline (Ahmadian et al., 2024): the reward minus the mean of the others of the group."""
+    """Leave-one-out baseline (Ahmadian et al., 2024): the reward minus the mean of the others in the group."""
 
     kind: Literal["rloo"] = "rloo"
     """Which credit assignment is used."""
@@ -22,8 +22,7 @@ class RlooSettings(CreditSettings):
 class Rloo(Credit):
     """REINFORCE with a leave-one-out baseline (Kool et al., 2019; Ahmadian et al., 2024): the reward minus the mean of
     the others in the group, so no trajectory is part of its own baseline. Each turn has its trajectory's advantage.
-    Groups whose rewards are all equal are dropped, and so is a group of one. Raises `BadOption` if all groups have one
-    trajectory."""
+    Groups with equal rewards and groups of one are dropped. Raises `BadOption` if all groups have one trajectory."""
 
     settings: RlooSettings
     needs_groups: ClassVar[bool] = True
@@ -31,14 +30,14 @@ class Rloo(Credit):
     def __call__(self, groups: Sequence[Sequence[Episode]]) -> list[list[Credited] | None]:
         if groups and all(len(group) == 1 for group in groups):
             raise BadOption(
-                "RLOO compares a trajectory with the others of its group, but every group here has only one: "
-                "set a group size of 2 or more, or choose a baseline that needs no group."
+                "RLOO compares the trajectories of a group, but every group here has only one. Set a group size of 2 "
+                "or more, or choose a baseline that needs no group."
             )
         return [spread(group, left_out([episode.total for episode in group])) for group in groups]
 
 
 def left_out(rewards: Sequence[float]) -> list[float] | None:
-    """Return each reward minus the mean of the others; None if all are equal."""
+    """Return each reward minus the mean of the others, or None if all are equal."""
     centred, n = group_advantages(rewards, normalise=False), len(rewards)
     if centred is None:
         return None

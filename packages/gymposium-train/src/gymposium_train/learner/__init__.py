@@ -1,4 +1,4 @@
-"""From rows to weights: how tokens go through the model, the loss, and the optimizer's steps."""
+"""From rows to weights: tokens through the model, the loss, and optimizer steps."""
 
 from gymposium_train.learner.local import LocalLearner
 from gymposium_train.learner.loss import Loss

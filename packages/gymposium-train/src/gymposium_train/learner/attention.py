@@ -1,9 +1,9 @@
-"""Attention within each sequence of a packed row: blocks on the diagonal, not a dense mask.
+"""Attention within each sequence of a packed row: diagonal blocks instead of a dense mask.
 
-transformers masks a packed row with a dense T × T mask, so that time and memory grow with the square of the whole row.
-Here each sequence attends to itself alone: the work is the sum of the squares of the lengths, and nothing of size T × T
-is in memory. This is an implementation of attention for transformers (`AttentionInterface`); passes that are not
-packed, such as an engine's, are computed as by `sdpa`.
+transformers masks a packed row with a dense T × T mask, so time and memory grow quadratically with the whole row. Here,
+each sequence attends only to itself: the work is the sum of the squared lengths, and nothing of size T × T is in
+memory. This is an attention implementation for transformers (`AttentionInterface`). Other passes, such as an engine's,
+are computed as with `sdpa`.
 """
 
 from __future__ import annotations
@@ -36,18 +36,19 @@ class PackedRow:
 
     @property
     def mask(self) -> Tensor:
-        """[1, 1, T, T]: a mask that is not read, in memory for one element. It keeps transformers from making one."""
+        """[1, 1, T, T]: a mask that is never read, with the memory of one element. It keeps transformers from making
+        one."""
         length = sum(self.lengths)
         return torch.ones(1, 1, 1, 1, dtype=torch.bool).expand(1, 1, length, length)
 
     @cached_property
     def edges(self) -> tuple[int, ...]:
-        """The place at which each sequence begins, and T."""
+        """The start of each sequence, and T."""
         return tuple(accumulate(self.lengths, initial=0))
 
     @property
     def alike(self) -> Iterator[tuple[int, int, int]]:
-        """Runs of sequences of equal length: the place of the first, their length, and their number."""
+        """Runs of sequences with equal length: the place of the first, their length, and their number."""
         place = 0
         for length, run in groupby(self.lengths):
             count = len([*run])
@@ -56,8 +57,8 @@ class PackedRow:
 
 
 def attention_for(model: Any, wanted: Attention) -> Attention:
-    """The kind of attention that `model` gets: for `auto` the fastest one of its device and number type. Models that
-    were loaded with another implementation than `sdpa` keep it."""
+    """Return the kind of attention for `model`. `auto` selects the fastest one for its device and number type. Models
+    loaded with an implementation other than `sdpa` keep it."""
     if wanted == "dense" or model.config._attn_implementation not in ("sdpa", NAME):
         return "dense"
     varlen = model.device.type == "cuda" and model.dtype in (torch.bfloat16, torch.float16)
@@ -65,7 +66,7 @@ def attention_for(model: Any, wanted: Attention) -> Attention:
 
 
 def install(model: Any) -> None:
-    """Let a transformers model compute packed rows by this module."""
+    """Make a transformers model compute packed rows with this module."""
     AttentionInterface.register(NAME, attend)
     AttentionMaskInterface.register(NAME, sdpa_mask)
     model.set_attn_implementation(NAME)
@@ -83,8 +84,8 @@ def attend(
     sliding_window: int | None = None,
     **others: Any,
 ) -> tuple[Tensor, None]:
-    """The attention of one layer, as transformers calls it: queries [B, heads, T, size], keys and values of as many
-    heads or fewer. Returns [B, T, heads, size]. With `packed`, B is 1 and the mask is not read."""
+    """Compute the attention of one layer, as called by transformers: queries [B, heads, T, size], keys and values with
+    as many heads or fewer. Returns [B, T, heads, size]. With `packed`, B is 1 and the mask is not read."""
     if packed is None:
         output, weights = sdpa_attention_forward(
             module, query, key, value, attention_mask, scaling=scaling, sliding_window=sliding_window, **others
@@ -103,7 +104,8 @@ def attend(
 
 
 def _causal(heads: list[Tensor], scaling: float | None, window: int | None) -> Tensor:
-    """Causal attention of sequences of one length, [B, heads, L, size] each; with `window` only to the last tokens."""
+    """Compute causal attention of sequences of one length, [B, heads, L, size] each. With `window`, only to the last
+    tokens."""
     query, key, value = heads
     grouped = query.shape[1] != key.shape[1]
     length = query.shape[2]
@@ -122,7 +124,7 @@ def _causal(heads: list[Tensor], scaling: float | None, window: int | None) -> T
 def _varlen(
     heads: tuple[Tensor, Tensor, Tensor], packed: PackedRow, scaling: float | None, window: int | None
 ) -> Tensor:
-    """Causal attention of all sequences in one kernel (FlashAttention, for sequences of different lengths)."""
+    """Compute causal attention of all sequences in one kernel (FlashAttention, for sequences of different lengths)."""
     from torch.nn.attention.varlen import varlen_attn  # in PyTorch since 2.10
 
     query, key, value = (part[0].transpose(0, 1) for part in heads)

@@ -1,4 +1,4 @@
-"""Gradient checkpointing: activations inside a layer are computed again in the backward pass instead of being kept."""
+"""Gradient checkpointing: the backward pass recomputes activations inside a layer instead of storing them."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 
 @contextmanager
 def checkpointing(model: Any, *, enabled: bool = True) -> Iterator[None]:
-    """Let a transformers model checkpoint each layer inside the block. The modes of its modules are restored
+    """Enable checkpointing of each layer of a transformers model inside the block. Restores the modes of its modules
     afterwards, because an engine may share it."""
     if not enabled:
         yield
         return
     model.activation_checkpointing_enable({"use_reentrant": False})
-    # transformers reads the mode of each layer; the modules inside stay in eval mode, so there is no dropout
+    # transformers reads the mode of each layer. The modules inside stay in eval mode, so there is no dropout
     layers = [module for module in model.modules() if getattr(module, "gradient_checkpointing", False)]
     modes = [layer.training for layer in layers]
     for layer in layers:

@@ -9,9 +9,9 @@ from torch import Tensor, nn
 
 
 class ValueHead(nn.Module):
-    """Maps hidden states [T, H] to values [T] in float32; an output of 1 of its layer is a value of `scale`. It is zero
-    at first, so that advantages begin as returns: a random critic would be a random reward (Yuan et al., 2025, arXiv
-    2503.01491)."""
+    """A head that maps hidden states [T, H] to values [T] in float32. A layer output of 1 is a value of `scale`. It is
+    initialized to zero, so that advantages begin as returns. A random critic would be a random reward (Yuan et al.,
+    2025, arXiv 2503.01491)."""
 
     def __init__(self, model: Any, scale: float = 1.0) -> None:
         super().__init__()

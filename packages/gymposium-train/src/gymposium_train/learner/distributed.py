@@ -1,4 +1,4 @@
-"""A learner that is split over several processes. The first process calls it, and the others repeat the calls."""
+"""A learner split over several processes. The first process calls it, and the others repeat the calls."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ T = TypeVar("T")
 class DistributedLearner:
     """A proxy: each call is broadcast, and every process calls its own learner, which holds a part of the model.
 
-    Each process makes one of the same model. In the first process it is used like any `Learner`, inside `leading()`; in
-    the others `follow()` repeats the calls until the first process leaves that block."""
+    Each process makes one for the same model. The first process uses it like any `Learner`, inside `leading()`. In the
+    others, `follow()` repeats the calls until the first process leaves that block."""
 
     def __init__(self, local: LocalLearner, whole: Any | None = None) -> None:
-        """`whole`, in the first process, is a complete copy of the model. Its trained weights are updated after each
-        update, so it can be played and saved. It may be on the CPU."""
+        """`whole`, in the first process, is a complete copy of the model. Each update also updates its trained weights,
+        so it can play and be saved. It may be on the CPU."""
         self._local, self._world, self._whole = local, local.world, whole
 
     @property
@@ -52,8 +52,8 @@ class DistributedLearner:
 
     @contextmanager
     def leading(self) -> Iterator[None]:
-        """Let the other processes follow inside the block. If the block raises an error, they are not told: torchrun
-        ends them."""
+        """Let the other processes follow inside the block. If the block raises an error, they are not notified:
+        torchrun ends them."""
         try:
             yield
         except KeyboardInterrupt:
@@ -65,7 +65,7 @@ class DistributedLearner:
         """Repeat the calls of the first process until it leaves `leading()`. Hours may pass between two calls, while
         the first process plays."""
         no_call: tuple[str, tuple[Any, ...], dict[str, Any]] = ("", (), {})
-        while self._world.command(False):  # what this process passes is replaced by the first one's value
+        while self._world.command(False):  # the first process's value replaces the one passed here
             name, arguments, options = self._world.broadcast(no_call)
             result = self._run(getattr(self._local, name), *arguments, **options)
             if isinstance(result, Iterator):
@@ -86,7 +86,7 @@ class DistributedLearner:
     def update(
         self, rows: Sequence[Row], *, auxiliary_sft: AuxiliarySft | None = None, **options: Any
     ) -> dict[str, float]:
-        """As `Learner.update`. The batches of SFT are drawn here and sent to all processes."""
+        """Update like `Learner.update`. SFT batches are drawn here and sent to all processes."""
         optimizer = self._local.settings
         steps = optimizer.epochs * optimizer.minibatches
         batches = None if auxiliary_sft is None else iter([*islice(auxiliary_sft, steps)])
@@ -96,7 +96,7 @@ class DistributedLearner:
         return self._call(self._local.imitate, demonstrations, learning_rate)
 
     def save_state(self, directory: Path) -> None:
-        """As `LocalLearner.save_state`. The first process writes all of it."""
+        """Save like `LocalLearner.save_state`. The first process writes everything."""
         if hasattr(self._whole, "peft_config"):
             save_lora(self._whole, directory)
         write_tensors(self.tensors(), directory)
@@ -106,20 +106,20 @@ class DistributedLearner:
             self.load(tensors)
 
     def tensors(self) -> Iterator[tuple[str, Tensor]]:
-        """As `LocalLearner.tensors`."""
+        """Yield tensors like `LocalLearner.tensors`."""
         yield from self._call(self._local.tensors)
 
     def load(self, tensors: Mapping[str, Tensor] | None) -> None:
-        """As `LocalLearner.load`. The other processes receive their parts of the tensors."""
+        """Load like `LocalLearner.load`. The other processes receive their parts of the tensors."""
         self._send("load", None)
         self._run(self._local.load, tensors)
 
     def in_float32(self) -> AbstractContextManager[None]:
-        """As `LocalLearner.in_float32`."""
+        """Hold float32 weights like `LocalLearner.in_float32`."""
         return self._local.in_float32()
 
     def _call(self, method: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
-        """Call a method of all processes' learners."""
+        """Call a method of every process's learner."""
         self._send(method.__name__, *arguments, **options)
         return self._run(method, *arguments, **options)
 
@@ -128,7 +128,7 @@ class DistributedLearner:
         self._world.broadcast((name, arguments, options))
 
     def _run(self, method: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
-        """Call a method of this process's own learner. If it changes weights, update those of the whole model."""
+        """Call a method of this process's learner. If it changes weights, update those of the whole model."""
         result = method(*arguments, **options)
         if method.__name__ in ("update", "imitate", "load"):
             self._renew_whole()

@@ -1,8 +1,8 @@
 """Forward passes of rows through the model, in micro-batches, with or without gradients.
 
-Rows with the same tokens are run once, even if their advantages differ; in small games most rows are equal. (With a
-bonus for entropy this is so for rows whose legal replies are the same, too, as they nearly always are.) With
-several processes, each runs its share of the rows, and all run the same number of micro-batches.
+Rows with the same tokens run once, even if their advantages differ. In small games, most rows are equal. With an
+entropy bonus, the legal replies must be equal, too, as they nearly always are. With several processes, each runs its
+share of the rows, and all run the same number of micro-batches.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class ForwardResult:
 
     batch: TokenBatch
     scored: Scored
-    """What was computed at the N scored places."""
+    """The values computed at the N scored places."""
 
     @property
     def logprobs(self) -> Tensor:
@@ -48,12 +48,12 @@ class ForwardResult:
 
     @property
     def reads(self) -> Tensor:
-        """[T, H]: the hidden state of each turn from which the critic computes its value."""
+        """[T, H]: the hidden state of each turn that the critic's value is computed from."""
         return self.scored.states[self.batch.first]
 
 
 class ForwardPasses:
-    """Runs rows and pairs through a model, in micro-batches of a given size."""
+    """A runner of rows and pairs through a model, in micro-batches of a given size."""
 
     def __init__(
         self,
@@ -65,19 +65,19 @@ class ForwardPasses:
         world: Processes,
         weights: Any | None = None,
     ) -> None:
-        """In a world of several processes, the model's parameters are sharded. A model on the `meta` device gets its
+        """With several processes in `world`, the model's parameters are sharded. A model on the `meta` device gets its
         weights from `weights`, the complete model of the first process.
 
         Raises `GymposiumError` for an architecture that cannot be split into trunk and head."""
         layout, empty = settings.rows_layout, any(p.is_meta for p in model.parameters())
-        if empty:  # what the architecture can do is tried out in the first process
+        if empty:  # the first process tests what the architecture supports
             if weights is not None:
                 whole = Scorer(weights, pad, layout, attention)
                 layout, attention = whole.layout, whole.attention
             layout, attention = world.broadcast((layout, attention))
         self._scorer = Scorer(model, pad, layout, attention, check=not empty)
         self.dtype: torch.dtype = model.dtype if hasattr(model, "peft_config") else compute_type(settings.precision)
-        """The number type in which the model computes; with a LoRA, the type in which it was loaded."""
+        """The model's number type for computation. With a LoRA, the type it was loaded in."""
         self._layout, self._budget, self._temperature = self._scorer.layout, settings.token_budget, temperature
         self._world = world
         if world.size > 1:
@@ -91,8 +91,8 @@ class ForwardPasses:
         self, rows: Sequence[Row], *, entropy: bool = False, tokens: bool = True, frozen: bool = False
     ) -> Iterator[tuple[list[Row], ForwardResult]]:
         """Run this process's share of the rows at the sampling temperature. Yields the rows and the result of each
-        micro-batch. `entropy=True` also computes entropies, and those among the tokens of legal replies in rows that
-        name them; `tokens=False` computes only hidden states; `frozen=True` computes no gradients."""
+        micro-batch. `entropy=True` also computes entropies, including those among tokens of legal replies if rows name
+        them. `tokens=False` computes only hidden states. `frozen=True` computes no gradients."""
         members: dict[TokenSequence, list[Row]] = {}
         for row in rows:
             members.setdefault(sequence_of(row, legal=entropy), []).append(row)
@@ -107,8 +107,8 @@ class ForwardPasses:
     def imitated(
         self, demonstrations: Sequence[Demonstration | Pair], legality: float
     ) -> Iterator[tuple[Tensor, Tensor]]:
-        """For each micro-batch, its parts of two means over the completions' tokens at temperature 1: of the negative
-        log-probability, and of this with `legality` times the illegality. The parts of all micro-batches and processes
+        """Yield each micro-batch's parts of two means over the completions' tokens at temperature 1: the negative
+        log-probability, and the same plus `legality` times the illegality. The parts of all micro-batches and processes
         add up to the means."""
         counts = Counter(_demonstrated([Demonstration(*one) for one in demonstrations], legal=legality > 0.0))
         total = sum(len(sequence.places) * count for sequence, count in counts.items())
@@ -122,7 +122,7 @@ class ForwardPasses:
 
     @torch.no_grad()
     def score(self, pairs: Sequence[Pair]) -> list[tuple[float, ...]]:
-        """Log-probabilities at temperature 1 of each pair's completion tokens, in order."""
+        """Return the log-probabilities at temperature 1 of each pair's completion tokens, in order."""
 
         def logprobs(sequences: list[TokenSequence]) -> list[tuple[float, ...]]:
             scores = iter(self._scorer(sequences, 1.0).logprobs.tolist())
@@ -132,14 +132,14 @@ class ForwardPasses:
 
     @torch.no_grad()
     def values_after(self, critic: ValueHead, prompts: Sequence[Tokens]) -> list[float]:
-        """The critic's values of prompts that were never answered."""
+        """Return the critic's values of prompts that were never answered."""
         sequences = (TokenSequence(prompt, (len(prompt),)) for prompt in prompts)
         return self._of_each(sequences, lambda batch: critic(self._scorer(batch, 1.0, tokens=False).states).tolist())
 
     def _of_each(
         self, sequences: Iterable[TokenSequence], compute: Callable[[list[TokenSequence]], list[T]]
     ) -> list[T]:
-        """A value for each sequence, in order. `compute` gets micro-batches of different sequences."""
+        """Return a value for each sequence, in order. `compute` gets micro-batches of distinct sequences."""
         wanted = [*sequences]
         mine: dict[TokenSequence, T] = {}
         for batch, _ in self._batches([*dict.fromkeys(wanted)]):

@@ -1,8 +1,8 @@
 """The output layer of a causal language model: log-probabilities of some tokens from hidden states, in pieces.
 
-The head is wide: a vocabulary has up to 150,000 tokens. So it runs only at the places that are to be predicted, and
-only one piece of the logits is in memory at a time. The backward pass computes each piece again from its hidden states,
-and adds to one gradient of the weights.
+The head is wide: a vocabulary has up to 150,000 tokens. So it runs only at the places to predict, and only one piece of
+the logits is in memory at a time. The backward pass recomputes each piece from its hidden states, and accumulates a
+single gradient of the weights.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from torch import Tensor
 from torch.nn.functional import linear
 
 LOGIT_BYTES = 2**28
-"""Memory of one piece of logits in float32, with the one temporary tensor of the same size that it needs."""
+"""Memory of one piece of logits in float32, including a temporary tensor of the same size."""
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The output layer of a model, and what its architecture does with the layer's outputs."""
+    """The output layer of a model, and its architecture's processing of the layer's outputs."""
 
     layer: Any
     """A linear layer from H to V."""
@@ -34,7 +34,7 @@ class Head:
 
     @classmethod
     def of(cls, model: Any) -> Head:
-        """The head of a transformers model."""
+        """Make the head of a transformers model."""
         config = model.config.get_text_config(decoder=True)
         scale = float(getattr(config, "logit_scale", None) or 1.0)  # Cohere
         scale /= float(getattr(config, "logits_scaling", None) or 1.0)  # Granite
@@ -42,11 +42,11 @@ class Head:
         return cls(model.get_output_embeddings(), int(config.vocab_size), scale, softcap)
 
     def logits(self, states: Tensor) -> Tensor:
-        """Hidden states [N, H] to logits [N, V] in float32, as the model itself computes them."""
+        """Convert hidden states [N, H] to logits [N, V] in float32, as the model computes them."""
         return self.from_weights(states, self.layer.weight, getattr(self.layer, "bias", None))
 
     def from_weights(self, states: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        """Logits as `logits`, from the weights of the layer."""
+        """Compute logits like `logits`, from the weights of the layer."""
         logits = linear(states.to(weight.dtype), weight, bias).float()
         if self.scale != 1.0:
             logits *= self.scale
@@ -57,8 +57,9 @@ class Head:
     def logprobs(
         self, states: Tensor, ids: Tensor, *, temperature: float = 1.0, entropy: bool = False
     ) -> tuple[Tensor, Tensor | None]:
-        """Log-probabilities [N, K] in float32 of the tokens `ids` [N, K] at places with hidden states [N, H]; 0 where
-        an id is -1. With `entropy` also the entropies [N] in nats of the whole distributions, without gradients."""
+        """Return log-probabilities [N, K] in float32 of the tokens `ids` [N, K] at places with hidden states [N, H],
+        and 0 if an id is -1. With `entropy`, also return the entropies [N] in nats of the whole distributions, without
+        gradients."""
         bias = getattr(self.layer, "bias", None)
         logprobs, entropies = _LogProbs.apply(  # type: ignore[no-untyped-call]
             states, self.layer.weight, bias, ids, self, temperature, entropy
@@ -67,7 +68,7 @@ class Head:
 
 
 class _LogProbs(torch.autograd.Function):
-    """`Head.logprobs`."""
+    """The autograd function of `Head.logprobs`."""
 
     @staticmethod
     def forward(
@@ -108,7 +109,7 @@ class _LogProbs(torch.autograd.Function):
             slope = None if head.softcap is None else 1.0 - (logits / head.softcap).square_()
             named = ids[piece]
             gradient = gradients[0][piece].masked_fill(named < 0, 0.0)
-            # the derivative of a log-probability by the logits: 1 at its token, less the probabilities of all tokens
+            # the derivative of a log-probability by the logits: 1 at its token, minus the probabilities of all tokens
             of_logits = (logits if ctx.temperature == 1.0 else logits.div_(ctx.temperature)).softmax(dim=-1)
             del logits
             of_logits *= -gradient.sum(dim=-1, keepdim=True)
@@ -128,6 +129,6 @@ class _LogProbs(torch.autograd.Function):
 
 
 def _pieces(places: int, vocabulary: int) -> Iterator[slice]:
-    """Slices of the places whose logits, with a temporary tensor of their size, fit into `LOGIT_BYTES`."""
+    """Yield slices of the places whose logits, with a temporary tensor of the same size, fit into `LOGIT_BYTES`."""
     size = max(1, LOGIT_BYTES // (2 * 4 * vocabulary))
     return (slice(first, min(first + size, places)) for first in range(0, places, size))

@@ -1,10 +1,10 @@
 """Layouts: three ways to run sequences of tokens through a model, with the same hidden states and gradients.
 
 `shared`  common prefixes run once (`gymposium_agents.modeling.forward`): fastest for games, whose prompts repeat;
-          key-value caches are kept, so there is no gradient checkpointing
-`padded`  one row for each sequence, padded on the right to the longest
-`packed`  all sequences in one row, each with positions from 0 and attention to itself alone
-          (`gymposium_train.learner.attention`). Architectures without that, such as OPT, run `padded` instead.
+          key-value caches are kept, so gradient checkpointing is not possible
+`padded`  one row per sequence, padded on the right to the longest
+`packed`  all sequences in one row, each with positions from 0 and attention only to itself
+          (`gymposium_train.learner.attention`). Architectures that do not support this, such as OPT, run `padded`.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from gymposium_train.learner.trunk import Trunk
 
 @dataclass(frozen=True, slots=True)
 class TokenSequence:
-    """Tokens, and the places among them that are to be predicted: ascending, 1 or more. The place after the last token
-    may be predicted only alone."""
+    """Tokens, and the places among them to predict: one or more, ascending. The place after the last token may only be
+    predicted alone."""
 
     ids: Tokens
     places: tuple[int, ...]
     legal: tuple[Tokens, ...] = ()
-    """For each place the ids that continue a legal reply there; empty if the entropy among them is not computed."""
+    """The ids that continue a legal reply at each place. Empty if the entropy among them is not computed."""
 
 
 Layout = Callable[[Trunk, Sequence[TokenSequence], int], Tensor]
-"""Runs sequences; returns the hidden states [N, H] that predict the N places, sequence by sequence."""
+"""Runs sequences, and returns the hidden states [N, H] that predict the N places, sequence by sequence."""
 
 
 def shared(trunk: Trunk, sequences: Sequence[TokenSequence], pad: int) -> Tensor:
@@ -48,7 +48,7 @@ def shared(trunk: Trunk, sequences: Sequence[TokenSequence], pad: int) -> Tensor
 
 
 def padded(trunk: Trunk, sequences: Sequence[TokenSequence], pad: int) -> Tensor:
-    # there is no mask: causal attention never reads what is padded on the right
+    # no mask: causal attention never reads padding on the right
     ids, _ = right_padded([sequence.ids for sequence in sequences], pad, trunk.device)
     width = ids.shape[1]
     states = trunk(input_ids=ids, use_cache=False).logits
@@ -69,8 +69,8 @@ LAYOUTS: dict[str, Layout] = {"shared": shared, "padded": padded, "packed": pack
 
 
 def microbatches(sequences: Sequence[TokenSequence], budget: int, layout: str) -> Iterator[list[int]]:
-    """Indices of the sequences in micro-batches of at most `budget` tokens, padding included, or of one sequence.
-    Sequences with common prefixes or of similar length are in the same micro-batch."""
+    """Group the sequences' indices into micro-batches of at most `budget` tokens including padding, or of one sequence.
+    Sequences with common prefixes or of similar length share a micro-batch."""
     if layout == "shared":
         yield from chunked([_pair(sequence) for sequence in sequences], budget)
         return
@@ -89,6 +89,6 @@ def microbatches(sequences: Sequence[TokenSequence], budget: int, layout: str) -
 
 
 def _pair(sequence: TokenSequence) -> tuple[Tokens, Tokens]:
-    """The tokens before the first predicted place, and the rest."""
+    """Split the tokens before the first predicted place."""
     first = sequence.places[0]
     return sequence.ids[:first], sequence.ids[first:]

@@ -59,18 +59,20 @@ class LocalLearner:
         world: Processes = ALONE,
         weights: Any | None = None,
     ) -> None:
-        """A learner that only imitates needs no `loss`. Steps whose gradient is not finite are described in files in
-        `dumps`. In a `world` of several processes each process makes a learner of the same model, keeps a part of it,
-        and calls the same methods in the same order (`gymposium_train.learner.distributed`). The model may then be on
-        torch's `meta` device, where it has no weights: each process gets its part of those of `weights`, the complete
-        model of the first process, so no other process ever holds the whole.
+        """A learner that only imitates needs no `loss`. Steps with a non-finite gradient are described in files in
+        `dumps`.
 
-        Raises `GymposiumError` if no parameter is trainable, or if the model cannot be split into trunk and head, and
-        `BadOption` for a layout that several processes cannot use."""
+        In a `world` of several processes, each process makes a learner of the same model, keeps a part of it, and calls
+        the same methods in the same order (`gymposium_train.learner.distributed`). The model may then be on torch's
+        `meta` device, without weights. Each process gets its part of `weights`, the complete model of the first
+        process, so no other process ever holds the whole model.
+
+        Raises `GymposiumError` if no parameter is trainable, or if the model cannot be split into trunk and head.
+        Raises `BadOption` for a layout that several processes cannot use."""
         if world.size > 1 and settings.rows_layout == "shared":
             raise BadOption(
-                "optimizer.layout = shared: several processes must run the model equally often, and with this layout "
-                "that depends on the common prefixes in a process's rows. Set layout=packed."
+                "optimizer.layout = shared: several processes must run the model equally often, but with this "
+                "layout, that depends on the common prefixes in a process's rows. Set layout=packed."
             )
         self.model, self.settings, self.loss, self.world = model, settings, loss or Loss(), world
         learn_in_float32(model)
@@ -78,7 +80,7 @@ class LocalLearner:
         self.named = {name: p for name, p in model.named_parameters() if p.requires_grad}
         """The trainable parameters, by name."""
         self.dtype = self._passes.dtype
-        """The number type in which the model computes."""
+        """The model's number type for computation."""
         self.tolerance = tolerance_of(model, self.dtype)
         if not self.named:
             raise GymposiumError("The model has no trainable parameters.")
@@ -148,8 +150,8 @@ class LocalLearner:
         turns = sum(len(row.spans) for row in rows)
         if entropy_weight > 0.0 and not all(span.legal for row in rows for span in row.spans):
             raise BadOption(
-                "The entropy bonus is over the legal replies of each turn, and some turns do not name them. Take "
-                "players with note_legal=True, set TurnTokens.legal in turns of your own, or set entropy_weight=0."
+                "The entropy bonus covers each turn's legal replies, but some turns do not name them. Use players "
+                "with note_legal=True, set TurnTokens.legal in your own turns, or set entropy_weight=0."
             )
         for first, batches, batch in self._batches(rows, seed):
             mine = Metrics()
@@ -172,8 +174,8 @@ class LocalLearner:
         return metrics.means()
 
     def _batches(self, rows: Sequence[Row], seed: int) -> Iterator[tuple[bool, int, list[Row]]]:
-        """The minibatches of all passes over the rows, each with the number of its pass's minibatches, and whether it
-        is the first of all."""
+        """Yield the minibatches of all passes over the rows. Each comes with the number of minibatches in its pass, and
+        whether it is the first of all."""
         for epoch in range(self.settings.epochs):
             batches = minibatches(rows, self.settings.minibatches, stream(seed, "epoch", epoch))
             for number, batch in enumerate(batches):
@@ -187,12 +189,12 @@ class LocalLearner:
         return self._of_all_processes(metrics).means()
 
     def in_float32(self) -> AbstractContextManager[None]:
-        """Let the model that is played and saved hold the weights in float32 inside the block, as they are learned.
-        Outside the block they may be rounded to the type in which the model computes."""
+        """Let the model that plays and is saved hold the learned float32 weights inside the block. Outside the block,
+        they may be rounded to the model's number type for computation."""
         return self._masters.in_model()
 
     def save_state(self, directory: Path) -> None:
-        """Write the tensors and, if a LoRA is trained, also that in the form that PEFT and vLLM load."""
+        """Write the tensors. If a LoRA is trained, also write it in the format that PEFT and vLLM load."""
         if hasattr(self.model, "peft_config"):
             with self.in_float32():
                 save_lora(self.model, directory)
@@ -203,13 +205,13 @@ class LocalLearner:
             self.load(tensors)
 
     def tensors(self) -> Iterator[tuple[str, Tensor]]:
-        """The learner's state for a checkpoint, tensor by tensor, each after its name."""
+        """Yield the learner's state for a checkpoint, tensor by tensor, each after its name."""
         counts = {"policy_version": self.policy_version, "bad_in_a_row": self._stepper.bad_in_a_row}
         return gather(self._stepper, self.reference, counts, self.world)
 
     def load(self, tensors: Mapping[str, Tensor] | None) -> None:
-        """Restore the state that `tensors` gave. In a learner of several processes only the first one gets it; the
-        others get None. Raises `GymposiumError` if it is the state of a learner with other settings."""
+        """Restore the state from `tensors`. With several processes, only the first one gets it, and the others get
+        None. Raises `GymposiumError` if the learner's settings differ."""
         counts = put_back(tensors, self._stepper, self.reference, self.world)
         self._masters.copy_to_model()
         self.policy_version, self._stepper.bad_in_a_row = counts["policy_version"], counts["bad_in_a_row"]
@@ -223,11 +225,11 @@ class LocalLearner:
         policy_learns: bool,
         metrics: Metrics,
     ) -> Tensor:
-        """The part of a micro-batch in the loss. `turns` is the number of turns of all rows."""
+        """Return a micro-batch's part of the loss. `turns` is the number of turns of all rows."""
         terms, batch = [], result.batch
         if policy_learns:
             terms.append(self.loss.policy(batch, result.logprobs, kl_weight, metrics))
-        # means over the tokens' distributions, with the weights that the tokens have in the policy's loss
+        # means over the tokens' distributions, weighted like the tokens in the policy's loss
         entropy, move_entropy = result.scored.entropy, result.scored.move_entropy
         assert entropy is not None
         weights, share = torch.zeros_like(entropy).index_add(0, batch.place, batch.weights), float(batch.weights.sum())
@@ -249,7 +251,7 @@ class LocalLearner:
         return torch.stack(terms).sum()
 
     def _imitate(self, demonstrations: Sequence[Demonstration | Pair], weight: float, metrics: Metrics) -> None:
-        """Add the gradient of `weight` times the loss of imitation, and record the mean negative log-probability."""
+        """Add the gradient of `weight` times the imitation loss, and record the mean negative log-probability."""
         total = 0.0
         for mean, loss in self._passes.imitated(demonstrations, self.loss.legality):
             (weight * loss).backward()  # type: ignore[no-untyped-call]
@@ -258,7 +260,7 @@ class LocalLearner:
 
     @contextmanager
     def _training(self) -> Iterator[None]:
-        """Clear the gradients, and turn on gradient checkpointing inside the block if the settings say so."""
+        """Clear the gradients, and enable gradient checkpointing inside the block if the settings say so."""
         self._stepper.optimizer.zero_grad(set_to_none=True)
         with checkpointing(base_of(self.model), enabled=bool(self.settings.checkpointing)):
             yield
@@ -267,7 +269,7 @@ class LocalLearner:
         rates = [learning_rate]
         if self.loss.critic is not None:  # the same schedule with another peak
             rates.append(self.loss.critic.learning_rate * learning_rate / self.settings.learning_rate)
-        if self.critic is not None:  # every process has the whole critic; FSDP2 sums the model's gradients
+        if self.critic is not None:  # every process has the whole critic, and FSDP2 sums the model's gradients
             self.world.all_reduce(p.grad for p in self.critic.parameters() if p.grad is not None)
         norm, stepped = self._stepper.step(rates, what)
         if math.isfinite(norm):
@@ -278,7 +280,7 @@ class LocalLearner:
         self.policy_version += stepped
 
     def _of_all_processes(self, mine: Metrics) -> Metrics:
-        """The metrics of all processes together."""
+        """Combine the metrics of all processes."""
         total = Metrics()
         for metrics in self.world.all_gather(mine):
             total.take(metrics)

@@ -1,7 +1,7 @@
-"""The loss of a micro-batch: the policy's objective and the terms beside it, on flat tensors.
+"""The loss of a micro-batch: the policy's objective and additional terms, on flat tensors.
 
-Each token has a weight that was computed for the whole optimizer step, so sums over micro-batches add up to the same
-loss for any division of a step.
+Token weights are computed for the whole optimizer step, so sums over micro-batches give the same loss for any division
+of a step.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from gymposium_train.objective.terms import importance, k2, k3, k3_straight_thro
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """The loss of a run: the policy's objective and the terms beside it."""
+    """The loss of a run: the policy's objective and additional terms."""
 
     objective: Objective = field(default_factory=lambda: Ppo(PpoSettings()))
     kl: Kl | None = None
@@ -35,11 +35,11 @@ class Loss:
     temperature: float = 1.0
     """Sampling temperature of the tokens."""
     legality: float = 0.0
-    """Weight of the illegality of the policy, at the places of turns and demonstrations that name legal replies."""
+    """Weight of the policy's illegality, at the places of turns and demonstrations that name legal replies."""
 
     @classmethod
     def of(cls, config: TrainConfig) -> Loss:
-        """The loss of a run's settings, with a critic if its credit needs one."""
+        """Make the loss of a run's settings, with a critic if its credit needs one."""
         critic = make_credit(config.credit).critic
         return cls(
             objective=make_objective(config.objective),
@@ -57,14 +57,15 @@ class Loss:
 
     @property
     def needs_old(self) -> bool:
-        """True if the learner computes the log-probabilities of the policy before the update: `decoupled` takes ratios
-        against them, `k1` subtracts them from the rewards, and the objective may need them."""
+        """True if the learner computes log-probabilities of the policy before the update. `decoupled` uses them in
+        ratios, `k1` subtracts them from the rewards, and the objective may need them."""
         k1 = self.kl is not None and self.kl.estimator == "k1"
         return isinstance(self.mismatch, Decoupled) or k1 or self.objective.needs_old
 
     def proximal(self, batch: TokenBatch) -> Tensor:
-        """[M]: the log-probabilities that the policy's ratios are taken against (the proximal policy of Hilton et al.,
-        2021, arXiv 2110.00641): the engine's with `bypass`, the learner's before the update with `decoupled`."""
+        """Return the log-probabilities used as the denominator of the policy's ratios, [M] (the proximal policy of
+        Hilton et al., 2021, arXiv 2110.00641): the engine's with `bypass`, the learner's before the update with
+        `decoupled`."""
         if not isinstance(self.mismatch, Decoupled):
             return batch.engine
         assert batch.old is not None
@@ -72,14 +73,14 @@ class Loss:
 
     @torch.no_grad()
     def note_start(self, batch: TokenBatch, logprobs: Tensor, metrics: Metrics) -> None:
-        """Record the difference between the learner's log-probabilities [M] and the engine's before the first optimizer
-        step, and that between the learner's and those that ratios are taken against."""
+        """Record two differences before the first optimizer step: between the log-probabilities of the learner [M] and
+        the engine, and between those of the learner and the ratios' denominators."""
         metrics.add("train/mismatch_kl", float(mismatch_kl(logprobs, batch.engine).sum()), len(logprobs))
         if len(logprobs):
             metrics.peak("train/first_log_ratio", float((logprobs - self.proximal(batch)).abs().max()))
 
     def policy(self, batch: TokenBatch, logprobs: Tensor, kl_weight: float, metrics: Metrics) -> Tensor:
-        """The policy's loss with its KL term. `logprobs` [M] are those of the policy that learns."""
+        """Return the policy's loss with its KL term. `logprobs` [M] are those of the learner's policy."""
         old, correction = self.proximal(batch), self.correction(batch)
         tokens = PolicyTokens(logprobs, old, batch.advantages, batch.turn, batch.old, batch.reference)
         total = (self.objective(tokens) * correction * batch.weights).sum()
@@ -101,7 +102,7 @@ class Loss:
         return total + kl_weight * (estimate(logprobs, batch.reference) * weights).sum()
 
     def value(self, batch: TokenBatch, values: Tensor, turns: int, metrics: Metrics) -> Tensor:
-        """The critic's loss, a mean over all rows, which have `turns` turns. `values` [T] are the critic's."""
+        """Return the critic's loss, a mean over all rows, which have `turns` turns. `values` [T] are the critic's."""
         assert self.critic is not None
         error = value_loss(values, batch.targets, batch.values, self.critic.clip)
         loss = error.sum() / self.critic.unit**2 / turns
@@ -109,8 +110,8 @@ class Loss:
         return self.critic.weight * loss
 
     def correction(self, batch: TokenBatch) -> Tensor:
-        """[M]: the weights that correct for the difference between the engine that sampled the tokens and the policy
-        that ratios are taken against; 1 with `bypass`, where the two are the same."""
+        """Return the weights that correct for the difference between the sampling engine and the policy in the ratios'
+        denominators: [M]. They are 1 with `bypass`, because the two are the same."""
         if not isinstance(self.mismatch, Decoupled):
             return torch.ones_like(batch.engine)
         old, cap, turns = self.proximal(batch), self.mismatch.cap, self.mismatch.turns

@@ -1,9 +1,9 @@
-"""Estimates of the memory that learning takes, from the shapes of a model, without its weights.
+"""Estimates of the memory needed for learning, from a model's shapes, without its weights.
 
-An update is run on fake tensors, which have shapes and no numbers, while the sizes of all tensors that exist at the
-same time are added up. So an estimate follows the architecture, the layout, checkpointing and the LoRA as they are, and
-takes about a second for any model. What is not seen is small: workspaces of kernels, the optimizer's temporary tensors,
-and what the allocator keeps (`gymposium_train.run.memory.return_large_blocks`).
+An update runs on fake tensors, which have shapes but no numbers, while the sizes of all live tensors are added up. So
+an estimate reflects the architecture, the layout, checkpointing and the LoRA, and takes about a second for any model.
+The parts it misses are small: kernel workspaces, the optimizer's temporary tensors, and memory kept by the allocator
+(`gymposium_train.run.memory.return_large_blocks`).
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from gymposium_train.learner.layouts import TokenSequence, microbatches
 from gymposium_train.learner.scorer import Scorer
 
 NF4 = 0.53
-"""Bytes of a weight in 4 bits, with the scales of its block (Dettmers et al., 2023, QLoRA)."""
+"""Bytes per weight in 4 bits, including the scales of its block (Dettmers et al., 2023, QLoRA)."""
 MASTER, ADAMW = 4, 8
-"""Bytes of a trained weight in float32, and of AdamW's two moments of it."""
+"""Bytes per trained weight in float32, and per weight for AdamW's two moments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +38,13 @@ class LearnerMemory:
     """The memory of a learner in bytes, by part."""
 
     weights: int
-    """All weights, in the number type of the computation and, where they are trained, in float32."""
+    """All weights, in the number type for computation and, if trained, also in float32."""
     gradients: int
     """Gradients of the trained weights, in float32."""
     optimizer: int
     """AdamW's moments."""
     activations: int
-    """What one micro-batch keeps for its backward pass, and temporary tensors."""
+    """Tensors that one micro-batch keeps for its backward pass, and temporary tensors."""
     logits: int
     """One piece of the logits."""
     frozen: int
@@ -67,11 +67,11 @@ def memory_of_learner(
     attention: Attention = "auto",
     four_bits: bool = False,
 ) -> LearnerMemory:
-    """Estimate the memory of an update of micro-batches of `settings.token_budget` tokens, in rows of `prompt` tokens
-    with `reply` sampled ones behind them.
+    """Estimate the memory of an update with micro-batches of `settings.token_budget` tokens, in rows of `prompt` tokens
+    followed by `reply` sampled ones.
 
-    `make` makes the model, or the PEFT model, in the number type in which it computes; it is called with `meta` as the
-    default device. With `four_bits` the frozen linear layers but the output are counted in 4 bits."""
+    `make` makes the model, or the PEFT model, in its number type for computation. It is called with `meta` as the
+    default device. With `four_bits`, the frozen linear layers except the output count as 4 bits."""
     with torch.device("meta"):
         model = make()
     with FakeTensorMode(allow_non_fake_inputs=True):
@@ -79,7 +79,7 @@ def memory_of_learner(
         parameters = [*model.parameters()]
         trained = [p for p in parameters if p.requires_grad]
         for parameter in trained:
-            parameter.grad = torch.zeros_like(parameter)  # as of a micro-batch before
+            parameter.grad = torch.zeros_like(parameter)  # as from an earlier micro-batch
         scorer = Scorer(model, 0, settings.rows_layout, attention, check=False)
         sequences = [
             TokenSequence((number, *[0] * (prompt + reply - 1)), tuple(range(prompt, prompt + reply)))
@@ -111,7 +111,7 @@ def memory_of_learner(
 
 
 def _as_if_on_cpu(model: nn.Module) -> None:
-    """Replace all tensors of a module by fake ones on the CPU. Tied parameters stay tied."""
+    """Replace all tensors of a module with fake ones on the CPU. Tied parameters stay tied."""
     made: dict[Tensor, Tensor] = {}
     for module in model.modules():
         for name, parameter in module._parameters.items():
@@ -125,7 +125,7 @@ def _as_if_on_cpu(model: nn.Module) -> None:
 
 
 class _Sizes(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Adds up the memory of the tensors that are made and still exist."""
+    """A dispatch mode that adds up the memory of live tensors."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -155,6 +155,6 @@ class _Sizes(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 @contextmanager
 def _peak() -> Iterator[Callable[[], int]]:
-    """Yields a function that returns the largest memory, in bytes, that tensors made in the block had together."""
+    """Yield a function that returns the peak memory of tensors made in the block, in bytes."""
     with _Sizes() as sizes:
         yield lambda: sizes.peak

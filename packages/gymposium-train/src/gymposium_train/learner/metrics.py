@@ -1,4 +1,4 @@
-"""The metrics of an update: weighted means over its micro-batches, and largest values."""
+"""The metrics of an update: weighted means over its micro-batches, and maxima."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class Metrics:
-    """Sums with their weights, and largest values, by name."""
+    """Sums with their weights, and maxima, by name."""
 
     sums: dict[str, float] = field(default_factory=dict)
     weights: dict[str, float] = field(default_factory=dict)
@@ -19,7 +19,7 @@ class Metrics:
         self.weights[name] = self.weights.get(name, 0.0) + weight
 
     def peak(self, name: str, value: float) -> None:
-        """Note a value of which only the largest is kept."""
+        """Note a value of which only the maximum is kept."""
         self.peaks[name] = max(value, self.peaks.get(name, value))
 
     def take(self, other: Metrics) -> None:
@@ -30,5 +30,5 @@ class Metrics:
             self.peak(name, value)
 
     def means(self) -> dict[str, float]:
-        """The mean or the largest value of each name; a mean without weight is left out."""
+        """Return the mean or maximum for each name. Means without weight are left out."""
         return {name: self.sums[name] / weight for name, weight in self.weights.items() if weight} | self.peaks

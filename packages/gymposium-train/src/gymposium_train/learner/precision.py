@@ -1,9 +1,9 @@
-"""Number types: the one in which a model computes, and the one in which its weights are learned.
+"""Number types: a model's type for computation, and its weights' type for learning.
 
 Weights are learned in float32 ("master weights": Micikevicius et al., 2018, arXiv 1710.03740). bfloat16 has 8
-significant bits, so a weight of 0.02 has neighbours at a distance of 1e-4, and an optimizer step of 1e-5 is rounded
-away. If the model computes in bfloat16, it holds rounded copies of the weights, its gradients are added up in float32,
-and each optimizer step rounds the copies anew.
+significant bits, so the neighbors of a weight of 0.02 are 1e-4 away, and an optimizer step of 1e-5 is rounded away. If
+the model computes in bfloat16, it holds rounded copies of the weights. Its gradients are accumulated in float32, and
+each optimizer step rounds the copies anew.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from gymposium_train.config import Precision
 
 
 def compute_type(precision: Precision) -> torch.dtype:
-    """The number type in which a model computes on this machine."""
+    """Return a model's number type for computation on this machine."""
     if precision == "auto":
         has_bf16 = torch.cuda.is_available() and torch.cuda.is_bf16_supported(including_emulation=False)
         precision = "bf16" if has_bf16 else "fp32"
@@ -30,9 +30,9 @@ def compute_type(precision: Precision) -> torch.dtype:
 
 
 def tolerance_of(model: Any, dtype: torch.dtype) -> float:
-    """The largest difference in nats that rounding explains between log-probabilities of this model, which computes in
-    `dtype`, and of an engine. It is that of the coarsest number type; layers with weights in 4 bits may compute in
-    another type than `dtype`."""
+    """Return the largest rounding difference, in nats, between log-probabilities of this model, computed in `dtype`,
+    and of an engine. The coarsest number type decides. Layers with 4-bit weights may compute in a type other than
+    `dtype`."""
     types = {dtype}
     if (quantized := getattr(model.config, "quantization_config", None)) is not None:
         types.add(quantized.bnb_4bit_compute_dtype)
@@ -47,18 +47,18 @@ def learn_in_float32(model: Any) -> None:
 
 
 class Masters:
-    """The float32 weights on which an optimizer steps, while the model may compute with copies in another type."""
+    """The float32 weights that an optimizer updates, while the model may compute with copies in another type."""
 
     def __init__(self, named: Mapping[str, nn.Parameter]) -> None:
         """`named` are the model's float32 parameters. They serve as masters until `compute_in` makes copies."""
         self.named = dict(named)
-        """The parameters on which the optimizer steps, by name."""
+        """The parameters that the optimizer updates, by name."""
         self._copies: list[tuple[nn.Parameter, nn.Parameter]] = []
-        """Pairs of a parameter of the model and its master."""
+        """Pairs of a model parameter and its master."""
 
     def compute_in(self, dtype: torch.dtype, model: Any) -> None:
-        """Let `model`, whose parameters these are, compute in `dtype`. Parameters that its architecture needs in
-        float32 are not converted, nor are weights in 4 bits."""
+        """Make `model`, which owns these parameters, compute in `dtype`. Parameters that its architecture needs in
+        float32 and 4-bit weights are not converted."""
         stays = [pattern.replace("*", ".*") for pattern in getattr(model, "_keep_in_fp32_modules_strict", None) or ()]
         for name, parameter in model.named_parameters():
             computes_so = parameter.dtype == dtype or not parameter.is_floating_point()
@@ -79,7 +79,7 @@ class Masters:
 
     @contextmanager
     def in_model(self) -> Iterator[None]:
-        """Let the model hold the weights themselves inside the block, and compute in float32."""
+        """Let the model hold the master weights inside the block, and compute in float32."""
         rounded = [copy.data for copy, _ in self._copies]
         for copy, master in self._copies:
             copy.data = master.data
@@ -91,7 +91,7 @@ class Masters:
 
 
 def _hand_over(master: nn.Parameter, copy: nn.Parameter) -> None:
-    """Add the gradient of a micro-batch to the master's gradient, in float32."""
+    """Add a micro-batch's gradient to the master's gradient, in float32."""
     gradient, copy.grad = copy.grad, None
     assert gradient is not None
     if master.grad is None:

@@ -1,7 +1,7 @@
 """The protocol of a learner: rows of tokens in, optimizer steps out.
 
-A learner sees no games, matches or episodes. `LocalLearner` learns in this process; `DistributedLearner` is split over
-several processes. The learners of other backends are theirs (`gymposium_train.backends`).
+A learner knows no games, matches or episodes. `LocalLearner` learns in this process. `DistributedLearner` is split over
+several processes. Other backends have their own learners (`gymposium_train.backends`).
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ class Demonstration(NamedTuple):
     prompt: Tokens
     completion: Tokens
     legal: tuple[Tokens, ...] = ()
-    """For each token of the completion the ids that would continue a legal reply there; empty if they are not known."""
+    """The ids that would continue a legal reply at each token of the completion. Empty if unknown."""
 
 
 def conversations(demonstrations: Sequence[Demonstration]) -> list[list[Demonstration]]:
-    """The demonstrations in order, those of one conversation together: the prompt of a later one begins with the prompt
-    and the completion of the one before."""
+    """Group the demonstrations by conversation, in order: the prompt of a later one begins with the prompt and the
+    completion of the one before."""
     found: list[list[Demonstration]] = []
     for one in demonstrations:
         read = found[-1][-1].prompt + found[-1][-1].completion if found else None
@@ -43,11 +43,11 @@ AuxiliarySft = Iterator[tuple[float, Sequence[Demonstration | Pair]]]
 
 
 class Learner(Protocol):
-    """Trains a model on rows of tokens."""
+    """A trainer of a model on rows of tokens."""
 
     policy_version: int
-    """The number of optimizer steps so far. A run that goes back to earlier weights sets it to a number that no policy
-    had."""
+    """The number of optimizer steps so far. A run that rolls back to earlier weights sets it to a number that no policy
+    has had."""
 
     @property
     def critic(self) -> object | None:
@@ -56,21 +56,22 @@ class Learner(Protocol):
 
     @property
     def tolerance(self) -> float:
-        """The largest difference in nats that rounding explains between a log-probability of this learner and one that
-        an engine computes with the same weights."""
+        """The largest rounding difference, in nats, between a log-probability of this learner and one from an engine
+        with the same weights."""
         ...
 
     def annotate(self, rows: Sequence[Row]) -> None:
-        """Set the fields of each turn that an update reads, as far as the loss needs them: the critic's value, and the
-        log-probabilities by the current policy and by the reference."""
+        """Set the fields of each turn that an update reads, if the loss needs them: the critic's value, and
+        log-probabilities by the current policy and the reference."""
         ...
 
     def values_after(self, prompts: Sequence[Tokens]) -> list[float]:
-        """The critic's values of prompts that were never answered. Call it only if the learner has a critic."""
+        """Return the critic's values of prompts that were never answered. Call it only if the learner has a critic."""
         ...
 
     def score(self, pairs: Sequence[Pair]) -> list[tuple[float, ...]]:
-        """Log-probabilities at temperature 1 of each pair's completion tokens, in order, computed as in an update."""
+        """Return the log-probabilities at temperature 1 of each pair's completion tokens, in order, computed as in an
+        update."""
         ...
 
     def update(
@@ -84,32 +85,32 @@ class Learner(Protocol):
         policy_learns: bool = True,
         auxiliary_sft: AuxiliarySft | None = None,
     ) -> dict[str, float]:
-        """Do one step of reinforcement learning: one or more passes over the rows, each of one or more optimizer steps.
+        """Do one step of reinforcement learning: one or more passes over the rows, each with one or more optimizer
+        steps.
 
         Rows carry their advantages, and weights that make the loss over all rows a mean. The loss of an optimizer step
-        is its minibatch's part of that mean times the number of minibatches, so the mean gradient over a pass is that
-        of all rows. `entropy_weight` is that of the entropy among the tokens that continue a legal reply
-        (`Span.legal`). `kl_weight` defaults to the weight of the loss. With `policy_learns=False` only the critic is
+        is its minibatch's part of that mean times the number of minibatches. The mean gradient over a pass is therefore
+        that of all rows. `entropy_weight` applies to the entropy among tokens that continue a legal reply
+        (`Span.legal`). `kl_weight` defaults to the weight in the loss. With `policy_learns=False`, only the critic is
         trained. Returns metrics by name.
 
         Raises `BadOption` for an `entropy_weight` above 0 if a turn has no `legal`."""
         ...
 
     def imitate(self, demonstrations: Sequence[Demonstration | Pair], learning_rate: float) -> dict[str, float]:
-        """Do one SFT step: maximise the mean log-probability of the completions' tokens, and with the loss's weight of
-        legality that of the tokens that continue a legal reply, where a demonstration names them. Demonstrations that
-        continue the one before them are computed together with it. Returns metrics by name."""
+        """Do one SFT step: maximize the mean log-probability of the completions' tokens. With a legality weight, also
+        maximize that of the tokens that continue a legal reply, if a demonstration names them. Demonstrations that
+        continue the previous one are computed together with it. Returns metrics by name."""
         ...
 
     def refresh_reference(self) -> None:
-        """Replace the reference policy, if there is one, by the current policy."""
+        """Replace the reference policy, if any, with the current policy."""
         ...
 
     def save_state(self, directory: Path) -> None:
-        """Write the learner's state for a checkpoint into a directory that exists."""
+        """Write the learner's state for a checkpoint into an existing directory."""
         ...
 
     def load_state(self, directory: Path) -> None:
-        """Restore the state that `save_state` wrote. Raises `GymposiumError` if it is the state of a learner with other
-        settings."""
+        """Restore the state written by `save_state`. Raises `GymposiumError` if the learner's settings differ."""
         ...

@@ -1,6 +1,6 @@
-"""The reference policy: a copy of the trainable weights, which replaces the current ones while it is evaluated.
+"""The reference policy: a copy of the trainable weights that replaces the current ones during its evaluation.
 
-This works for a LoRA and for full fine-tuning, and needs no second model. Switching the adapter off would not do: if
+This works for a LoRA and for full fine-tuning, and needs no second model. Disabling the adapter is not equivalent: if
 the LoRA did not begin at zero, the base is another policy (huggingface/trl#3194).
 """
 
@@ -22,7 +22,7 @@ class Reference:
         self.refresh()
 
     def refresh(self) -> None:
-        """Copy the current weights, which become the reference."""
+        """Make the current weights the reference."""
         self.weights = {name: p.detach().clone() for name, p in self._named.items()}
 
     @contextmanager

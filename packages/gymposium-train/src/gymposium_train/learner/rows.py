@@ -1,7 +1,7 @@
-"""Rows: prompts and replies as streams of tokens, with the numbers of each turn in them.
+"""Rows: prompts and replies as token streams, with the learning data of each turn.
 
-Nothing is tokenized or cut here. Consecutive turns are in one row as long as each prompt extends the tokens before it;
-a turn whose history was rewritten begins a new row (`gymposium_agents.chat.rows`). Each turn is one `Span` of its row.
+Nothing is tokenized or cut here. Consecutive turns are in one row as long as each prompt extends the tokens before it.
+A turn whose history was rewritten begins a new row (`gymposium_agents.chat.rows`). Each turn is one `Span` of its row.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ Tokens = tuple[int, ...]
 
 @dataclass(slots=True)
 class Span:
-    """The sampled tokens of one turn, `ids[start:stop]` of its row, and their numbers for learning."""
+    """The sampled tokens of one turn, `ids[start:stop]` of its row, and their learning data."""
 
     start: int
     stop: int
     engine: tuple[float, ...]
     """Log-probabilities of the tokens at the sampling temperature, as reported by the engine that sampled them."""
     old: tuple[float, ...] = ()
-    """Log-probabilities of the tokens by the learner before the update; empty if the loss does not need them."""
+    """Log-probabilities of the tokens by the learner before the update. Empty if the loss does not need them."""
     reference: tuple[float, ...] = ()
-    """Log-probabilities of the tokens by the reference policy; empty without a reference."""
+    """Log-probabilities of the tokens by the reference policy. Empty without a reference."""
     legal: tuple[Tokens, ...] = ()
-    """For each token the ids that would have continued a legal reply there (`TurnTokens.legal`); empty if the player
-    did not note them."""
+    """The ids that would have continued a legal reply at each token (`TurnTokens.legal`). Empty if the player did not
+    note them."""
     value: float = 0.0
     """The critic's value of this turn before the update."""
     advantage: float = 0.0
     target: float = 0.0
-    """The value that the critic is fitted to."""
+    """The critic's target value."""
     weight: float = 0.0
-    """Weight of each token in the loss; 0 if the turn is not learned from."""
+    """Weight of each token in the loss. 0 excludes the turn from learning."""
 
     def __len__(self) -> int:
         return self.stop - self.start
@@ -46,7 +46,7 @@ class Span:
 
 @dataclass(slots=True)
 class Row:
-    """A stream of tokens, with the turns that were sampled in it, in order. All other tokens are prompts."""
+    """A token stream with the turns sampled in it, in order. All other tokens are prompts."""
 
     ids: Tokens
     spans: list[Span] = field(default_factory=list)
@@ -63,9 +63,9 @@ class Row:
 
 
 def rows_of(turns: Sequence[TurnTokens]) -> list[Row]:
-    """The turns of one trajectory, in order, as rows. The spans of all rows are the turns, in order.
+    """Convert the turns of one trajectory, in order, to rows. The spans of all rows are the turns, in order.
 
-    Raises `GymposiumError` for a turn without a prompt, or whose log-probabilities are not one for each token."""
+    Raises `GymposiumError` for a turn without a prompt, or without exactly one log-probability per token."""
     return [Row(row.ids, [*_spans(row, turns)]) for row in token_rows(turns)]
 
 
@@ -78,7 +78,7 @@ def _spans(row: TokenRow, turns: Sequence[TurnTokens]) -> Iterator[Span]:
 
 
 def described(rows: Sequence[Row]) -> dict[str, Any]:
-    """Rows as plain data, for the dump of a step."""
+    """Convert rows to plain data, for the dump of a step."""
     return {
         "rows": [
             {"ids": row.ids, "turns": [{slot: getattr(span, slot) for slot in Span.__slots__} for span in row.spans]}

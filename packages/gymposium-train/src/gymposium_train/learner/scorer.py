@@ -1,8 +1,7 @@
-"""A model as one module that is called once for each micro-batch: sequences in, hidden states and log-probabilities
-out.
+"""A model as one module called once per micro-batch: sequences in, hidden states and log-probabilities out.
 
-Everything of the model runs inside this call, its layers and its output layer alike. A sharded model therefore gathers
-its weights before the call and releases them after it (`gymposium_train.learner.parallel.sharding`).
+The whole model runs inside this call, including its output layer. A sharded model therefore gathers its weights before
+the call and releases them after it (`gymposium_train.learner.parallel.sharding`).
 """
 
 from __future__ import annotations
@@ -23,26 +22,26 @@ from gymposium_train.objective.terms import entropy_among, illegality
 
 
 class Scored(NamedTuple):
-    """What a model computes at the N places of a micro-batch."""
+    """A model's outputs at the N places of a micro-batch."""
 
     states: Tensor
     """[N, H]: the hidden states that predict the places."""
     logprobs: Tensor | None = None
-    """[N]: the log-probabilities of the tokens at the places, float32; None if only hidden states were computed."""
+    """[N]: the log-probabilities of the tokens at the places, float32. None if only hidden states were computed."""
     entropy: Tensor | None = None
-    """[N]: entropies in nats of the distributions of the tokens, without gradients; None if they were not wanted."""
+    """[N]: entropies in nats of the tokens' distributions, without gradients. None if not requested."""
     move_entropy: Tensor | None = None
-    """[N]: entropies in nats among the tokens that continue a legal reply; None if no sequence names them or entropies
-    were not wanted."""
+    """[N]: entropies in nats among the tokens that continue a legal reply. None if no sequence names them or entropies
+    were not requested."""
     illegality: Tensor | None = None
-    """[N]: the negative logarithm of the probability of these tokens together; None if no sequence names them."""
+    """[N]: the negative logarithm of these tokens' total probability. None if no sequence names them."""
 
 
 class Scorer(nn.Module):
-    """A causal language model whose head runs only at the places that are to be predicted."""
+    """A causal language model whose head runs only at the places to predict."""
 
     def __init__(self, model: Any, pad: int, layout: RowsLayout, attention: Attention, *, check: bool = True) -> None:
-        """`check=False` is for models whose tensors have no numbers: what the architecture can do is taken for granted.
+        """`check=False` is for models with fake tensors. It assumes that the architecture supports everything.
 
         Raises `GymposiumError` for an architecture that cannot be split into trunk and head."""
         super().__init__()
@@ -52,12 +51,12 @@ class Scorer(nn.Module):
             check_split(base, self._trunk, self._head)
         packs = layout == "packed" and self._trunk.pack(attention, check=check)
         self.layout: RowsLayout = "padded" if layout == "packed" and not packs else layout
-        """The layout that is used."""
+        """The layout in use."""
         self.decoder, self.output = self._trunk.decoder, self._head.layer
 
     @property
     def attention(self) -> Attention:
-        """The attention in packed rows that is used."""
+        """The attention used in packed rows."""
         return self._trunk.attention
 
     @property
@@ -73,8 +72,8 @@ class Scorer(nn.Module):
         tokens: bool = True,
         entropy: bool = False,
     ) -> Scored:
-        """Score the sequences' N places at this temperature. `tokens=False` computes only hidden states, and
-        `entropy=True` also entropies."""
+        """Score the sequences' N places at this temperature. `tokens=False` computes only hidden states. `entropy=True`
+        also computes entropies."""
         states = LAYOUTS[self.layout](self._trunk, sequences, self._pad)
         if not tokens:
             return Scored(states)
@@ -94,7 +93,8 @@ class Scorer(nn.Module):
 
 
 def _legal(sequences: Sequence[TokenSequence], device: Any) -> Tensor | None:
-    """[N, W]: the ids that continue a legal reply at each place, filled up with -1; None if no sequence names them."""
+    """Return the ids that continue a legal reply at each place, padded with -1: [N, W]. Returns None if no sequence
+    names them."""
     if not any(sequence.legal for sequence in sequences):
         return None
     each = [ids for sequence in sequences for ids in sequence.legal or ((),) * len(sequence.places)]

@@ -1,4 +1,4 @@
-"""The division of micro-batches over the processes that learn together."""
+"""The division of micro-batches over processes."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ Share = tuple[list[TokenSequence], bool]
 
 
 def shares(sequences: Sequence[TokenSequence], budget: int, layout: str, world: Processes) -> Iterator[Share]:
-    """This process's micro-batches, of at most `budget` tokens. All processes run the same number, because they gather
-    weights together: a process with fewer runs the shortest sequence instead, and its results do not count."""
+    """Yield this process's micro-batches, of at most `budget` tokens. All processes run the same number, because they
+    gather weights together. A process with fewer runs the shortest sequence instead, and its results do not count."""
     by_length = sorted(sequences, key=lambda sequence: len(sequence.ids))
     by_rank = [by_length[rank :: world.size] for rank in range(world.size)]
     batches = [[[share[i] for i in batch] for batch in microbatches(share, budget, layout)] for share in by_rank]

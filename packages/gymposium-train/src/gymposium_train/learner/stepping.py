@@ -1,4 +1,4 @@
-"""Optimizer steps: learning rates, clipping, and the handling of gradients that are not finite."""
+"""Optimizer steps: learning rates, clipping, and handling of non-finite gradients."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class Stepper:
 
     def step(self, rates: Iterable[float], what: Callable[[], dict[str, Any]]) -> tuple[float, bool]:
         """Clip the gradients and step, with the learning rates of the policy and of the critic. Returns the norm of the
-        policy's gradient before clipping, and whether the step was made: it is skipped if a gradient is not finite.
-        `what` gives the data of a skipped step for its dump.
+        policy's gradient before clipping, and whether the step was taken. A step with a non-finite gradient is skipped,
+        and `what` returns its data for the dump.
 
         Raises `GymposiumError` after `max_bad_steps` skipped steps in a row."""
         norms = []
@@ -53,15 +53,15 @@ class Stepper:
         self.bad_in_a_row += 1
         dump = self._dump(norms, what)
         if self.bad_in_a_row >= self._max_bad_steps:
-            described = f" The last of them is described in {dump}." if dump else ""
+            described = f" See {dump} for the last one." if dump else ""
             raise GymposiumError(
-                f"The gradient was not finite in {self.bad_in_a_row} optimizer steps in a row.{described} Begin a new "
-                f"run with a lower optimizer.learning_rate."
+                f"The gradient was not finite in {self.bad_in_a_row} consecutive optimizer steps.{described} Start a "
+                f"new run with a lower optimizer.learning_rate."
             )
         return norms[0], False
 
     def _dump(self, norms: list[float], what: Callable[[], dict[str, Any]]) -> Path | None:
-        """Write a skipped step to a file. All processes call it, because gathering a gradient is a collective."""
+        """Write a skipped step to a file. All processes must call it, because gathering a gradient is a collective."""
         bad = [name for name, p in self.named.items() if p.grad is not None and not bool(full(p.grad).isfinite().all())]
         if self._dumps is None:
             return None

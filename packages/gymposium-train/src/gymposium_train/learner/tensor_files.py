@@ -1,4 +1,4 @@
-"""Files of named tensors: safetensors of a bounded size, written and read one tensor at a time. Nothing is pickled."""
+"""Files of named tensors: safetensors of bounded size, written and read one tensor at a time. Nothing is pickled."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from gymposium.errors import GymposiumError, describe
 from gymposium.util.plain_file import check_plain
 
 PART = 2**28
-"""Maximum number of bytes of tensors in a file and, beside the learner, in memory; a single tensor may be larger."""
+"""Maximum size of a tensor file, and of the tensors in memory in addition to the learner, in bytes. A single tensor may
+be larger."""
 
 
 def write_tensors(tensors: Iterable[tuple[str, Tensor]], directory: Path) -> None:
-    """Write tensors to files of at most `PART` bytes, or of one tensor, in `directory`. If there are none, nothing is
-    written."""
+    """Write tensors to files of at most `PART` bytes, or of one tensor, in `directory`. Without tensors, writes
+    nothing."""
     files = 0
     part: dict[str, Tensor] = {}
     for name, tensor in tensors:
@@ -36,7 +37,7 @@ def write_tensors(tensors: Iterable[tuple[str, Tensor]], directory: Path) -> Non
 
 @contextmanager
 def read_tensors(directory: Path) -> Iterator[Mapping[str, Tensor]]:
-    """The tensors in a directory by name, inside the block. A tensor is read when it is accessed.
+    """Yield the tensors in a directory by name. A tensor is read when it is accessed.
 
     Raises `GymposiumError` if they cannot be read, or if the block finds one missing or with another value."""
     files = sorted(directory.glob("learner-*.safetensors")) or [directory / _name(0)]
@@ -47,13 +48,13 @@ def read_tensors(directory: Path) -> Iterator[Mapping[str, Tensor]]:
             yield _Tensors([opened.enter_context(safe_open(file, framework="pt")) for file in files])
     except (LookupError, OSError, SafetensorError, ValueError) as error:
         raise GymposiumError(
-            f"The weights in {directory} cannot be read ({describe(error)}). Remove {directory}."
+            f"Cannot read the weights in {directory} ({describe(error)}). Remove {directory}."
         ) from error
 
 
 @torch.no_grad()
 def copy_weights(directory: Path, model: torch.nn.Module) -> None:
-    """Copy the trained weights of a learner's state into a model of the same form."""
+    """Copy the trained weights of a learner's state into a model of the same shape."""
     named = dict(model.named_parameters())
     with read_tensors(directory) as tensors:
         for key in tensors:

@@ -1,4 +1,4 @@
-"""The state of a learner as named tensors, and its restoration from them."""
+"""A learner's state as named tensors, and its restoration."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from gymposium_train.learner.stepping import Stepper
 def gather(
     stepper: Stepper, reference: Reference | None, counts: Mapping[str, int], world: Processes
 ) -> Iterator[tuple[str, Tensor]]:
-    """The trained weights, the slots of their optimizer, the reference and some counts, one by one. Names are
+    """Yield the trained weights, the optimizer's slots, the reference and some counts, one by one. Names are
     `kind|name`, and `optimizer|parameter|slot` for the optimizer. Sharded tensors are gathered, so that any number of
-    processes can resume from them. All processes iterate over it; only the first one gets tensors."""
+    processes can resume from them. All processes iterate over it, but only the first one gets tensors."""
     tensors = {f"weights|{name}": p.detach() for name, p in stepper.named.items()}
     for name, parameter in stepper.named.items():
         tensors |= {f"optimizer|{name}|{slot}": v for slot, v in stepper.optimizer.state[parameter].items()}
@@ -35,10 +35,10 @@ def gather(
 def put_back(
     tensors: Mapping[str, Tensor] | None, stepper: Stepper, reference: Reference | None, world: Processes
 ) -> dict[str, int]:
-    """Restore the tensors that `gather` gave, one by one; returns the counts. Only the first process has the tensors.
+    """Restore the tensors from `gather`, one by one, and return the counts. Only the first process has the tensors.
 
-    Raises `GymposiumError` if they are of a learner with other settings, and `LookupError` or `ValueError` for a name
-    or a count that no learner has."""
+    Raises `GymposiumError` if the learner's settings differ, and `LookupError` or `ValueError` for an invalid name or
+    count."""
     kinds: dict[str, list[str]] = {"weights": [], "optimizer": [], "reference": [], "counts": []}
     for key in world.broadcast([] if tensors is None else [*tensors]):
         kind, _, name = key.partition("|")
@@ -48,8 +48,8 @@ def put_back(
         missing = ["a reference policy"]
     if missing:
         raise GymposiumError(
-            f"The checkpoint is another learner's: only one of them has {', '.join(missing)}. Resume with the settings "
-            f"that the run began with."
+            f"The checkpoint does not match this learner: only one of them has {', '.join(missing)}. Resume with the "
+            f"run's original settings."
         )
 
     def part(key: str, like: Tensor) -> Tensor:

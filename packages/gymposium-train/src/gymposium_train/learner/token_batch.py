@@ -1,4 +1,4 @@
-"""A micro-batch as flat tensors, with one entry for each sampled token."""
+"""A micro-batch as flat tensors, with one entry per sampled token."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from gymposium_train.learner.rows import Row
 
 @dataclass(slots=True)
 class TokenBatch:
-    """The M sampled tokens of T turns. Rows with the same tokens share their N scored places, but each row has entries
-    of its own."""
+    """The M sampled tokens of T turns. Rows with the same tokens share their N scored places, but each row has separate
+    entries."""
 
     place: Tensor
     """[M]: index of a token's scored place, 0 … N - 1."""
@@ -28,9 +28,9 @@ class TokenBatch:
     engine: Tensor
     """[M]: log-probabilities by the engine that sampled the tokens."""
     old: Tensor | None
-    """[M]: log-probabilities by the learner before the update; None if the loss does not need them."""
+    """[M]: log-probabilities by the learner before the update. None if the loss does not need them."""
     reference: Tensor | None
-    """[M]: log-probabilities by the reference policy; None without a reference."""
+    """[M]: log-probabilities by the reference policy. None without a reference."""
     advantages: Tensor
     """[M]: the advantage of each token's turn."""
     weights: Tensor
@@ -38,20 +38,21 @@ class TokenBatch:
     values: Tensor
     """[T]: the critic's values before the update."""
     targets: Tensor
-    """[T]: the values that the critic is fitted to."""
+    """[T]: the critic's target values."""
 
 
 def sequence_of(row: Row, *, legal: bool = False) -> TokenSequence:
-    """The tokens of a row, of which the sampled ones are to be predicted; with `legal` also the ids that continue a
-    legal reply at each of them, if every turn has them."""
+    """Return a row's tokens, with the sampled ones as places to predict. With `legal`, also includes the ids that
+    continue a legal reply at each of them, if every turn has them."""
     places = tuple(chain.from_iterable(range(span.start, span.stop) for span in row.spans))
     noted = legal and all(span.legal for span in row.spans)
     return TokenSequence(row.ids, places, tuple(chain.from_iterable(s.legal for s in row.spans)) if noted else ())
 
 
 def token_batch(rows: Sequence[Row], where: Sequence[int], starts: Sequence[int], device: Any) -> TokenBatch:
-    """The tensors of some rows. `where` is the index of each row's sequence, `starts` the first of the N places of each
-    sequence. There may be no rows: a process also runs sequences only to keep in step with the others."""
+    """Make the tensors of some rows. `where` is the index of each row's sequence, and `starts` the first of the N
+    places of each sequence. There may be no rows, because a process may run sequences only to keep in step with the
+    others."""
     spans = [span for row in rows for span in row.spans]
     begins = [starts[sequence] for sequence in where]
     places = [n for row, begin in zip(rows, begins, strict=True) for n in range(begin, begin + row.sampled)]

@@ -15,20 +15,20 @@ from gymposium_train.learner.attention import PackedRow, attention_for, install
 from gymposium_train.learner.head import Head
 
 AGREES = 1e-3
-"""Largest difference between two ways to compute the same values, as a share of the largest value. In 16 bits, logits
-may differ by two steps of the number type, and hidden states of packed rows by `AGREES_IN_16_BITS`."""
+"""Maximum relative difference, in units of the largest value, between two ways of computing the same values. In 16
+bits, logits may differ by two steps of the number type, and hidden states of packed rows by `AGREES_IN_16_BITS`."""
 AGREES_IN_16_BITS = 0.05
 
 
 @dataclass(slots=True)
 class _States:
-    """The output of a trunk, with hidden states in the field in which a whole model's output has logits."""
+    """The output of a trunk, with hidden states in place of the logits."""
 
     logits: Tensor
 
 
 class Trunk:
-    """A model without its head. It is called like the model; `logits` of its output are hidden states [B, K, H]."""
+    """A model without its head. Call it like the model: `logits` of its output are hidden states [B, K, H]."""
 
     def __init__(self, model: Any) -> None:
         """`model` is a transformers causal language model, with or without LoRA layers."""
@@ -51,7 +51,7 @@ class Trunk:
         return _States(states if logits_to_keep is None else states[:, logits_to_keep])
 
     def packed(self, ids: Tensor, lengths: Sequence[int]) -> Tensor:
-        """The hidden states [T, H] of sequences of these lengths, whose T tokens `ids` are in one row."""
+        """Return the hidden states [T, H] of sequences of these lengths, whose T tokens `ids` are in one row."""
         positions = torch.cat([torch.arange(length) for length in lengths])[None].to(ids.device)
         inputs: dict[str, Any] = {"input_ids": ids[None], "position_ids": positions, "use_cache": False}
         if self.attention != "dense":
@@ -60,9 +60,9 @@ class Trunk:
         return self(**inputs).logits[0]
 
     def pack(self, wanted: Attention, *, check: bool = True) -> bool:
-        """Choose the kind of attention in packed rows: the wanted one, or `dense` if the architecture does not take
-        it. Returns whether the model then attends only within a sequence; with `dense` OPT, for one, does not.
-        `check=False` takes that for granted."""
+        """Choose the kind of attention in packed rows: the wanted one, or `dense` if the architecture does not support
+        it. Returns True if the model then attends only within a sequence. With `dense`, some models such as OPT do not.
+        `check=False` assumes that they do."""
         self.attention = attention_for(self._model, wanted)
         if self.attention != "dense":
             install(self._model)
@@ -73,14 +73,15 @@ class Trunk:
 
     @torch.no_grad()
     def _keeps_apart(self) -> bool:
-        """Whether a sequence has the same hidden states behind another one in a row, whatever that is, as alone."""
+        """Return True if a sequence after another one in a row has the same hidden states as alone, whatever the other
+        one is."""
 
         def behind(token: int) -> Tensor:
-            """The hidden states of a sequence behind one of eight equal tokens."""
+            """Return the hidden states of a sequence after eight equal tokens."""
             return self.packed(torch.tensor([*[token] * 8, 0, 1], device=self.device), (8, 2))[8:]
 
         found = behind(0)
-        if not torch.equal(found, behind(1)):  # to the bit in any number type: what is masked has a weight of 0
+        if not torch.equal(found, behind(1)):  # bitwise, in any number type: masked values have a weight of 0
             return False
         alone = self(input_ids=torch.tensor([[0, 1]], device=self.device), use_cache=False).logits[0]
         agrees = AGREES if alone.dtype == torch.float32 else AGREES_IN_16_BITS
@@ -89,8 +90,8 @@ class Trunk:
 
 @torch.no_grad()
 def check_split(model: Any, trunk: Trunk, head: Head) -> None:
-    """Raise `GymposiumError` if trunk and head together do not compute the model's logits: such an architecture has
-    another operation between hidden states and logits, so training would use wrong probabilities."""
+    """Raise `GymposiumError` unless trunk and head together compute the model's logits. Otherwise the architecture has
+    another operation between hidden states and logits, and training would use wrong probabilities."""
     ids = torch.arange(2, device=trunk.device)[None]
     whole = model(input_ids=ids).logits[0].float()
     ours = head.logits(trunk(input_ids=ids).logits[0])
@@ -98,6 +99,6 @@ def check_split(model: Any, trunk: Trunk, head: Head) -> None:
     difference = float((whole - ours).abs().max())
     if not difference <= agrees * max(1.0, float(whole.abs().max())):
         raise GymposiumError(
-            f"{type(model).__name__} does more with its hidden states than its output layer says: its logits are up to "
-            f"{difference:.3g} away from ours. It cannot be trained here yet; take another architecture."
+            f"{type(model).__name__} has operations between its hidden states and its output layer: its logits differ "
+            f"from ours by up to {difference:.3g}. Training it is not supported. Use another architecture."
         )

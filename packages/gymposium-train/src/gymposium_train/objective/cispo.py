@@ -12,15 +12,14 @@ if TYPE_CHECKING:
 
 
 class CispoSettings(ClippedSettings):
-    """Clipped weights on the log-probabilities (MiniMax, 2025). The paper sets no lower bound, which is
-    `clip_low = 1`."""
+    """Clipped weights on the log-probabilities (MiniMax, 2025). The paper sets no lower bound: `clip_low = 1`."""
 
     kind: Literal["cispo"] = "cispo"
     """Which policy loss is used."""
 
 
 class Cispo(ClippedObjective):
-    """Policy gradient weighted by the clipped ratio (MiniMax, 2025): clipping bounds a token's weight and never removes
+    """Policy gradient weighted by the clipped ratio (MiniMax, 2025): clipping bounds a token's weight but never removes
     its gradient."""
 
     def __call__(self, tokens: PolicyTokens) -> Tensor:

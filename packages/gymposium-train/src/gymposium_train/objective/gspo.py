@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 class GspoSettings(ClippedSettings):
     """Clipped ratios of whole turns (Zheng et al., 2025). The paper's mean over sequences is `aggregate = "turn"`. Its
-    bounds are narrow, `clip_low = 3e-4` and `clip_high = 4e-4`, since means over turns vary less than tokens."""
+    bounds are narrow (`clip_low = 3e-4` and `clip_high = 4e-4`), because means over turns vary less than tokens."""
 
     kind: Literal["gspo"] = "gspo"
     """Which policy loss is used."""
@@ -21,7 +21,7 @@ class GspoSettings(ClippedSettings):
 
 class Gspo(Ppo):
     """The clipped surrogate on the ratio of each token's turn (Zheng et al., 2025; a sequence is the completion of one
-    turn). All tokens of a turn have the same loss, and the gradient goes through the turn's ratio."""
+    turn). All tokens of a turn have the same loss. The gradient flows through the turn's ratio."""
 
     def ratio(self, tokens: PolicyTokens) -> Tensor:
         """Return the ratio of each token's turn, the geometric mean of its tokens' ratios: [M]."""

@@ -1,4 +1,4 @@
-"""The policy losses that plugins offer, and the one that a config chooses."""
+"""The policy losses from plugins, and the one chosen by a config."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ OBJECTIVES = Variants(
 
 
 def make_objective(settings: ObjectiveSettings) -> Objective:
-    """The objective of these settings. Raises `UnknownName` if its plugin is not loaded."""
+    """Make the objective of these settings. Raises `UnknownName` if its plugin is not loaded."""
     objective: Objective = make_variant("objective", host().objectives, settings.kind, settings)
     return objective

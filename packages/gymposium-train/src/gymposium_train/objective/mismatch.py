@@ -1,11 +1,11 @@
 """Corrections for the mismatch between engine and learner. They are two programs and compute slightly different
-log-probabilities of one policy. If ratios are taken against the learner's, the tokens must be weighted by the
+log-probabilities of the same policy. If ratios use the learner's log-probabilities, the tokens must be weighted by the
 difference.
 
-`old` are the learner's log-probabilities before the first update, `engine` those that came with the samples: [M].
-Weights are factors of the tokens' losses: [M], without gradients. The samples come from the engine's distribution, so
-without weights the gradient is not that of any policy (Yao et al., 2025, "Your efficient RL framework secretly brings
-you off-policy RL training").
+`old` are the learner's log-probabilities before the first update, and `engine` those that came with the samples: [M].
+Weights multiply the tokens' losses: [M], without gradients. The samples come from the engine's distribution, so without
+weights, the gradient is not that of any policy (Yao et al., 2025, "Your efficient RL framework secretly brings you
+off-policy RL training").
 """
 
 from __future__ import annotations
@@ -19,31 +19,31 @@ from gymposium_train.objective.terms import k3
 
 @torch.no_grad()
 def truncated(old: Tensor, engine: Tensor, cap: float) -> Tensor:
-    """The ratio old / engine of each token, at most `cap` (truncated importance sampling: Yao et al., 2025, with 2).
-    Truncation adds bias and bounds the weights."""
+    """Return the ratio old / engine of each token, at most `cap` (truncated importance sampling: Yao et al., 2025, with
+    2). Truncation adds bias and bounds the weights."""
     return (old - engine).exp().clamp(max=cap)
 
 
 @torch.no_grad()
 def masked(old: Tensor, engine: Tensor, low: float, high: float) -> Tensor:
-    """The ratio old / engine of each token if it is within `low` … `high`, else 0 (IcePop: Ling team, 2025, with 0.5
-    and 5): nothing is learned from a token on which the two disagree more."""
+    """Return the ratio old / engine of each token if it is within `low` … `high`, else 0 (IcePop: Ling team, 2025, with
+    0.5 and 5). Tokens with a larger disagreement teach nothing."""
     ratio = (old - engine).exp()
     return ratio * _within(ratio, low, high)
 
 
 @torch.no_grad()
 def masked_turns(old: Tensor, engine: Tensor, turn: Tensor, low: float, high: float) -> Tensor:
-    """1 for the tokens of turns whose ratio, the geometric mean of their tokens' ratios, is within `low` … `high`, else
-    0 (Liu et al., 2025, "When speed kills stability"). The mean does not grow with the length, so turns are not left
-    out for being long. It is a factor of one of the weights above."""
+    """Return 1 for the tokens of turns whose ratio is within `low` … `high`, else 0 (Liu et al., 2025, "When speed
+    kills stability"). A turn's ratio is the geometric mean of its tokens' ratios. It does not grow with length, so long
+    turns are not penalized. Multiply it by one of the weights above."""
     ratio = mean_over_turns(old - engine, turn).exp()
     return _within(ratio, low, high)
 
 
 @torch.no_grad()
 def mismatch_kl(old: Tensor, engine: Tensor) -> Tensor:
-    """The k3 estimate of KL(engine ‖ learner) at each token, in nats: [M]. Its mean measures the mismatch, and is
+    """Return the k3 estimate of KL(engine ‖ learner) at each token, in nats: [M]. Its mean measures the mismatch and is
     normally well below 0.01."""
     return k3(engine, old)
 

@@ -1,4 +1,4 @@
-"""PPO: the clipped surrogate on the ratio of each token, and the base classes of objectives that clip ratios."""
+"""PPO: the clipped surrogate on each token's ratio, and the base classes of objectives that clip ratios."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class ClippedObjective(Objective):
     settings: ClippedSettings
 
     def ratio(self, tokens: PolicyTokens) -> Tensor:
-        """Return the ratio of each token, before it is clipped: [M]."""
+        """Return the ratio of each token, before clipping: [M]."""
         return (tokens.logprobs - tokens.proximal).exp()
 
     def clip(self, ratio: Tensor) -> Tensor:
-        """Return the ratios, clipped to 1 - `clip_low` … 1 + `clip_high`."""
+        """Return the ratios clipped to 1 - `clip_low` … 1 + `clip_high`."""
         return ratio.clamp(1.0 - self.settings.clip_low, 1.0 + self.settings.clip_high)
 
     def clipped(self, tokens: PolicyTokens) -> Tensor:
@@ -49,8 +49,8 @@ class ClippedObjective(Objective):
 
 class Ppo(ClippedObjective):
     """The clipped surrogate (Schulman et al., 2017), with a separate upper bound as in DAPO (Yu et al., 2025): the
-    worse of the plain and the clipped ratio times the advantage. A token gets no more gradient once its ratio has moved
-    past a bound in the direction of its advantage."""
+    worse of the plain and the clipped ratio, times the advantage. A token gets no more gradient once its ratio has
+    passed a bound in the direction of its advantage."""
 
     def __call__(self, tokens: PolicyTokens) -> Tensor:
         ratio = self.ratio(tokens)

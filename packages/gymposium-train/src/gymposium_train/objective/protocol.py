@@ -1,7 +1,7 @@
-"""The contract of policy losses, which compute a loss for each token from log-probabilities and advantages.
+"""The contract of policy losses, which compute a loss per token from log-probabilities and advantages.
 
 An objective's settings are a subclass of `ObjectiveSettings`. Modules of objectives are imported when a config is read,
-so they should not import torch: tensors have all methods that a loss needs.
+so they should not import torch: tensors have all the methods that a loss needs.
 """
 
 from __future__ import annotations
@@ -37,39 +37,39 @@ class PolicyTokens:
     """The sampled tokens of a micro-batch, M tokens of T turns. A turn is never split over micro-batches."""
 
     logprobs: Tensor
-    """[M]: log-probabilities by the policy that learns, with gradients."""
+    """[M]: log-probabilities by the learner's policy, with gradients."""
     proximal: Tensor
-    """[M]: log-probabilities that ratios are taken against (the proximal policy of Hilton et al., 2021,
-    arXiv 2110.00641): the engine's, or the learner's before the update with `mismatch.kind=decoupled`."""
+    """[M]: log-probabilities used as the denominator of ratios (the proximal policy of Hilton et al., 2021, arXiv
+    2110.00641): the engine's, or the learner's before the update with `mismatch.kind=decoupled`."""
     advantages: Tensor
     """[M]: the advantage of each token's turn."""
     turn: Tensor
     """[M]: the index of each token's turn, from 0 to T - 1."""
     old: Tensor | None = None
-    """[M]: log-probabilities by the learner before the update; given if the objective `needs_old`."""
+    """[M]: log-probabilities by the learner before the update, if the objective `needs_old`."""
     reference: Tensor | None = None
-    """[M]: log-probabilities by the reference policy; given if the objective `needs_reference`."""
+    """[M]: log-probabilities by the reference policy, if the objective `needs_reference`."""
 
 
 class Objective(Protocol):
     """A policy loss."""
 
     needs_old: ClassVar[bool] = False
-    """Whether the learner computes the log-probabilities of the policy before the update."""
+    """Whether the learner computes log-probabilities of the policy before the update."""
     needs_reference: ClassVar[bool] = False
     """Whether the learner keeps a reference policy and computes its log-probabilities."""
 
     def __call__(self, tokens: PolicyTokens) -> Tensor:
-        """Return the loss of each token: [M]. The caller weights and sums it as `aggregate` says."""
+        """Return the loss of each token: [M]. The caller weights and sums it according to `aggregate`."""
 
     def clipped(self, tokens: PolicyTokens) -> Tensor | None:
-        """Return 1 for each token whose ratio is outside the clip range, else 0: [M]; the mean is reported as
-        `train/clipfrac`. None for an objective that does not clip."""
+        """Return 1 for each token whose ratio is outside the clip range, else 0: [M]. The mean is reported as
+        `train/clipfrac`. Returns None if the objective does not clip."""
         return None
 
 
 def mean_over_turns(values: Tensor, turn: Tensor) -> Tensor:
-    """Replace each token's value by the mean over the tokens of its turn: [M] to [M]."""
+    """Replace each token's value with the mean over its turn's tokens: [M] to [M]."""
     turns = int(turn.max()) + 1 if turn.numel() else 0
     sums = values.new_zeros(turns).index_add(0, turn, values)
     return (sums / turn.bincount(minlength=turns))[turn]

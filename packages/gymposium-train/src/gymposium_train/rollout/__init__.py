@@ -1,8 +1,8 @@
-"""Rollouts: the trajectories that a step learns from.
+"""Rollouts: the trajectories a training step learns from.
 
-`protocol` defines the source of trajectories, the executor of matches and the source of players. The source `matches`
-plays: `plan` chooses games, seats and opponents by `curriculum` and `pool`; `matches` plays the plan and groups the
-trajectories; `results` computes metrics.
+`protocol` defines the source of trajectories, the executor of matches and the source of players. The `matches` source
+plays games: `plan` chooses games, seats and opponents by `curriculum` and `pool`; `matches` plays the plan and groups
+the trajectories; `results` computes metrics.
 """
 
 from gymposium_train.rollout.matches import LocalExecutor, MatchRollouts, roll_out

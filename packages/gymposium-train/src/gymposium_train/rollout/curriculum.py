@@ -11,8 +11,8 @@ from gymposium_train.config import Stage
 
 
 class Curriculum:
-    """The current stage, and the window of its scores. The stage changes only between steps and by at most one; the
-    window of a new stage is empty."""
+    """The current stage and the window of its scores. The stage changes only between steps, by at most one. The window
+    of a new stage is empty."""
 
     def __init__(self, stages: Sequence[Stage]) -> None:
         self._stages = stages
@@ -28,15 +28,15 @@ class Curriculum:
 
     @property
     def score(self) -> float | None:
-        """The mean score over the window, full or not; None if it is empty."""
+        """The mean score over the window, full or not, or None if it is empty."""
         return sum(self.scores) / len(self.scores) if self.scores else None
 
     def note(self, scores: Iterable[float]) -> None:
-        """Add the scores of a step's matches of this stage, in order."""
+        """Add the scores of a step's matches in this stage, in order."""
         self.scores.extend(scores)
 
     def move(self) -> None:
-        """Begin the next or the previous stage if the window is full and its mean reaches `promote` or is below
+        """Move to the next or the previous stage if the window is full and its mean reaches `promote` or is below
         `demote`."""
         if len(self.scores) < self.stage.window or self.score is None:
             return
@@ -50,15 +50,15 @@ class Curriculum:
         self.scores = deque(maxlen=self.stage.window)
 
     def state(self) -> dict[str, Any]:
-        """The state for a checkpoint."""
+        """Return the state for a checkpoint."""
         return {"stage": self.number, "scores": list(self.scores)}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Restore what `state` returned. Raises `GymposiumError` if there is no such stage."""
+        """Restore what `state` returned. Raises `GymposiumError` if the stage does not exist."""
         if state["stage"] >= len(self._stages):
             raise GymposiumError(
-                f"The checkpoint is in stage {state['stage'] + 1}, but there are {len(self._stages)}: resume with the "
-                "settings that the run began with."
+                f"The checkpoint is in stage {state['stage'] + 1}, but the config has {len(self._stages)}. Resume "
+                f"with the run's original settings."
             )
         self._begin(state["stage"])
         self.scores.extend(state["scores"])

@@ -1,4 +1,4 @@
-"""Rollouts of matches: planned matches are played, and the learner's trajectories are collected in groups."""
+"""Rollouts of matches: play the planned matches and group the learner's trajectories."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gymposium_train.rollout.results import Results, named
 
 @dataclass(frozen=True, slots=True)
 class LocalExecutor:
-    """An `Executor` that plays all matches at once, by the driver in this process."""
+    """An `Executor` that plays all matches at once in this process."""
 
     schedule: Schedule = "rounds"
 
@@ -30,21 +30,21 @@ class LocalExecutor:
 
 @dataclass(slots=True)
 class MatchRollouts:
-    """A `RolloutSource` that plays matches: a planner chooses them, and an executor plays them."""
+    """A `RolloutSource` of matches: a planner chooses them, and an executor plays them."""
 
     planner: MatchPlanner
     executor: Executor = LocalExecutor()
     record: Callable[[MatchResult], object] = lambda played: None
     """Called with each finished match."""
     most_broken: float = 1.0
-    """Largest share of a step's matches that may break off."""
+    """The largest share of a step's matches that may break off."""
 
     @property
     def runs_ahead(self) -> bool:
         return True
 
     def roll_out(self, step: int, go_on: Callable[[], object]) -> StepRollout[MatchGroup]:
-        """Raises `GymposiumError` if more than `most_broken` of the matches break off."""
+        """Play the matches of a step. Raises `GymposiumError` if more than `most_broken` of them break off."""
         planned = self.planner.plan(step)
 
         def each(played: MatchResult) -> None:
@@ -55,8 +55,8 @@ class MatchRollouts:
         matches, broken = sum(len(one.jobs) for one in planned), sum(rollout.broken.values())
         if broken > self.most_broken * matches:
             raise GymposiumError(
-                f"{broken} of {matches} matches of step {step + 1} broke off, more than rollout.most_broken="
-                f"{self.most_broken:g} allows, most often because: {next(iter(rollout.broken))}"
+                f"{broken} of {matches} matches of step {step + 1} broke off, but "
+                f"rollout.most_broken={self.most_broken:g}. Most frequent cause: {next(iter(rollout.broken))}"
             )
         rollout.metrics |= self.planner.note(rollout.groups)
         rollout.state = self.planner.state()
@@ -73,7 +73,7 @@ class MatchRollouts:
 
 
 def match_source(settings: MatchSettings, start: SourceStart) -> MatchRollouts:
-    """Make the source `matches`."""
+    """Make the `matches` source."""
     config = start.config
     planner = MatchPlanner(config, start.games, start.players, start.pace)
     executor = LocalExecutor(config.engine.schedule)
@@ -83,11 +83,11 @@ def match_source(settings: MatchSettings, start: SourceStart) -> MatchRollouts:
 def roll_out(
     planned: Sequence[Planned], record: Callable[[MatchResult], object], executor: Executor
 ) -> StepRollout[MatchGroup]:
-    """Play the planned matches and group the learner's trajectories. `record` is called with each match as it ends. A
-    match of which a tool failed is left out, and so is the rest of a group of which fewer than two matches are left.
+    """Play the planned matches and group the learner's trajectories. `record` is called with each match as it ends.
+    Matches with a failed tool are left out. Groups with fewer than two remaining matches are dropped.
 
     Raises `EngineError` if a game's engine fails, and whatever a player raises. Such an error is a bug or a broken
-    server, and leaving the match out would hide it and bias learning. `record` is called with the unfinished match."""
+    server: leaving out the match would hide it and bias learning. `record` is called with the unfinished match."""
     jobs = [job for matches in planned for job in matches.jobs]
     finished = {played.job.id: played for played in recorded(executor.play(jobs), record)}
     rollout, total = StepRollout[MatchGroup](), Results()

@@ -1,4 +1,4 @@
-"""The plan of a step's matches: it follows from the config, the results of earlier matches, and random streams."""
+"""The plan of a step's matches, derived from the config, earlier results, and random streams."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ from gymposium_train.rollout.pool import PastVersions
 from gymposium_train.rollout.protocol import PlayerSource
 
 TYPICAL_MATCHES = 8
-"""Number of random matches by which the turns of a match are estimated before the first step."""
+"""Number of random matches used to estimate turns per match before the first step."""
 
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A set of matches with the same game, match seed and opponent. Only the players' random streams differ."""
+    """Matches with the same game, match seed and opponent. Only the players' random streams differ."""
 
     game: Game
     opponent: str
-    """The opponent's name in the stage; `alone` in a game with one seat."""
+    """The opponent's name in the stage, or `alone` in a single-player game."""
     version: Policy | None
-    """The past version that is the opponent, if it is one."""
+    """The past version that plays the opponent, if any."""
     seats: tuple[int, ...]
-    """The seats that the learner learns from: one, or all in self-play. Each of them has a group."""
+    """The seats the learner learns from: one, or all in self-play. Each has its own group."""
     stage: int
-    """The stage of the game's curriculum, counted from 0; 0 in a game with one seat."""
+    """The stage of the game's curriculum, counted from 0. Always 0 in a single-player game."""
     jobs: tuple[MatchJob, ...]
 
 
@@ -53,14 +53,14 @@ class MatchGroup:
     game: Game
     seat: int
     opponent: str
-    """The opponent's name in the stage; `alone` in a game with one seat."""
+    """The opponent's name in the stage, or `alone` in a single-player game."""
     trajectories: list[Trajectory]
-    """The trajectories in the order of the plan. The order in which matches end would be biased: short matches end
-    first, and are often lost."""
+    """The trajectories in planned order. Completion order would be biased, because short matches end first and are
+    often lost."""
     version: Policy | None = None
-    """The past version that was the opponent, if it was one."""
+    """The past version that played the opponent, if any."""
     stage: int = 0
-    """The stage in which the matches were planned, counted from 0."""
+    """The stage the matches were planned in, counted from 0."""
 
     @property
     def role(self) -> str:
@@ -87,34 +87,34 @@ class MatchGroup:
 
 
 class MatchPlanner:
-    """Plans the steps in order: `plan`, then the matches are played, then `note` with their results, then the next
-    step. A plan follows from the config's seed, the step, and the results that were noted before."""
+    """A planner of matches, step by step: call `plan`, play the matches, call `note` with their results, and repeat. A
+    plan follows from the config's seed, the step, and the results noted so far."""
 
     def __init__(
         self, config: TrainConfig, games: Sequence[Game], source: PlayerSource, pace: Pace | None = None
     ) -> None:
-        """`source` makes the players of the policy; `pace` is the progress of the run, by default that of its steps.
-        Raises `BadOption` for stages that make no sense, and `UnknownName` for an unknown opponent."""
+        """`source` makes the players of the policy. `pace` is the run's progress, by default that of its steps. Raises
+        `BadOption` for invalid stages, and `UnknownName` for an unknown opponent."""
         check_stages(config.stages, games)
         self._config, self._games, self._source = config, games, source
         self._pace = pace or Pace(config)
         self._turns = {} if config.rollout.groups else {game.name: typical_turns(game) for game in games}
-        """The mean number of turns of a trajectory of each game, in the newest step that had one."""
+        """The mean number of turns per trajectory in each game, from the latest step that had any."""
         self._on_illegal = config.prompting.policy()
         self._note_pay = make_credit(config.credit).needs_turn_rewards
         names = dict.fromkeys(name for stage in config.stages for name in stage.opponents)
         self._players = {name: make_player(name) for name in names if name not in (SELF, PAST)}
         self._keeps_versions = PAST in names
         self.curricula = {game.name: Curriculum(config.stages) for game in games if game.seats > 1}
-        """The curriculum of each game with opponents, so that an easy game does not promote a hard one."""
+        """One curriculum per multiplayer game, so that an easy game does not promote a hard one."""
         self.past = PastVersions(config.pool, source)
 
     def plan(self, step: int) -> list[Planned]:
-        """The matches of this step, in sets. In self-play a set has one group for each seat. If the config gives the
-        number of sets, they take turns over the games, and in each game over the seats, also from step to step;
-        otherwise each seat of a game has as many sets as another.
+        """Plan the matches of this step, in sets. In self-play, a set has one group per seat. If the config fixes the
+        number of sets, they rotate over the games, and over the seats of each game, across steps. Otherwise all seats
+        of a game have equally many sets.
 
-        This keeps and removes past versions of the policy, so call it between two rollouts."""
+        Adds and removes past versions of the policy, so call it between two rollouts."""
         if self._keeps_versions:
             self.past.keep(step)
         learner = self._source.learner()
@@ -123,8 +123,8 @@ class MatchPlanner:
         return [self._set(step, number, game, seat, learner, versions) for number, (game, seat) in roles]
 
     def note(self, groups: Sequence[MatchGroup]) -> dict[str, float]:
-        """Note the results of a step's matches, on which the next stage, the choice of past versions, and the size of
-        groups depend. Returns metrics of the stage that was played."""
+        """Note the results of a step's matches and return metrics of the stage played. The next stage, the choice of
+        past versions, and group sizes depend on them."""
         for game in self._turns:
             if turns := [len(one.turns) for group in groups if group.game.name == game for one in group.trajectories]:
                 self._turns[game] = fmean(turns)
@@ -142,7 +142,7 @@ class MatchPlanner:
         return metrics
 
     def state(self) -> dict[str, Any]:
-        """The state for a checkpoint, as plain data. A planner that restores it makes the same plans."""
+        """Return the state for a checkpoint, as plain data. A planner that restores it makes the same plans."""
         stages = {name: curriculum.state() for name, curriculum in self.curricula.items()}
         return {"stages": stages, "past": self.past.state(), "turns": dict(self._turns)}
 
@@ -155,7 +155,7 @@ class MatchPlanner:
         self._turns = dict(state["turns"])
 
     def _stage_metrics(self) -> dict[str, float]:
-        """The stage that was played and its mean score, as means over the games and of each."""
+        """Return the stage played and its mean score, per game and averaged over games."""
         stages = {name: float(curriculum.number + 1) for name, curriculum in self.curricula.items()}
         scores = {name: one.score for name, one in self.curricula.items() if one.score is not None}
         metrics: dict[str, float] = {}
@@ -166,7 +166,7 @@ class MatchPlanner:
         return metrics
 
     def _roles(self, step: int) -> Iterator[tuple[Game, int]]:
-        """The game and the learner's seat of each set of this step."""
+        """Yield the game and the learner's seat for each set of this step."""
         settings, games = self._config.rollout, self._games
         if settings.groups is not None:
             for turn in range(step * settings.groups, (step + 1) * settings.groups):
@@ -186,8 +186,8 @@ class MatchPlanner:
     def _set(
         self, step: int, number: int, game: Game, seat: int, learner: Player, versions: dict[Policy, Player]
     ) -> Planned:
-        """One set of matches. `versions` holds the step's players of past versions, so that a version has one player,
-        which is asked for all its matches together."""
+        """Plan one set of matches. `versions` caches this step's players of past versions, so that each version answers
+        all its matches in one batch."""
         seed = self._config.seed
         opponent, version = self._opponent(game, stream(seed, "opponent", step, number))
         if version is not None and version not in versions:
@@ -220,16 +220,16 @@ class MatchPlanner:
         return name, self.past.draw(rng) if name == PAST else None
 
     def _counts(self, group: MatchGroup) -> bool:
-        """True if the group's scores measure the learner against the opponents of the game's current stage. Scores
-        against itself are a half at any strength, and scores of a game with one seat involve no opponent."""
+        """Return True if the group's scores measure the learner against the opponents of the game's current stage.
+        Self-play scores average one half at any strength, and single-player games have no opponent."""
         if group.opponent in (SELF, ALONE) or not has_score(group.game):
             return False
         return group.stage == self.curricula[group.game.name].number
 
 
 def typical_turns(game: Game) -> float:
-    """The mean number of turns of a seat in a match of random players, by a few matches; 1 in a game that they
-    cannot play."""
+    """Estimate the mean number of turns per seat from a few matches of random players. Returns 1 if they cannot play
+    the game."""
     if not game.spec.plays_at_random:
         return 1.0
     jobs = (
@@ -243,6 +243,6 @@ def _scores(group: MatchGroup) -> list[float]:
 
 
 def _in_turn(scores: Sequence[Sequence[float]]) -> Iterator[float]:
-    """The first score of each group, then the second of each, and so on. A window over the newest scores then holds
-    equal parts of all groups, and so of all seats."""
+    """Yield the first score of each group, then the second of each, and so on. A window over the newest scores then
+    covers all groups, and so all seats, equally."""
     return (score for nth in zip_longest(*scores) for score in nth if score is not None)

@@ -1,4 +1,4 @@
-"""Past versions of the policy as opponents: the versions that are kept, and how often each is met."""
+"""Past versions of the policy as opponents: which versions are kept, and how often each is met."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ from gymposium_train.config import Pool
 from gymposium_train.rollout.protocol import PlayerSource
 
 FADING = 0.99
-"""Factor by which the weight of a result falls with each later match, so that about the last hundred count. The learner
-changes, so old results say little. The value is that of AlphaStar's league (Vinyals et al., 2019, pseudocode)."""
+"""The factor that discounts a result with each later match, so that about the last hundred count. The learner changes,
+so old results say little. The value is that of AlphaStar's league (Vinyals et al., 2019, pseudocode)."""
 
 PRIORITIES: dict[str, Callable[[float], float]] = {
     "uniform": lambda win_rate: 1.0,
     "hard": lambda win_rate: (1.0 - win_rate) ** 2,
     "even": lambda win_rate: win_rate * (1.0 - win_rate),
 }
-"""Weight of a version by the learner's win rate against it: prioritised fictitious self-play. `hard` and `even` are the
-weightings "squared" and "variance" of Vinyals et al. (2019, pseudocode)."""
+"""The weight of a version, given the learner's win rate against it: prioritized fictitious self-play. `hard` and `even`
+are the weightings "squared" and "variance" of Vinyals et al. (2019, pseudocode)."""
 
 
 @dataclass(slots=True)
 class Version:
-    """A kept version of the policy, with the learner's results against it."""
+    """A kept version of the policy and the learner's results against it."""
 
     policy: Policy
     step: int
-    """The step before which it was kept."""
+    """The step it was kept before."""
     score: float = 0.0
     """The discounted sum of the learner's match scores against it."""
     matches: float = 0.0
-    """The discounted number of these matches."""
+    """The discounted number of matches against it."""
 
     @property
     def win_rate(self) -> float:
-        """The learner's win rate against it, with draws as half wins. One win and one loss are added, so that it is a
-        half without matches, and few matches change it little."""
+        """The learner's win rate against it, with draws as half wins. One win and one loss are added as a prior: the
+        rate is one half without matches, and a few matches change it little."""
         return (self.score + 1.0) / (self.matches + 2.0)
 
     def note(self, score: float) -> None:
@@ -58,8 +58,8 @@ class PastVersions:
         self.versions: list[Version] = []
 
     def keep(self, step: int) -> None:
-        """Keep the policy before this step, if `every` steps have passed or no version is kept yet. The oldest version
-        is released if there are more than `size`. Call it only between two rollouts."""
+        """Keep the policy before this step, if `every` steps have passed or no version is kept yet. Releases the oldest
+        version if there are more than `size`. Call it only between rollouts."""
         if self.versions and (step % self._settings.every or step <= self.versions[-1].step):
             return
         policy = self._source.keep()
@@ -70,23 +70,23 @@ class PastVersions:
             self._source.let_go(self.versions.pop(0).policy)
 
     def draw(self, rng: random.Random) -> Policy:
-        """Draw a version by its share, with one draw of `rng`."""
+        """Draw a version by its share, with one call to `rng`."""
         return self.versions[draw([*enumerate(self.shares())], rng)].policy
 
     def shares(self) -> list[float]:
-        """The probability of each version; they add up to 1."""
+        """Return the probability of each version. They add up to 1."""
         weights = [PRIORITIES[self._settings.prioritise](version.win_rate) for version in self.versions]
         return [weight / sum(weights) for weight in weights]
 
     def note(self, policy: Policy, scores: Iterable[float]) -> None:
-        """Add the learner's scores in matches against a version. Scores against a released version are ignored."""
+        """Add the learner's scores in matches against a version. Scores against released versions are ignored."""
         for version in self.versions:
             if version.policy == policy:
                 for score in scores:
                     version.note(score)
 
     def state(self) -> list[dict[str, Any]]:
-        """The state for a checkpoint."""
+        """Return the state for a checkpoint."""
         return [
             {
                 "name": version.policy.name,
@@ -99,11 +99,11 @@ class PastVersions:
         ]
 
     def restore(self, state: Sequence[dict[str, Any]]) -> None:
-        """Restore what `state` returned. Raises `GymposiumError` if it has more versions than the pool's size."""
+        """Restore what `state` returned. Raises `GymposiumError` if it has more versions than the pool allows."""
         if len(state) > self._settings.size:
             raise GymposiumError(
-                f"The checkpoint keeps {len(state)} past versions, but pool.size is {self._settings.size}: "
-                "resume with the settings that the run began with."
+                f"The checkpoint keeps {len(state)} past versions, but pool.size is {self._settings.size}. Resume "
+                f"with the run's original settings."
             )
         self.versions = [
             Version(Policy(data["name"], data["version"]), data["step"], data["score"], data["matches"])

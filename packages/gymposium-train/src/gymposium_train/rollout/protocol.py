@@ -1,5 +1,5 @@
-"""Protocols of rollouts: the source of a step's trajectories, which a config chooses, their groups, the executor of
-matches, and the source of their players."""
+"""Rollout protocols: the source of a step's trajectories (chosen in the config), their groups, the executor of matches,
+and the source of players."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ class Group(Protocol):
 
     @property
     def trajectories(self) -> Sequence[Any]:
-        """The trajectories, each a `gymposium_train.rollout.samples.TokenTrajectory` with what the reward reads."""
+        """The trajectories: each a `gymposium_train.rollout.samples.TokenTrajectory` plus whatever the reward reads."""
         ...
 
     @property
     def role(self) -> str:
-        """The role that was played, such as `kuhn_poker seat 0`. A credit may keep a mean for each role."""
+        """The role played, such as `kuhn_poker seat 0`. A credit may keep a mean per role."""
         ...
 
     def facts(self) -> dict[str, Any]:
-        """The fields of the group in `samples.jsonl`, as plain data."""
+        """Return the fields of the group in `samples.jsonl`, as plain data."""
         ...
 
     def trajectory_facts(self, number: int) -> dict[str, Any]:
-        """The fields of one trajectory in `samples.jsonl`, except rewards and credit, as plain data."""
+        """Return the fields of one trajectory in `samples.jsonl`, except rewards and credit, as plain data."""
         ...
 
 
@@ -46,21 +46,22 @@ G = TypeVar("G", bound=Group)
 
 @dataclass(slots=True)
 class StepRollout(Generic[G]):
-    """The trajectories of one step with their metrics."""
+    """The trajectories of one step and their metrics."""
 
     groups: list[G] = field(default_factory=list)
-    """The groups in an order that follows from the seed, without empty groups."""
+    """The nonempty groups, in an order determined by the seed."""
     dropped: int = 0
-    """Number of trajectories left out because another seat forfeited, so that the result is not their merit."""
+    """Number of trajectories left out because another seat forfeited, which makes the result meaningless."""
     silent: int = 0
     """Number of trajectories left out because the match ended before the seat's first turn."""
     broken: dict[str, int] = field(default_factory=dict)
-    """Number of matches left out because a tool failed, which has no result, by reason."""
+    """Number of matches without a result because a tool failed, by reason."""
     readings: dict[str, int] = field(default_factory=dict)
-    """Number of the learner's replies by reading."""
+    """Number of the learner's replies, by reading."""
     metrics: dict[str, float] = field(default_factory=dict)
-    """Metrics by flat names: `rollout/win`, `rollout/win/OPPONENT`, `rollout/GAME/win`. Outcomes are those of the kept
-    trajectories. Outcomes of self-play appear only under its own name: a win of one seat is a loss of another."""
+    """Metrics by flat names: `rollout/win`, `rollout/win/OPPONENT`, `rollout/GAME/win`. Outcomes cover the kept
+    trajectories. Self-play outcomes appear only under their own name, because a win for one seat is a loss for
+    another."""
     state: dict[str, Any] = field(default_factory=dict)
     """The state of the source after this rollout (`RolloutSource.state`)."""
 
@@ -70,22 +71,22 @@ class RolloutSource(Protocol):
 
     @property
     def runs_ahead(self) -> bool:
-        """Whether rollouts may run in a thread of their own, ahead of the learner's, by up to `engine.staleness` steps.
-        A source that bounds the age of its trajectories itself does not."""
+        """Whether rollouts may run in a separate thread, ahead of the learner by up to `engine.staleness` steps. False
+        for a source that bounds the age of its trajectories by its own means."""
         ...
 
     def roll_out(self, step: int, go_on: Callable[[], object]) -> StepRollout[Any]:
-        """The trajectories of one step, by the policy that is published now. It is called for the steps in order, in
-        one thread. It must call `go_on` repeatedly, which raises if the rollout is not needed any more."""
+        """Return the trajectories of one step, played by the currently published policy. Called for the steps in order,
+        in one thread. Call `go_on` repeatedly: it raises once the rollout is no longer needed."""
         ...
 
     def learned(self, step: int, metrics: Mapping[str, Any]) -> None:
-        """Called when the run has learned from the rollout of a step and published the new weights, with the metrics of
-        the step."""
+        """Note that the run has learned from the rollout of a step and published the new weights. `metrics` are those
+        of the step."""
         ...
 
     def state(self) -> dict[str, Any]:
-        """The state for a checkpoint, as plain data. A source that restores it gives the same rollouts."""
+        """Return the state for a checkpoint, as plain data. A source that restores it gives the same rollouts."""
         ...
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -95,27 +96,28 @@ class RolloutSource(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceStart:
-    """The run that a source is made for. The implementation of a source is called with its settings and this."""
+    """The run a source is made for. A source's implementation is called with its settings and this."""
 
     config: TrainConfig
     games: Sequence[Game]
-    """The games of the run; none if it learns from something else."""
+    """The games of the run. Empty if it learns from something else."""
     players: PlayerSource
     """Makes players of the policy."""
     pace: Pace
-    """The progress of the run, on which schedules depend."""
+    """The progress of the run, used by schedules."""
     directory: Path
-    """The directory of the run, in which a source may keep files."""
+    """The directory of the run. A source may keep files there."""
     resources: ExitStack
-    """What is closed at the end of the run, such as a server of the source."""
+    """Resources closed at the end of the run, such as a server of the source."""
     record: Callable[[MatchResult], object]
     """Records a finished match. A source without matches does not call it."""
     stop_here: Callable[[], object]
-    """Raises `KeyboardInterrupt` if the user has asked to stop. A source that waits for others calls it meanwhile."""
+    """Raises `KeyboardInterrupt` if the user has asked to stop. A source that waits for others calls it while
+    waiting."""
 
 
 def make_source(start: SourceStart) -> RolloutSource:
-    """The source of a run's config. Raises `UnknownName` if its plugin is not loaded."""
+    """Make the source named in a run's config. Raises `UnknownName` if its plugin is not loaded."""
     settings, sources = start.config.source, host().sources
     if settings.kind not in sources:
         raise unknown_name("source", settings.kind, sources, host().plugins)
@@ -124,36 +126,36 @@ def make_source(start: SourceStart) -> RolloutSource:
 
 
 class Executor(Protocol):
-    """Plays matches. `LocalExecutor` plays them in this process."""
+    """An executor of matches. `LocalExecutor` plays them in this process."""
 
     def play(self, jobs: Sequence[MatchJob]) -> Iterator[MatchResult]:
-        """Play the matches and yield each result when the match ends. Raises `EngineError` if a game's engine fails,
+        """Play the matches and yield each result when its match ends. Raises `EngineError` if a game's engine fails,
         and whatever a player raises."""
         ...
 
 
 class PlayerSource(Protocol):
-    """Makes players of the policy that learns: of its newest published version, and of kept versions."""
+    """A source of players: of the newest published version of the policy, and of kept versions."""
 
     def learner(self) -> Player:
-        """A player of the newest published version, which samples its replies."""
+        """Return a player of the newest published version. It samples its replies."""
         ...
 
     def recent(self, policy: Policy) -> Player:
-        """A player of a published version that is at most `engine.staleness` publishes old, which samples its replies.
-        Raises `GymposiumError` for an older one."""
+        """Return a player of a published version at most `engine.staleness` publishes old. It samples its replies.
+        Raises `GymposiumError` for an older version."""
         ...
 
     def past(self, policy: Policy) -> Player:
-        """A player of a kept version, which samples its replies like the learner."""
+        """Return a player of a kept version. It samples its replies like the learner."""
         ...
 
     def keep(self) -> Policy:
-        """Keep the newest published version, so that `past` can make players of it until it is let go, also in a
-        resumed run. Nothing is done if it is kept already."""
+        """Keep the newest published version, so that `past` can make players of it until it is released, even in a
+        resumed run. Does nothing if it is already kept."""
         ...
 
     def let_go(self, policy: Policy) -> None:
-        """Release a kept version, of which no more players are made. Its files stay, because checkpoints may name
+        """Release a kept version, so that no more players are made of it. Its files stay, because checkpoints may name
         it."""
         ...

@@ -1,4 +1,4 @@
-"""Metrics of the matches of a step: outcomes, scores, and readings of the learner's replies."""
+"""Metrics of a step's matches: outcomes, scores, and readings of the learner's replies."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from gymposium_train.config.stages import has_score
 
 @dataclass(slots=True)
 class Results:
-    """Counts and values of some of a step's matches."""
+    """Counts and values over some of a step's matches."""
 
     matches: int = 0
     decisions: int = 0
     readings: Counter[str] = field(default_factory=Counter)
     """The learner's replies by reading, including those of dropped trajectories."""
     outcomes: Counter[str] = field(default_factory=Counter)
-    """The kept trajectories by outcome: win, draw, loss, or score in a game with one seat."""
+    """The kept trajectories by outcome: win, draw, loss, or score in a single-player game."""
     truncated: int = 0
-    """Number of kept trajectories that ended because the prompt left no room for a reply."""
+    """Number of kept trajectories that ended because the prompt left no space for a reply."""
     scores: list[float] = field(default_factory=list)
     returns: list[float] = field(default_factory=list)
 
     def note_match(self, trajectories: Sequence[Trajectory]) -> None:
-        """Add a match, by the trajectories of all seats that the learner held."""
+        """Add a match, given the trajectories of all seats the learner played."""
         self.matches += 1
         self.decisions += trajectories[0].decisions
         self.readings.update(turn.reading for trajectory in trajectories for turn in trajectory.turns)
@@ -43,12 +43,12 @@ class Results:
             self.scores.append(score_of(trajectory))
 
     def figures(self) -> dict[str, float]:
-        """Metrics by name. Metrics without any match, reply or trajectory are left out."""
+        """Return metrics by name. Metrics without any match, reply or trajectory are left out."""
         figures: dict[str, float] = {"matches": self.matches}
         if self.matches:
             figures["decisions"] = self.decisions / self.matches
         if replies := self.readings.total():
-            # without the first kind, moves, which are the rest
+            # skip the first kind: moves are the remainder
             figures |= {kind.replace(" ", "_"): self.readings[kind] / replies for kind in KINDS[1:]}
         if kept := self.outcomes.total():
             figures["truncated"] = self.truncated / kept
@@ -60,8 +60,8 @@ class Results:
 
 
 def named(total: Results, opponents: Mapping[str, Results], games: Mapping[str, Results]) -> dict[str, float]:
-    """Metrics by their flat names: `rollout/win`, `rollout/win/OPPONENT`, `rollout/GAME/win`. Only games have a mean
-    return, because returns of different games cannot be compared."""
+    """Return metrics by flat name: `rollout/win`, `rollout/win/OPPONENT`, `rollout/GAME/win`. Mean returns are given
+    per game only, because returns of different games are not comparable."""
     metrics = {f"rollout/{name}": value for name, value in total.figures().items()}
     for opponent, results in opponents.items():
         metrics |= {f"rollout/{name}/{opponent}": value for name, value in results.figures().items()}
@@ -73,5 +73,5 @@ def named(total: Results, opponents: Mapping[str, Results], games: Mapping[str, 
 
 
 def failed_share(metrics: Mapping[str, Any]) -> float:
-    """The share of the learner's replies in a step that were no legal move, from the metrics of the step."""
+    """Return the share of the learner's replies without a legal move, from a step's metrics."""
     return float(sum(metrics.get(f"rollout/{kind.replace(' ', '_')}", 0.0) for kind in KINDS[1:]))

@@ -1,4 +1,4 @@
-"""Samples: trajectories with their rows, rewards and credit, as the learner sees them."""
+"""Samples: trajectories with the rows, rewards and credit that the learner uses."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class TracedTurn(Protocol):
 
 
 class TokenTrajectory(Protocol):
-    """A sequence of turns to learn from. `gymposium.records.trajectories.Trajectory` is one seat's turns in a match; a
-    trajectory without a match needs no more than this."""
+    """A sequence of turns to learn from. `gymposium.records.trajectories.Trajectory` is one seat's turns in a match. A
+    trajectory without a match needs no more than this protocol."""
 
     @property
     def turns(self) -> Sequence[TracedTurn]:
@@ -33,45 +33,45 @@ class TokenTrajectory(Protocol):
 
     @property
     def truncated(self) -> bool:
-        """True if it ended only because the model's context was full. For learning this is not a terminal state."""
+        """True if it ended only because the model's context was full. For learning, that is not a terminal state."""
         ...
 
     @property
     def unanswered(self) -> Any:
-        """If truncated, the token ids of the prompt that would have come next, or None."""
+        """The token ids of the next prompt if truncated, or None."""
         ...
 
 
 @dataclass(slots=True)
 class Sample:
-    """One trajectory as the learner sees it: its turns, its reward, its role, and its tokens as rows."""
+    """One trajectory as the learner uses it: its turns, reward, role, and tokens as rows."""
 
     role: str
     turns: Sequence[TracedTurn]
     reward: Reward
     rows: list[Row]
     unanswered: Tokens | None = None
-    """The prompt that would have come next, if the trajectory was truncated. Only then could it still earn rewards."""
+    """The next prompt, if the trajectory was truncated. Only then could it still earn rewards."""
     after: float = 0.0
     """The critic's value of `unanswered`; 0 if the trajectory was not truncated."""
 
     @classmethod
     def of(cls, role: str, trajectory: TokenTrajectory, reward: Reward) -> Sample:
-        """The sample of a trajectory, with its rows."""
+        """Make the sample of a trajectory, with its rows."""
         turns = trajectory.turns
         unanswered = trajectory.unanswered if trajectory.truncated else None
         return cls(role, turns, reward, rows_of([turn.trace for turn in turns]), unanswered)
 
     @property
     def spans(self) -> list[Span]:
-        """One span for each turn, in order."""
+        """One span per turn, in order."""
         return [span for row in self.rows for span in row.spans]
 
     def episode(self, *, critic: bool, k1: float = 0.0) -> Episode:
-        """The numbers from which credit is computed. `k1` is subtracted from a turn's reward for each nat by which its
-        tokens are more likely than under the reference."""
+        """Return the numbers that credit is computed from. `k1` is subtracted from a turn's reward for each nat by
+        which its tokens are likelier than under the reference."""
         spans, rewards = self.spans, turn_rewards(self.reward, self)
-        if critic and self.unanswered is not None:  # the critic estimates the rewards that it could still earn
+        if critic and self.unanswered is not None:  # the critic estimates the rewards it could still earn
             rewards = (*rewards[:-1], rewards[-1] - self.reward.cut)
         if k1:
             rewards = tuple(
@@ -93,8 +93,8 @@ class Sample:
 
 
 def rows_to_learn(samples: Sequence[Sample], aggregate: Aggregation, longest: int) -> tuple[list[Row], int]:
-    """The rows to learn from, and the number of rows that were left out because they have more than `longest` tokens;
-    rows are never cut. Sets the weight of each turn in the loss, with denominators of all rows together."""
+    """Return the rows to learn from, and how many were left out for having more than `longest` tokens. Rows are never
+    cut. Sets each turn's weight in the loss, with denominators over all rows together."""
     kept = [(n, row) for n, sample in enumerate(samples) for row in sample.rows if len(row.ids) <= longest]
     turns = [(n, span) for n, row in kept for span in row.spans]
     weights = turn_weights([(n, len(span)) for n, span in turns], aggregate)

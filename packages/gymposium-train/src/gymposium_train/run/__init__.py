@@ -1,1 +1,1 @@
-"""A run in stages: a model and its cold start, measures, reinforcement learning, its control, anchors, a report."""
+"""The stages of a run: model and cold start, evaluations, reinforcement learning, control, anchors, report."""

@@ -22,17 +22,17 @@ def train(
     callbacks: Sequence[Callback] = (),
     metrics: Sequence[str] = (),
 ) -> RunDirectory:
-    """Do a run of this config in the directory `out`, by default a new one such as `gymposium-runs/2026-11-23-train-1`,
-    or resume the run in `resume` with its own config. `metrics` are names of further metrics to show in a terminal, or
-    patterns such as `train/*`; all metrics are written in any case. Returns the run directory; its `results()` are the
-    evaluations.
+    """Train a model with this config in the directory `out`, or resume the run in `resume` with its own config. By
+    default, `out` is a new directory such as `gymposium-runs/2026-11-23-train-1`. `metrics` names further metrics to
+    show in a terminal, with patterns such as `train/*`. All metrics are written in any case. Returns the run directory.
+    Its `results()` are the evaluations.
 
-    If torchrun started several processes, the first one does the run. In the others this function ignores its
-    arguments, helps the first one to learn, and returns when the run is done.
+    If torchrun started several processes, the first one does the run. The others ignore the arguments, help the first
+    one learn, and return when the run is done.
 
-    Raises `BadConfig` for a config that makes no sense, `BadOption` for a directory that is in use or is not a run,
-    `NotAllowed` for a run whose config opens something without the user's permission (`gymposium.plugins.allowed`), and
-    `KeyboardInterrupt` if the run was interrupted; `resume` continues it then."""
+    Raises `BadConfig` for an invalid config, `BadOption` for a directory that is in use or is not a run, and
+    `NotAllowed` if the config opens something without the user's permission (`gymposium.plugins.allowed`). Raises
+    `KeyboardInterrupt` if the run was interrupted. Continue it with `resume`."""
     if helps():
         from gymposium_train.run.together import help_to_learn  # imports torch
 
@@ -41,14 +41,15 @@ def train(
     if resume is not None:
         if config is not None or out is not None:
             raise BadOption(
-                "train: resume continues a run in its directory with its own config. Leave out config and out."
+                "train: resume conflicts with config and out, because a run continues in its directory with its own "
+                "config. Leave out config and out."
             )
         check_permitted(RunDirectory.open(Path(resume))[1])
         from gymposium_train.run.start import resume_run  # imports torch
 
         return resume_run(Path(resume), callbacks, metrics)
     if config is None:
-        raise BadOption("train: give a config, or with resume the directory of a run to continue.")
+        raise BadOption("train: config is missing. Pass a config, or pass a run's directory as resume.")
     if not isinstance(config, TrainConfig):
         raise WrongType("train: config", "a TrainConfig, such as TrainConfig(games=('tic_tac_toe',))", config)
     check(config, at_hand=False)

@@ -1,7 +1,7 @@
-"""The control in a process of its own, beside the reinforcement learning.
+"""The control in a separate process, in parallel with reinforcement learning.
 
-A run with a control then takes half the time. Its config has to say how much CPU time the reinforcement learning will
-take, by a budget, and a core must be free, as it is for a small model, which computes with one thread.
+This halves the time of a run with a control. The config must fix the CPU time of reinforcement learning with a budget,
+and a core must be free. A small model leaves one free, because it computes with one thread.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from gymposium_train.run.watching import Watchers
 from gymposium_train.util.progress import Interruption, say
 
 _STEPS = "steps.json"
-"""File in the control's directory with the metrics of its steps. The run copies them and removes the file."""
+"""File in the control's directory with metrics per step. The run copies them and removes the file."""
 
 _CALL = "from gymposium_train.run.beside import _serve; _serve()"
 
 
 @contextmanager
 def control_beside(run: UnderWay) -> Iterator[None]:
-    """Do the control beside the block and wait for it at the block's end, if it fits there; else do nothing. If the
-    block raises, the control is stopped.
+    """Run the control in parallel with the block and wait for it at the end of the block. Does nothing if the control
+    does not fit there. Stops the control if the block raises.
 
     Raises `GymposiumError` if the control fails."""
     if _fits(run):
-        say("The control runs beside the reinforcement learning, in a process of its own.")
+        say("The control runs in a separate process, in parallel with reinforcement learning.")
         seconds = run.config.budget - run.directory.results().get("cold_start_cpu_seconds", 0.0)
         with TemporaryFile() as dots, TemporaryFile() as errors:
             command = python_command("-c", _CALL, str(run.directory.path), str(seconds))
@@ -58,14 +58,14 @@ def control_beside(run: UnderWay) -> Iterator[None]:
             if process.returncode:
                 errors.seek(0)
                 said = errors.read().decode(errors="replace").strip().splitlines()
-                raise GymposiumError(f"The control ended with exit status {process.returncode}: {''.join(said[-1:])}")
+                raise GymposiumError(f"The control failed with exit status {process.returncode}: {''.join(said[-1:])}")
     else:
         yield
     _copy_steps(run)
 
 
 def _fits(run: UnderWay) -> bool:
-    """Whether the control is still to be done and can run beside the reinforcement learning."""
+    """Return True if the control is still to be done and can run in parallel with reinforcement learning."""
     config, directory = run.config, run.directory
     open_still = config.control and not is_whole(directory.control) and "train_cpu_seconds" not in directory.results()
     small = config.model.name is None and not torch.cuda.is_available() and run.world.size == 1
@@ -73,7 +73,7 @@ def _fits(run: UnderWay) -> bool:
 
 
 def _cores() -> int:
-    """The number of cores that this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
@@ -92,7 +92,7 @@ def _wait(run: UnderWay, process: subprocess.Popen[bytes], dots: int, seconds: f
 
 
 def _copy_steps(run: UnderWay) -> None:
-    """Copy what a control in another process found to the files of the run."""
+    """Copy the results of a control in another process to the run's files."""
     file = run.directory.control / _STEPS
     if file.is_file():
         with state_checked(file):
@@ -107,9 +107,9 @@ def _copy_steps(run: UnderWay) -> None:
 
 
 def _serve() -> None:
-    """Do the control of a run in this process, which the run starts with its directory and the CPU seconds to spend as
-    arguments. For each CPU second a byte is written to stdout."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the run too, which ends this process
+    """Run the control of a run in this process. The run passes its directory and the CPU seconds to spend as arguments.
+    Writes one byte to stdout per CPU second."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the run too, and the run ends this process
     threading.Thread(target=_end_with_the_run, daemon=True).start()
     directory, config = RunDirectory.open(Path(sys.argv[1]))
     torch.set_num_threads(1)

@@ -1,4 +1,4 @@
-"""The best policy of a run, by the points of its learning curve."""
+"""The best policy of a run, judged by the points of its learning curve."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from statistics import fmean
 from typing import Any
 
 Returns = Mapping[str, tuple[float, float]]
-"""The mean return of a policy in each game, and half the width of its interval."""
+"""A policy's mean return in each game, and half the width of its confidence interval."""
 
 
 def returns_of(scores: Mapping[str, Any]) -> Returns:
-    """The returns in the scores of each game, as they are in the results."""
+    """Return the returns in the scores of each game, as stored in the results."""
     found = {}
     for game, score in scores.items():
         value, low, high = score["return"]
@@ -21,8 +21,8 @@ def returns_of(scores: Mapping[str, Any]) -> Returns:
 
 
 def advantage(one: Returns, other: Returns) -> float:
-    """By how much a policy is better than another, in units of the interval of the difference, as a mean over the
-    games: above 1 if it is clearly better, and 0 without games. A difference without an interval counts as 1."""
+    """Return how much better one policy is than another, averaged over games and in units of the difference's interval.
+    Above 1 means clearly better. Returns 0 without games. A difference without an interval counts as 1."""
     if not one:
         return 0.0
     return fmean(_units(one[game], other[game]) for game in one)
@@ -34,12 +34,12 @@ def _units(one: tuple[float, float], other: tuple[float, float]) -> float:
 
 
 class Best:
-    """The step with the best point so far. It is part of a checkpoint."""
+    """The step with the best point so far, stored in checkpoints."""
 
     def __init__(self, step: int, returns: Returns) -> None:
         self.step, self.returns = step, returns
         self.last = returns
-        """The returns at the newest point."""
+        """The returns at the latest point."""
 
     def note(self, step: int, returns: Returns) -> bool:
         """Note a new point. Returns True if it is the best so far."""
@@ -51,11 +51,11 @@ class Best:
 
     @property
     def is_lost(self) -> bool:
-        """True if the newest point is clearly worse than the best one."""
+        """True if the latest point is clearly worse than the best one."""
         return advantage(self.returns, self.last) > 1.0
 
     def state(self) -> dict[str, Any]:
-        """The state for a checkpoint."""
+        """Return the state for a checkpoint."""
         return {"step": self.step, "returns": self.returns, "last": self.last}
 
     @classmethod

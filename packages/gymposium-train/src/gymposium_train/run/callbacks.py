@@ -1,4 +1,4 @@
-"""Callbacks: the user's code that a run calls as it proceeds."""
+"""Callbacks: user code that a run calls as it proceeds."""
 
 from __future__ import annotations
 
@@ -11,21 +11,22 @@ if TYPE_CHECKING:
 
 
 class Callback:
-    """Base class of callbacks. A run calls its methods, which do nothing unless overridden:
+    """Base class of callbacks. A run calls its methods. They do nothing unless overridden:
 
         class Stop(Callback):
             def on_step(self, step, metrics):
                 if metrics.get("rollout/stage") == 3:
                     raise KeyboardInterrupt
 
-    Training waits until a method returns. An exception ends the run; `KeyboardInterrupt` ends it as Ctrl-C does, so it
-    can be resumed."""
+    Training waits until a method returns. An exception ends the run. `KeyboardInterrupt` ends it like Ctrl-C, so it can
+    be resumed."""
 
     def on_step(self, step: int, metrics: Mapping[str, Any]) -> None:
-        """Called after each step of reinforcement learning, counted from 1, with the metrics that loggers get."""
+        """Handle the end of a step of reinforcement learning. Steps count from 1. `metrics` are those that loggers
+        get."""
 
     def on_checkpoint(self, path: Path) -> None:
-        """Called when a checkpoint is complete. It is deleted later, when there are enough newer ones."""
+        """Handle a complete checkpoint. It is deleted later, once there are enough newer ones."""
 
     def on_end(self, directory: RunDirectory) -> None:
-        """Called when the run is done and its report is written; not if the run was interrupted or failed."""
+        """Handle the end of a run, after its report is written. Not called if the run was interrupted or failed."""

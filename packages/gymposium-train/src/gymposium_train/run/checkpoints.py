@@ -1,9 +1,9 @@
-"""Checkpoints: directories from which a run resumes with the same numbers.
+"""Checkpoints: directories that a run resumes from with identical numbers.
 
-A checkpoint is a directory such as `step-00040`. The learner writes its own state there (`Learner.save_state`): a
-learner on this machine its weights, optimizer, critic and reference, as safetensors. Everything else is in
-`state.json`: steps done, state of the rollouts, moving means of the credit, CPU seconds. A checkpoint is written to a
-staging directory, synced and renamed; without its mark `COMPLETE` it is reported and removed.
+A checkpoint is a directory such as `step-00040`. The learner writes its own state there (`Learner.save_state`). A
+learner on this machine writes its weights, optimizer, critic and reference as safetensors. Everything else is in
+`state.json`: steps done, rollout state, moving means of the credit, CPU seconds. A checkpoint is written to a staging
+directory, synced and renamed. If its `COMPLETE` marker is missing, it is reported and removed.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _NAME = re.compile(r"step-[0-9]{1,18}")
 def save_checkpoint(
     directory: Path, learner: Learner, state: Mapping[str, Any], *, keep: int, besides: Path | None = None
 ) -> Path:
-    """Write the checkpoint of `state["step"]`, completely or not at all, and remove all but the newest `keep`
-    checkpoints and `besides`."""
+    """Write the checkpoint of `state["step"]` atomically, and remove all but the newest `keep` checkpoints and
+    `besides`."""
     target = directory / f"step-{state['step']:05d}"
     sweep(directory, "step-")
     if target.exists():
@@ -42,12 +42,12 @@ def save_checkpoint(
 
 
 def complete_checkpoints(directory: Path) -> list[Path]:
-    """The complete checkpoints, oldest first."""
+    """Return the complete checkpoints, oldest first."""
     return sorted((path for path in _named(directory) if is_whole(path)), key=step_of)
 
 
 def remove_broken(directory: Path) -> list[Path]:
-    """Remove incomplete checkpoints, which an interrupted run left. Returns their paths."""
+    """Remove incomplete checkpoints left by an interrupted run. Returns their paths."""
     broken = sorted([*(p for p in _named(directory) if not is_whole(p)), *directory.glob(".step-*.partial")])
     for path in broken:
         remove_directory(path)
@@ -55,19 +55,19 @@ def remove_broken(directory: Path) -> list[Path]:
 
 
 def _named(directory: Path) -> list[Path]:
-    """The paths with the name of a checkpoint. Others are left alone."""
+    """Return the paths that are named like checkpoints. Other paths are left alone."""
     return [path for path in directory.glob("step-*") if _NAME.fullmatch(path.name)]
 
 
 def step_of(checkpoint: Path) -> int:
-    """Number of steps that were done when the checkpoint was written."""
+    """Return the number of steps done when the checkpoint was written."""
     return int(checkpoint.name.removeprefix("step-"))
 
 
 def load_checkpoint(checkpoint: Path, learner: Learner) -> dict[str, Any]:
-    """Restore the state of `learner` from a checkpoint. Returns the state that `save_checkpoint` got.
+    """Restore the state of `learner` from a checkpoint. Returns the state passed to `save_checkpoint`.
 
-    Raises `GymposiumError` if the checkpoint is of a learner with other settings, or its state cannot be read."""
+    Raises `GymposiumError` if the learner's settings differ from the checkpoint's, or its state cannot be read."""
     state = read_state(checkpoint / STATE)
     learner.load_state(checkpoint)
     return state

@@ -1,4 +1,4 @@
-"""The first stage of a run: the cold start, which teaches the model the form of replies."""
+"""The first stage of a run: the cold start, which teaches the model the format of replies."""
 
 from __future__ import annotations
 
@@ -42,25 +42,25 @@ from gymposium_train.run.under_way import UnderWay
 from gymposium_train.util.progress import say
 
 TOKENIZER_LESSONS = 10_000
-"""Maximum number of lessons, shared between the games, that a small model's tokenizer is trained on."""
+"""Maximum number of lessons used to train a small model's tokenizer, shared between the games."""
 LOT_STEPS = 64
 """Number of steps on the lessons of one lot."""
 PASSES = 2
-"""Number of times that a lesson of a lot is imitated, on average."""
+"""Average number of times that each lesson of a lot is imitated."""
 TRIED = 256
-"""Number of new lessons for which the model's replies are sampled, after each lot."""
+"""Number of new lessons whose prompts the model answers after each lot."""
 BUDGET_SHARE = 0.25
-"""The end of the cold start is known, at the latest, when it has used this share of the run's budget."""
+"""The share of the run's budget by which the end of the cold start is decided at the latest."""
 
 POINT_SECONDS = 20.0
-"""Number of CPU seconds between two points of the learning curve. A point is taken between two lots."""
+"""CPU seconds between two points of the learning curve. A point is taken between two lots."""
 
 Lots = list[list[Lesson]]
-"""The lessons to imitate, in lots: one for each game of random matches, or one for all files."""
+"""The lessons to imitate, in lots: one per game for random matches, or one for all files."""
 
 
 def start(run: UnderWay) -> None:
-    """Make the small model if none is named, and do the cold start."""
+    """Make the small model if the config names none, and do the cold start."""
     config, directory = run.config, run.directory
     teaches, makes = config.cold_start.steps > 0, config.model.name is None
     if (not teaches or is_whole(directory.cold_start)) and (not makes or is_whole(directory.base)):
@@ -82,8 +82,8 @@ def start(run: UnderWay) -> None:
 
 
 def lessons(run: UnderWay, file: str, tag: str, progress: Callable[[], object] = lambda: None) -> Iterator[Lots]:
-    """Yield endless lots of lessons: those of the files that the config names, again and again, or those of random
-    matches, which are recorded in `file`. `progress` is called after each match."""
+    """Yield an endless stream of lots of lessons: repeatedly those of the config's files, or those of new random
+    matches recorded in `file`. `progress` is called after each match."""
     config, settings, games = run.config, run.config.cold_start, len(run.games)
     if settings.data:
         chats = [read_chats(settings.data, thinking=config.prompting.thinking)]
@@ -115,12 +115,12 @@ def lessons(run: UnderWay, file: str, tag: str, progress: Callable[[], object] =
 
 
 def _share(matches: int | None, number: int, games: int) -> int | None:
-    """The matches of the game of this number, of those that all games share evenly."""
+    """Return the number of matches for this game when all games share `matches` evenly."""
     return None if matches is None else matches // games + (number < matches % games)
 
 
 def as_tokens(run: UnderWay, lots: Iterable[Lots], model: LearningModel) -> Iterator[tuple[Lots, list[Lessons]]]:
-    """Yield the lots, each with its tokens of the model. A lot that files give again is not tokenized again."""
+    """Yield the lots with their tokens. Lots that the files repeat are tokenized only once."""
     before: Lots | None = None
     tokens: list[Lessons] = []
     for lot in lots:
@@ -130,7 +130,7 @@ def as_tokens(run: UnderWay, lots: Iterable[Lots], model: LearningModel) -> Iter
 
 
 def tokens_of(run: UnderWay, lots: Lots, model: LearningModel) -> list[Lessons]:
-    """The lots as tokens of the model."""
+    """Return the lots as the model's tokens."""
     config, chat = run.config, model.chat
     room = min(config.optimizer.max_row or model.context, model.context)
     form = reader_of(config.prompting.reply, chat)
@@ -140,14 +140,14 @@ def tokens_of(run: UnderWay, lots: Lots, model: LearningModel) -> list[Lessons]:
 def batches_of(
     tokens: Sequence[Lessons], run: UnderWay, *key: str | int, first: int = 0
 ) -> Iterator[list[Demonstration]]:
-    """Endless batches of the cold start's size from lots as tokens. `key` and `first` are those of `batches`."""
+    """Yield endless batches of the cold start's size from tokenized lots. `key` and `first` are those of `batches`."""
     size, seed = run.config.cold_start.batch, run.config.seed
     return batches([lot.demonstrations for lot in tokens], size, seed, *key, first=first)
 
 
 def auxiliary_sft(run: UnderWay, model: LearningModel) -> Callable[[int], Iterator[list[Demonstration]]] | None:
-    """For each step of reinforcement learning, batches of lessons to imitate in its optimizer steps; None without
-    `sft`. The lessons are those of the cold start's first lot."""
+    """Return a function that maps each step of reinforcement learning to batches of lessons for its optimizer steps.
+    The lessons are those of the cold start's first lot. Returns None without `sft`."""
     settings = run.config.sft
     if settings is None:
         return None
@@ -156,15 +156,15 @@ def auxiliary_sft(run: UnderWay, model: LearningModel) -> Callable[[int], Iterat
 
 
 def _teach(run: UnderWay, model: LearningModel, lots: Iterator[Lots], bar: StageBar, began: float) -> None:
-    """Imitate the lots and save the model. Before a lot is learned from, the model replies to some of its prompts; the
-    cold start ends soon after few enough of these replies fail, or its share of the budget is used."""
+    """Imitate the lots and save the model. Before each lot, the model answers some of its prompts. The cold start ends
+    soon after few enough of these replies fail, or once its share of the budget is used."""
     config, settings, directory = run.config, run.config.cold_start, run.directory
     directory.forget(COLD_START, 0)
     ending, counts, measured = Ending(settings.steps), Counter[str](), dict[str, float]()
     last_point, points = began, dict[str, float]()
 
     def curve(step: int) -> None:
-        """Measure a point of the learning curve, whose time is no part of the cold start's."""
+        """Measure a point of the learning curve. Its time does not count toward the cold start."""
         nonlocal began, last_point
         before = time.process_time()
         player = over("lm:cold_start", model.engine(), model.chat, config.prompting.player_settings())
@@ -177,13 +177,13 @@ def _teach(run: UnderWay, model: LearningModel, lots: Iterator[Lots], bar: Stage
             step = number * LOT_STEPS
             if number and settings.failed:
                 measured["train/sft_failed"] = failed_share(model, config.prompting, lot, config.seed, step)
-                # random players teach the form of replies and no more, players in files also what to reply
+                # random players teach only the format of replies, but players in files also teach what to reply
                 formed = measured["train/sft_failed"] <= settings.failed and not settings.data
                 if formed or run.budget_used(began) >= BUDGET_SHARE:
                     ending.soon(step)
             if config.evaluation.every != 0 and time.process_time() - last_point >= POINT_SECONDS and not ending.known:
                 curve(step)
-            for one in tokens if not number or not settings.data else ():  # files give the same lot again and again
+            for one in tokens if not number or not settings.data else ():  # files repeat the same lot
                 counts.update(
                     replies=len(one.demonstrations),
                     too_long=one.too_long,
@@ -208,8 +208,8 @@ def _teach(run: UnderWay, model: LearningModel, lots: Iterator[Lots], bar: Stage
 
 
 def failed_share(model: LearningModel | LoadedModel, prompting: Prompting, lots: Lots, seed: int, step: int) -> float:
-    """The share of the model's replies to the lessons' prompts that are no legal move, of at most `TRIED` replies at
-    temperature 1. Where the lesson's reply is a call of a tool, any call is a legal move."""
+    """Return the share of the model's replies to the lessons' prompts that are not legal moves. Samples at most `TRIED`
+    replies at temperature 1. If the lesson's reply is a tool call, any call counts as legal."""
     rng, engine = stream(seed, "tried", step), model.engine()
     drawn = [lesson for lot in lots for lesson in rng.sample(lot, min(len(lot), max(1, TRIED // len(lots))))]
     prompts = [(lesson, prompt_of(lesson, model.chat)) for lesson in drawn]
@@ -232,26 +232,27 @@ def failed_share(model: LearningModel | LoadedModel, prompting: Prompting, lots:
 
 
 def _say_what_is_amiss(run: UnderWay, counts: Counter[str]) -> None:
-    """Report lessons that do not fit, and those that do not teach a new model what is legal, from the counts of the
-    first lot."""
+    """Report lessons that do not fit, and those that do not teach a new model what is legal, from the first lot's
+    counts."""
     config = run.config
     listed = all(game.num_actions and not game.spec.tools for game in run.games)
     if counts["unguided"] and listed and run.games and config.model.name is None:
         say(
-            f"Of {counts['replies']} replies to be imitated {counts['unguided']} do not teach the model what is legal, "
-            f"so many of its moves may fail: their lines name no legal moves, or the replies are not in the form "
-            f"prompting.reply={config.prompting.reply}. gymposium synth writes lines with legal moves.",
+            f"{counts['unguided']} of {counts['replies']} replies to imitate do not teach the model what is legal, so "
+            f"many of its moves may fail. Their lines name no legal moves, or the replies do not follow "
+            f"prompting.reply={config.prompting.reply}. To get lines with legal moves, use gymposium synth.",
             style="yellow",
         )
     if counts["too_long"]:
         say(
-            f"Of the first {counts['replies'] + counts['too_long']} lessons of the cold start {counts['too_long']} are "
-            f"left out, since they fill more tokens than the model reads.",
+            f"{counts['too_long']} of the first {counts['replies'] + counts['too_long']} lessons of the cold start "
+            f"are left out, because they exceed the model's context.",
             style="yellow",
         )
     if counts["cut_off"]:
         say(
-            f"{counts['cut_off']} of the first {counts['replies']} replies to be imitated are longer than "
-            f"prompting.max_tokens = {config.prompting.room}: the model would be cut off where it says them.",
+            f"{counts['cut_off']} of the first {counts['replies']} replies to imitate are longer than "
+            f"prompting.max_tokens = {config.prompting.room}, so the model would be cut off. Raise "
+            f"prompting.max_tokens.",
             style="yellow",
         )

@@ -1,8 +1,7 @@
-"""The control: more SFT after the same cold start, for the CPU time that reinforcement learning takes.
+"""The control: more SFT after the same cold start, for the CPU time of reinforcement learning.
 
-The same weights are trained as in the cold start, with a cosine schedule over the time. The data are fresh random
-matches of every game, of which the same moves are kept as in the cold start; files that the cold start used are used
-again.
+It trains the same weights as the cold start, with a cosine schedule over the time. The data are fresh random matches of
+every game, with the cold start's selection of moves. Files used by the cold start are used again.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ STAGE = "Control (more SFT), CPU seconds"
 
 
 def control(run: UnderWay) -> None:
-    """Spend the CPU time that the reinforcement learning took on the control."""
+    """Spend as much CPU time on the control as reinforcement learning took."""
     if is_whole(run.directory.control):
         return
     run.directory.forget(CONTROL, 0)
@@ -50,9 +49,9 @@ def learn(
     stepped: Callable[[dict[str, float]], object],
     finish: Callable[[float, Path], object],
 ) -> None:
-    """Spend CPU seconds on SFT, its matches included, and save the model. At least one step is made. `stepped` gets the
-    metrics of each step, and `finish` the CPU seconds that were spent and the directory to which the model was written,
-    before it is declared complete."""
+    """Spend CPU seconds on SFT, including its matches, and save the model. Takes at least one step. `stepped` gets the
+    metrics of each step. `finish` gets the CPU seconds spent and the model's directory before the directory is declared
+    complete."""
     config = run.config
     model = imitating_from(config, taught(run.directory, config), run.directory.dumps)
     began = time.process_time()
@@ -68,6 +67,6 @@ def learn(
 
 
 def _material(run: UnderWay, model: LocalModel) -> Iterator[list[Demonstration]]:
-    """Batches of fresh random matches, lot by lot, or of the cold start's files in another order."""
+    """Yield batches of fresh random matches, lot by lot, or of the cold start's files in a different order."""
     for number, (_, tokens) in enumerate(as_tokens(run, lessons(run, "control", "control"), model)):
         yield from islice(batches_of(tokens, run, "control", number), LOT_STEPS)

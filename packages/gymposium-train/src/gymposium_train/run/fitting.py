@@ -1,4 +1,4 @@
-"""Settings that follow from the games of a run, where a config leaves them out: they are read from random matches."""
+"""Settings that the config leaves out, derived from random matches of the run's games."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ from gymposium_train.util.settings import Settings
 MATCHES = 32
 """Number of random matches of each game."""
 PENALTY = 0.5
-"""Cost of a failed reply, as a share of the standard deviation of the returns."""
+"""Cost of a failed reply, relative to the standard deviation of the returns."""
 TRIES = 3
-"""Number of failed replies of a seat in a match that cost this; the next one forfeits it."""
+"""Number of failed replies per seat and match at this cost. The next one forfeits the match."""
 ROOM = 1.5
-"""Ratio of the longest reply to the longest that was seen in these matches or in files, since others may be longer."""
+"""Factor applied to the longest reply in these matches or in files, because others may be longer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What was seen in random matches of a game."""
+    """Statistics of random matches of a game."""
 
     longest: int
-    """Length in bytes of the longest reply that names a legal move, or calls a tool."""
+    """Length in bytes of the longest reply that names a legal move or calls a tool."""
     spread: float
     """Standard deviation of the returns."""
 
 
 class _Measured(RandomPlayer):
-    """A uniform random player that notes the length of the longest reply."""
+    """A uniform random player that records the length of its longest reply."""
 
     def __init__(self, form: Reader) -> None:
         self._form = form
@@ -60,10 +60,10 @@ class _Measured(RandomPlayer):
 
 
 def fitted(config: TrainConfig) -> TrainConfig:
-    """The config with the settings that its games and its model decide, where they are left out:
-    `prompting.max_tokens`, `prompting.on_illegal`, `cold_start.keep` and `credit.critic.scale`, and for a model that
-    the run makes `model.small.prose` and, with tools, `prompting.context`. Of games of free text without tools, which
-    random players cannot play, only `model.small.prose` follows. `optimizer.layout` and `optimizer.checkpointing`
+    """Return the config with the settings that follow from its games and its model, unless given. These are
+    `prompting.max_tokens`, `prompting.on_illegal`, `cold_start.keep` and `credit.critic.scale`. A model made by the run
+    also gets `model.small.prose` and, with tools, `prompting.context`. Free-text games without tools determine only
+    `model.small.prose`, because random players cannot play them. `optimizer.layout` and `optimizer.checkpointing`
     follow from the model and the memory."""
     return with_layout(_fitted_to_games(of_small_model(config)))
 
@@ -74,7 +74,7 @@ def _fitted_to_games(config: TrainConfig) -> TrainConfig:
     prompting, critic = config.prompting, getattr(config.credit, "critic", None)
     left_out = [name for name in ("max_tokens", "on_illegal") if getattr(prompting, name) is None]
     if not (isinstance(critic, Critic) and critic.scale is None and config.reward == "returns"):
-        critic = None  # there is none, or its scale is known
+        critic = None  # no critic, or its scale is known
     cold = config.cold_start
     chooses = cold.keep is None and cold.steps > 0 and not cold.data
     if not games or not (left_out or critic or chooses):
@@ -82,7 +82,7 @@ def _fitted_to_games(config: TrainConfig) -> TrainConfig:
     seen = [look_at(game, form_of(prompting.reply)) for game in games]
     spread = max(one.spread for one in seen) or 1.0
     longest = _longest_in(config) if cold.data and cold.steps > 0 else max(one.longest for one in seen)
-    # a token of a made model has at least one byte, so that a move never has more tokens than bytes
+    # each token of a new model has at least one byte, so a move never has more tokens than bytes
     room = max(SHORT, math.ceil(ROOM * longest) + 1)
     values = {"max_tokens": room, "on_illegal": str(FailurePolicy("penalty", TRIES, rounded(PENALTY * spread)))}
     changed: dict[str, Settings] = {
@@ -98,7 +98,7 @@ def _fitted_to_games(config: TrainConfig) -> TrainConfig:
 
 
 def _with_room_to_think(config: TrainConfig) -> TrainConfig:
-    """The config with room for other text in the replies of a named model, if they may have some."""
+    """Return the config with space for other text in a named model's replies, if they may have some."""
     prompting = config.prompting
     bare = prompting.reply in ("move", TOOLS) and not prompting.thinking and config.games
     if config.model.name is None or prompting.max_tokens is not None or bare:
@@ -108,18 +108,18 @@ def _with_room_to_think(config: TrainConfig) -> TrainConfig:
 
 
 def _longest_in(config: TrainConfig) -> int:
-    """The length in bytes of the longest reply in the files that the cold start imitates."""
+    """Return the length in bytes of the longest reply in the files that the cold start imitates."""
     lessons = read_chats(config.cold_start.data, thinking=config.prompting.thinking)
     return max(len((lesson.reply + (move_of(lesson.calls) if lesson.calls else "")).encode()) for lesson in lessons)
 
 
 def rounded(value: float) -> float:
-    """The value to two digits."""
+    """Round the value to two digits."""
     return float(f"{value:.2g}")
 
 
 def look_at(game: Game, form: Reader) -> Seen:
-    """Play random matches of a game, whose replies have this form."""
+    """Play random matches of a game with replies in this form."""
     player = _Measured(form)
     jobs = (MatchJob(f"fit-{n}", game, [player] * game.seats, n, player_seed=n) for n in range(MATCHES))
     returns = [value for played in play(jobs) for value in played.returns]

@@ -13,12 +13,12 @@ from gymposium_train.run.measures import match_tag, panel
 from gymposium_train.run.under_way import UnderWay
 
 Series = list[float | None]
-"""A policy's return in each match of an evaluation; None for a match without a result."""
+"""A policy's return in each match of an evaluation, or None for a match without a result."""
 
 
 def compare(run: UnderWay, what: str) -> None:
-    """Add to the results by how much the trained policy's mean return is above that of `what`, in each game against
-    each opponent, and the range of each game's returns. Both were measured on the same deals."""
+    """Add the trained policy's gain in mean return over `what` to the results, for each game and opponent, along with
+    the range of each game's returns. Both policies were measured on the same deals."""
     gains: dict[str, dict[str, list[float]]] = {}
     both = _returns(run, what), _returns(run, AFTER)
     for game in run.games:
@@ -32,7 +32,7 @@ def compare(run: UnderWay, what: str) -> None:
 
 
 def _returns(run: UnderWay, what: str) -> dict[tuple[str, str], Series]:
-    """The returns of a policy in each game against each opponent, from the records of its evaluation."""
+    """Return a policy's returns for each game and opponent, from the records of its evaluation."""
     found: dict[tuple[str, str], Series] = {}
     by_tag: dict[str, tuple[Game, Series]] = {}
     for game in run.games:

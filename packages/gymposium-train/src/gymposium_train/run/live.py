@@ -1,5 +1,5 @@
-"""The display of a run in progress. In a terminal each phase has a bar, a sparkline and a handful of metrics; elsewhere
-there are plain lines. Nothing of it is stored."""
+"""The live display of a run. In a terminal, each phase has a bar, a sparkline and a few metrics. Elsewhere, it prints
+plain lines. Nothing is stored."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from gymposium_train.rollout.results import failed_share
 from gymposium_train.util.progress import say
 
 WIDTH = 32
-"""Number of newest values in a sparkline."""
+"""Number of values in a sparkline."""
 QUIET = 10.0
-"""Maximum number of seconds without a line in a log, while steps are done."""
+"""Maximum number of seconds without a log line while steps are done."""
 EVALUATION = "eval/"
-"""Beginning of the names of metrics that are results of evaluations."""
+"""Prefix of the names of evaluation metrics."""
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _SUMMARY = (
     ("train/sft_loss", "loss {:.3f}"),
@@ -36,14 +36,14 @@ _SUMMARY = (
     ("rollout/win", "win {:.0%}"),
     ("train/entropy", "entropy {:.2f}"),
 )
-"""The metrics that a phase shows, and how. The first one that a phase has is drawn as its sparkline."""
+"""The metrics shown for a phase, with their formats. The first one that a phase has is drawn as its sparkline."""
 _KL = ("train/kl", "train/approx_kl")
-"""The KL to the reference or, without one, that of the step."""
+"""The KL to the reference or, without a reference, that of the step."""
 
 
 def summary(metrics: Mapping[str, Any]) -> str:
-    """The most important metrics of a step on one line: reward, win rate, entropy, KL and failed replies, or the loss
-    of imitation."""
+    """Summarize a step's most important metrics on one line: reward, win rate, entropy, KL and failed replies, or the
+    imitation loss."""
     parts = [text.format(metrics[name]) for name, text in _SUMMARY if name in metrics]
     parts += [f"KL {metrics[name]:.2g}" for name in _KL if name in metrics][:1]
     if "rollout/illegal" in metrics:
@@ -52,7 +52,7 @@ def summary(metrics: Mapping[str, Any]) -> str:
 
 
 def result_of(metrics: Mapping[str, float]) -> str:
-    """The result of one evaluation on one line, by the last part of the metrics' names."""
+    """Summarize one evaluation on one line, by the last part of the metrics' names."""
     by_name = {name.rpartition("/")[2]: value for name, value in metrics.items()}
     parts = [f"{name} {by_name[name]:.1%}" for name in ("win", "draw", "loss") if name in by_name]
     parts += [f"return {by_name['return']:+.3g}"] if not parts and "return" in by_name else []
@@ -63,27 +63,27 @@ class StageBar(Protocol):
     """The progress of one stage."""
 
     def advance(self, note: str = "", steps: int = 1) -> None:
-        """Advance by `steps`. `note` is a short text on the current state; after the last step, with 0 steps,
-        the result of the stage."""
+        """Advance by `steps`. `note` is a short text on the current state or, after the last step and with 0 steps, the
+        result of the stage."""
 
 
 class View(Protocol):
-    """Displays the progress of a run."""
+    """A display of a run's progress."""
 
     def stage(
         self, name: str, total: int, lines: int = 1, *, done: int = 0, work: Sequence[float] = ()
     ) -> AbstractContextManager[StageBar]:
-        """Begin a stage of `total` steps, of which `done` are done: a bar in a terminal, elsewhere `lines` lines and
-        one every `QUIET` seconds. `work` is the relative cost of each step, from which the time left is estimated; by
-        default all steps cost the same."""
+        """Begin a stage of `total` steps, `done` of them already done. Shows a bar in a terminal. Elsewhere, prints
+        about `lines` lines and one every `QUIET` seconds. `work` is the relative cost of each step, used to estimate
+        the time left. By default, all steps cost the same."""
 
     def show(self, metrics: Mapping[str, Any], stage: str = "") -> None:
-        """Show the newest metrics, by their flat names. Values that are not numbers are ignored. With the first metrics
-        of a stage, those of the stage before it disappear; evaluations, which name no stage, stay."""
+        """Show the newest metrics, by flat name. Values that are not numbers are ignored. The first metrics of a stage
+        replace those of the previous stage. Evaluations name no stage and stay."""
 
 
 class Lines:
-    """A view for logs and pipes, which prints lines for each stage. `clock` returns the time in seconds."""
+    """A view for logs and pipes that prints lines for each stage. `clock` returns the time in seconds."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -95,7 +95,7 @@ class Lines:
         yield _LineStage(name, total, lines, done, work, self._clock)
 
     def show(self, metrics: Mapping[str, Any], stage: str = "") -> None:
-        """Print nothing: the most important metrics are in the notes of the stage, and all are in metrics.jsonl."""
+        """Do nothing: the most important metrics are in the stage's notes, and all of them are in metrics.jsonl."""
 
 
 class _LineStage:
@@ -119,14 +119,14 @@ class _LineStage:
             say(f"{self._name}: {self._done}/{self._total}{self._left(now)}  {note}".rstrip())
 
     def _left(self, now: float) -> str:
-        """The estimate of the time left, if it is a minute or more."""
+        """Format the estimated time left, if it is a minute or more."""
         cost = cost_of(self._first, self._done, self._work)
         seconds = (now - self._began) * cost_of(self._done, self._total, self._work) / cost if cost else 0.0
         return f", {round(seconds / 60)} min left" if seconds >= 60 else ""
 
 
 class _Left(TimeRemainingColumn):
-    """The time left, named so."""
+    """The time left, labeled as such."""
 
     def render(self, task: Task) -> Text:
         known = task.time_remaining is not None
@@ -134,11 +134,11 @@ class _Left(TimeRemainingColumn):
 
 
 class Terminal:
-    """A view for terminals: the bar of the current phase, with a sparkline of its main metric and its newest metrics
-    below, and a line for each metric that was asked for. When a phase ends, its bar is replaced by lines above."""
+    """A view for terminals: the current phase's bar, with a sparkline of its main metric and its newest metrics below,
+    and a line for each requested metric. When a phase ends, lines above replace its bar."""
 
     def __init__(self, console: Console, wanted: Sequence[str] = ()) -> None:
-        """`wanted` are names of further metrics, or patterns such as `train/*`."""
+        """`wanted` names further metrics, with patterns such as `train/*`."""
         self._console, self._wanted = console, wanted
         self._history: dict[str, deque[float]] = {}
         self._stage = ""
@@ -183,11 +183,11 @@ class Terminal:
         self._history = {name: values for name, values in self._history.items() if name.startswith(EVALUATION)}
 
     def _main(self) -> deque[float] | None:
-        """The newest values of the phase's main metric; None if it has none."""
+        """Return the recent values of the phase's main metric, or None if it has none."""
         return next((self._history[name] for name, _ in _SUMMARY if name in self._history), None)
 
     def _line(self, bar: _BarStage) -> Text | None:
-        """The sparkline of a phase and its newest metrics, on one line of the terminal; None without them."""
+        """Format the sparkline of a phase and its newest metrics on one terminal line. Returns None without metrics."""
         values, note = self._main(), bar.note
         if not note:
             return None
@@ -196,7 +196,7 @@ class Terminal:
         return Text.assemble("  ", (f"{drawn}  " if drawn else "", "cyan"), note, no_wrap=True, overflow="ellipsis")
 
     def render(self) -> RenderableType:
-        """The picture, at most as high as the terminal."""
+        """Return the picture, at most as high as the terminal."""
         room = max(0, self._console.size.height - len(self._bars.tasks) - 4)
         shown: list[RenderableType] = []
         if names := [name for name in sorted(self._history) if any(fnmatchcase(name, w) for w in self._wanted)][:room]:
@@ -216,7 +216,7 @@ class Terminal:
 
 
 class _BarStage:
-    """A bar as long as the work of its steps, from which rich estimates the time left."""
+    """A bar as long as the work of its steps. rich estimates the time left from it."""
 
     def __init__(self, bars: Progress, name: str, total: int, done: int, work: Sequence[float]) -> None:
         self._bars, self._total, self._work = bars, total, work
@@ -231,14 +231,15 @@ class _BarStage:
 
 
 def cost_of(first: int, end: int, work: Sequence[float]) -> float:
-    """The work of the steps from `first` up to but not including `end`; 1 for each step if `work` is empty."""
+    """Return the work of the steps from `first` up to but not including `end`. If `work` is empty, each step counts as
+    1."""
     return math.fsum(work[first:end]) if work else end - first
 
 
 @contextmanager
 def view(wanted: Sequence[str] = ()) -> Iterator[View]:
-    """The view for stderr: `Terminal` if it is a terminal, else `Lines`. `wanted` are names of further metrics that a
-    terminal shows, or patterns such as `train/*`."""
+    """Yield the view for stderr: `Terminal` for a terminal, else `Lines`. `wanted` names further metrics to show in a
+    terminal, with patterns such as `train/*`."""
     console = err()
     if not console.is_terminal:
         yield Lines()
@@ -250,8 +251,8 @@ def view(wanted: Sequence[str] = ()) -> Iterator[View]:
 
 
 def sparkline(values: Sequence[float]) -> str:
-    """Values as a row of blocks: the lowest value is the lowest block, the highest a full one. Equal values are blocks
-    of half height."""
+    """Draw values as a row of blocks, from the lowest block for the minimum to a full one for the maximum. Equal values
+    get blocks of half height."""
     low, high = min(values), max(values)
     if low == high:
         return _BLOCKS[3] * len(values)
@@ -259,7 +260,8 @@ def sparkline(values: Sequence[float]) -> str:
 
 
 def arrow(values: Sequence[float]) -> str:
-    """The trend of values: the mean of the newer half less that of the older half, as a share of their range."""
+    """Return the trend of values as an arrow: the mean of the newer half minus that of the older half, relative to
+    their range."""
     half, spread, ordered = len(values) // 2, max(values) - min(values), list(values)
     if not half or not spread:
         return "→"

@@ -7,7 +7,7 @@
     update    the objective on the turns' tokens
     publish   the new weights to the engine
 
-All random numbers of a step follow from the seed and the step, so a step can be repeated.
+All random numbers of a step follow from the seed and the step, so steps are reproducible.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from gymposium_train.run.samples_file import Rated
 
 @dataclass(slots=True)
 class Training:
-    """Reinforcement learning in progress: everything that a step reads or changes."""
+    """Reinforcement learning in progress: everything a step reads or changes."""
 
     config: TrainConfig
     trainee: Trainee
@@ -42,24 +42,24 @@ class Training:
     credit: Credit
     reward: CheckedReward
     pace: Pace
-    """The progress of the run, on which schedules depend."""
+    """The progress of the run, used by schedules."""
     rate_scale: float = 1.0
     """Scale of the learning rate."""
     keep: Callable[[int, Sequence[Rated]], object] = lambda step, groups: None
-    """Function that is called with each step, counted from 1, and its rated groups."""
+    """Called with each step, counted from 1, and its rated groups."""
     auxiliary_sft: Callable[[int], Iterator[list[Demonstration]]] | None = None
-    """Function that returns the batches to imitate in the optimizer steps of a step; None without `sft`."""
+    """Returns the batches to imitate in the optimizer steps of a step. None without `sft`."""
     unrated: Counter[str] = field(default_factory=Counter)
     """Number of groups that could not be rated, by reason."""
     source_state: dict[str, Any] = field(init=False)
-    """The state of the source after the newest rollout that was learned from."""
+    """The source's state after the latest rollout the run learned from."""
 
     def __post_init__(self) -> None:
         self.source_state = self.source.state()
 
     def play(self, step: int, go_on: Callable[[], object] = lambda: None) -> StepRollout[Any]:
-        """The rollout of one step, by the policy that is published now. Only this method rolls out: another thread may
-        be learning from an earlier rollout. `go_on` is called repeatedly meanwhile, and may raise to break it off."""
+        """Play the rollout of one step with the currently published policy. Only this method rolls out: another thread
+        may be learning from an earlier rollout. `go_on` is called repeatedly and may raise to break off the rollout."""
         started = time.perf_counter()
         rollout = self.source.roll_out(step, go_on)
         seconds = time.perf_counter() - started
@@ -69,8 +69,7 @@ class Training:
         return rollout
 
     def learn(self, step: int, rollout: StepRollout[Any]) -> dict[str, Any]:
-        """Learn from a rollout. Returns the metrics of the step. There is no update if no rows are left to learn
-        from."""
+        """Learn from a rollout, and return the metrics of the step. Without rows to learn from, there is no update."""
         config, learner, progress = self.config, self.trainee.learner, self.pace(step)
         rate = learning_rate(config, progress, step) * self.rate_scale
         started, begun = time.perf_counter(), time.process_time()
@@ -80,7 +79,7 @@ class Training:
         rated = self._rate(rollout.groups)
         groups = [samples for _, samples in rated]
         self._annotate(groups)
-        # a penalty for each nat away from the reference, if it is subtracted from the rewards
+        # a penalty for each nat from the reference, if it is subtracted from the rewards
         k1 = kl_weight(config, progress) if config.kl.estimator == "k1" else 0.0
         episodes = [[sample.episode(critic=self._critic, k1=k1) for sample in group] for group in groups]
         credited = self.credit(episodes)
@@ -123,7 +122,7 @@ class Training:
         return metrics | {"train/policy_version": learner.policy_version}
 
     def state(self) -> dict[str, Any]:
-        """The state for a checkpoint as plain data, without the learner's tensors."""
+        """Return the state for a checkpoint as plain data, without the learner's tensors."""
         return {"rollouts": self.source_state, "credit": self.credit.state()}
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -137,7 +136,7 @@ class Training:
         return self.trainee.learner.critic is not None
 
     def _rate(self, groups: Sequence[Group]) -> list[tuple[Group, list[Sample]]]:
-        """The groups that could be rated, each with its samples."""
+        """Return the groups that could be rated, each with its samples."""
         rated = self.reward.rate([group.trajectories for group in groups])
         self.unrated.update(rewards.reason for rewards in rated if isinstance(rewards, Unrated))
         return [
@@ -147,7 +146,7 @@ class Training:
         ]
 
     def _annotate(self, groups: Sequence[Sequence[Sample]]) -> None:
-        """Set the learner's numbers of every turn: values and log-probabilities."""
+        """Set the learner's values and log-probabilities for every turn."""
         samples = [sample for group in groups for sample in group]
         learner = self.trainee.learner
         learner.annotate([row for sample in samples for row in sample.rows])

@@ -1,6 +1,6 @@
 """The evaluations of a run: greedy play against fixed opponents, in each game and from every seat.
 
-Their anchors are the results of the opponents themselves in the same matches, and the exact optima of small games.
+Their anchors are the opponents' own results in the same matches, and the exact optima of small games.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from gymposium_train.run.under_way import UnderWay
 
 
 def panel(settings: Evaluation, game: Game) -> dict[str, int]:
-    """The opponents in a game, with the number of matches against each; `alone` in a game with one seat."""
+    """Return the opponents in a game with the number of matches against each, or `alone` in a single-player game."""
     if game.seats == 1:
         return {ALONE: settings.matches}
     return {
@@ -43,9 +43,9 @@ def measure(
     games: Sequence[Game] | None = None,
     step: int | None = None,
 ) -> None:
-    """Evaluate a player against the panel, in all games or some. Each score is added to the results under `what` at
-    once; scores that are there already are skipped, and `player` is called only if some are missing. With `step`, the
-    player is the policy of that step, and the scores are reported to the loggers."""
+    """Evaluate a player against the panel, in all games or some. Adds each score to the results under `what` as soon as
+    it is known. Existing scores are skipped, and `player` is called only if some are missing. With `step`, the player
+    is the policy of that step, and loggers get the scores."""
     missing = [
         (game, name, matches)
         for game in (run.games if games is None else games)
@@ -72,15 +72,15 @@ def measure(
 
 
 def match_tag(run: UnderWay, what: str, game: Game, opponent: str) -> str:
-    """The beginning of the ids of an evaluation's matches; the number of the match follows."""
+    """Return the prefix of an evaluation's match ids. The number of the match follows it."""
     where = f"{game.name}-" if len(run.games) > 1 else ""
     return f"{what.replace(' ', '-')}-{where}{opponent}"
 
 
 def curve_point(run: UnderWay, tag: str, player: Player) -> tuple[dict[str, float], Returns]:
-    """A short evaluation during training, against the first opponent of the panel in each game: its metrics, and the
-    returns. The ids of its matches begin with `tag`; their deals are not those of the other evaluations, which measure
-    the policy that may be chosen by these points."""
+    """Run a short evaluation during training, against the first opponent of the panel in each game. Returns its metrics
+    and the returns. Its match ids begin with `tag`. Its deals differ from those of the other evaluations, because they
+    measure the policy that may be chosen by these points."""
     metrics: dict[str, float] = {}
     scores: dict[str, dict[str, Any]] = {}
     for game in run.games:
@@ -93,14 +93,15 @@ def curve_point(run: UnderWay, tag: str, player: Player) -> tuple[dict[str, floa
 
 
 def returns_before(run: UnderWay) -> Returns:
-    """The returns of the policy before reinforcement learning, against the first opponent of the panel in each game."""
+    """Return the policy's returns before reinforcement learning, against the first opponent of the panel in each
+    game."""
     before = run.directory.results().get("evaluations", {}).get("cold start", {})
     first = {game.name: next(iter(panel(run.config.evaluation, game))) for game in run.games}
     return returns_of({game: before[game][opponent] for game, opponent in first.items()})
 
 
 def measure_anchors(run: UnderWay) -> None:
-    """Evaluate random play, where the game allows it, and the opponents of the panel as players, and compute the exact
+    """Evaluate random play (where the game allows it) and the panel's opponents as players, and compute the exact
     optima of small games."""
     contests = [game for game in run.games if game.seats > 1]
     plain = [game for game in run.games if game.spec.plays_at_random]
@@ -121,7 +122,7 @@ def _optima(game: Game) -> dict[str, Any]:
 
 
 def flat(game: Game, opponent: str, score: dict[str, Any]) -> dict[str, float]:
-    """The finite values of a score by the names of metrics: `eval/GAME/OPPONENT/win`, and `report.FIGURE` in place of
+    """Return the finite values of a score by metric name: `eval/GAME/OPPONENT/win`, with `report.FIGURE` in place of
     `win` for a figure that the matches report."""
     return {f"eval/{game.name}/{opponent}/{name}": value for name, value in _figures(score) if math.isfinite(value)}
 
@@ -148,7 +149,7 @@ def _evaluate(
     each: Callable[[MatchResult], object],
     deals: str = "eval",
 ) -> dict[str, Any]:
-    """Evaluate a player. All players that are evaluated with `deals` get the same ones, and the same random streams of
+    """Evaluate a player. All players evaluated with the same `deals` get the same deals and the same random streams of
     opponents."""
     return evaluate(
         player,

@@ -1,4 +1,4 @@
-"""The memory that a run needs on each device, by part, and the settings that follow from it where they are left out."""
+"""The memory a run needs on each device, by part, and the settings derived from it."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from gymposium_train.run.lessons import RandomPlay, prompt_of
 from gymposium_train.util.processes import processes
 
 COMFORTABLE = 0.5
-"""Share of a device's memory up to which a run keeps settings that save time."""
+"""Share of a device's memory up to which a run keeps time-saving settings."""
 FITS = 0.9
-"""Share of a device's memory in which a run fits."""
+"""Share of a device's memory that a run may fill."""
 LESSONS = 64
-"""Number of moves in random matches of each game, whose longest prompt is taken for the longest of the run."""
+"""Number of moves sampled from random matches of each game to estimate the longest prompt."""
 TURNS = 4
-"""Number of turns of a match, where only the number of decisions in a step is given."""
+"""Assumed number of turns per match if only the number of decisions in a step is given."""
 OWN_MAPPING = 4 * 2**20
-"""Size in bytes from which a tensor has a mapping of its own, whose memory is returned when it is freed."""
+"""Size in bytes from which a tensor gets a separate mapping. Its memory is returned when it is freed."""
 _M_MMAP_THRESHOLD = -3
 SAVING = (
     ("optimizer.checkpointing=true", "optimizer.layout=packed"),
@@ -43,20 +43,20 @@ SAVING = (
     ("model.tune=lora",),
     ("model.load=4bit",),
 )
-"""Changes of settings that take less memory, those that cost least first."""
+"""Changes of settings that save memory, cheapest first."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunMemory:
-    """The memory in bytes that a run needs at most on one device, by part."""
+    """The peak memory in bytes that a run needs on one device, by part."""
 
     learner: LearnerMemory
     reference: int
     """The copy of the trained weights for the KL penalty."""
     engine: int
-    """The weights of an engine in this process that has a model of its own."""
+    """The weights of an engine in this process that holds a separate model."""
     cache: int
-    """Keys and values of the matches that are played at once."""
+    """Keys and values of the matches played concurrently."""
     row: int
     """Number of tokens of the longest row."""
     device: int
@@ -64,7 +64,7 @@ class RunMemory:
 
     @property
     def total(self) -> int:
-        """The peak: the learner updates, or the engine plays."""
+        """The peak, during the learner's update or the engine's play."""
         learner = self.learner
         resting = learner.weights + learner.gradients + learner.optimizer + self.reference + self.engine
         return resting + max(learner.activations + learner.logits, self.cache)
@@ -74,7 +74,7 @@ class RunMemory:
         return self.total <= FITS * self.device
 
     def parts(self) -> dict[str, int]:
-        """The parts by name, as they are shown."""
+        """Return the parts by display name."""
         learner = self.learner
         return {
             "weights": learner.weights + self.reference + self.engine,
@@ -87,8 +87,8 @@ class RunMemory:
 
 
 def memory_of(config: TrainConfig, longest: int | None = None) -> RunMemory:
-    """Estimate the memory that the reinforcement learning of a config needs on each of its devices. `longest` is the
-    number of tokens of its longest prompt, which is looked for in random matches if it is not given.
+    """Estimate the memory that reinforcement learning with a config needs on each of its devices. `longest` is the
+    number of tokens of its longest prompt. By default, it is estimated from random matches.
 
     Raises `GymposiumError` if the model is not on this machine."""
     architecture = _architecture(config)
@@ -118,7 +118,7 @@ def memory_of(config: TrainConfig, longest: int | None = None) -> RunMemory:
     memory, rollout = device_memory(device), config.rollout
     groups = rollout.groups or max(1, rollout.decisions // (TURNS * rollout.group_size))
     cache = groups * rollout.group_size * row * bytes_a_token(architecture, dtype)
-    played = learner.trained * dtype.itemsize  # as the engine holds the weights that are trained
+    played = learner.trained * dtype.itemsize  # the engine holds the weights as trained
     return RunMemory(
         learner=learner,
         reference=played if Loss.of(config).needs_reference else 0,
@@ -130,11 +130,11 @@ def memory_of(config: TrainConfig, longest: int | None = None) -> RunMemory:
 
 
 def would_fit(config: TrainConfig) -> tuple[str, RunMemory] | None:
-    """Settings that make a run fit that does not, and what it then needs; None if there are none. First each setting of
-    `SAVING` is tried alone, and if none is enough, more and more of them together."""
+    """Find settings that make an oversized run fit, and the memory it then needs. Tries each setting of `SAVING` alone,
+    then more and more of them together. Returns None if no settings help."""
     alone = [names for names in SAVING if _changes(config, names)]
     together = [tuple(chain(*alone[:count])) for count in range(2, len(alone) + 1)]
-    longest = _longest_prompt(config)  # the same with all of them
+    longest = _longest_prompt(config)  # the same for all of them
     for names in (*alone, *together):
         memory = memory_of(changed(config, *names), longest)
         if memory.fits:
@@ -143,8 +143,8 @@ def would_fit(config: TrainConfig) -> tuple[str, RunMemory] | None:
 
 
 def with_layout(config: TrainConfig) -> TrainConfig:
-    """The config with `optimizer.layout` and `optimizer.checkpointing` chosen, where they are left out: what takes the
-    least time of what fits comfortably. Small models and models that are not on this machine are not looked at."""
+    """Return the config with `optimizer.layout` and `optimizer.checkpointing` chosen, unless given. Chooses the fastest
+    that fits comfortably. Skips small models and models that are not on this machine."""
     layout, checkpointing = config.optimizer.layout, config.optimizer.checkpointing
     if None not in (layout, checkpointing) or config.backend.kind != "local":
         return config
@@ -179,7 +179,7 @@ def _is_comfortable(needed: RunMemory) -> bool:
 
 
 def _changes(config: TrainConfig, overrides: tuple[str, ...]) -> bool:
-    """Whether these settings differ from the config's and may be set."""
+    """Return True if these settings are valid and differ from the config's."""
     try:
         return changed(config, *overrides) != config
     except GymposiumError:  # such as 4 bits with all weights trained
@@ -198,8 +198,8 @@ def _architecture(config: TrainConfig) -> Any:
 
 
 def _longest_prompt(config: TrainConfig) -> int:
-    """The number of tokens of the longest prompt in random matches of the games. For the small model of a run, which
-    has no tokenizer yet, and for games that cannot be played at random, it is that of `optimizer.token_budget`."""
+    """Return the number of tokens of the longest prompt in random matches of the games. Uses `optimizer.token_budget`
+    for small models without a tokenizer and for games that cannot be played at random."""
     games = [game for game in map(load_game, config.games) if game.spec.plays_at_random]
     name, prompting = config.model.name, config.prompting
     if name is None or not games:
@@ -214,11 +214,11 @@ def _longest_prompt(config: TrainConfig) -> int:
 
 
 def return_large_blocks() -> None:
-    """Let glibc return the memory of large tensors to the system as soon as they are freed.
+    """Make glibc return the memory of large tensors to the system as soon as they are freed.
 
-    By default its threshold follows the sizes that are freed, up to 32 MiB, and what is below comes from a heap, which
-    fragments: the peak of an update with checkpointing was twice what its tensors took. It costs about 4 % of time.
-    Other C libraries are left as they are."""
+    By default, its threshold follows the sizes freed, up to 32 MiB, and smaller blocks come from a heap that fragments.
+    With checkpointing, the peak of an update was twice the size of its tensors. This costs about 4 % of time. Other C
+    libraries are unaffected."""
     if sys.platform != "linux":
         return
     library = ctypes.CDLL(None)

@@ -1,4 +1,4 @@
-"""Metrics of the rewards and the credit of a step."""
+"""Metrics of a step's rewards and credit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ _MAXRSS = 1 if sys.platform == "darwin" else 1024
 
 
 def reward_metrics(groups: Sequence[Sequence[Sample]]) -> dict[str, float]:
-    """The mean reward, and the mean of each of its parts over the samples that have it; empty without samples."""
+    """Return the mean reward, and the mean of each of its parts over the samples that have it. Empty without
+    samples."""
     rewards = [sample.reward for group in groups for sample in group]
     if not rewards:
         return {}
@@ -30,7 +31,7 @@ def reward_metrics(groups: Sequence[Sequence[Sample]]) -> dict[str, float]:
 
 
 def credit_metrics(samples: Sequence[Sample], *, critic: bool) -> dict[str, float]:
-    """Mean and standard deviation of the advantages, and the explained variance of the critic."""
+    """Return the mean and standard deviation of the advantages, and the critic's explained variance."""
     spans = [span for sample in samples for span in sample.spans]
     if not spans:
         return {}
@@ -43,14 +44,14 @@ def credit_metrics(samples: Sequence[Sample], *, critic: bool) -> dict[str, floa
         values = torch.tensor([span.value for span in spans], dtype=torch.float64)
         targets = torch.tensor([span.target for span in spans], dtype=torch.float64)
         explained = explained_variance(values, targets)
-        if math.isfinite(explained):  # it is not if all targets are equal
+        if math.isfinite(explained):  # not finite if all targets are equal
             metrics["train/explained_variance"] = explained
     return metrics
 
 
 def peak_memory() -> dict[str, float]:
-    """The peak memory of this process so far, in MiB: `perf/memory_host` and, if there is a GPU, `perf/memory_device`,
-    the memory that torch has allocated on it."""
+    """Return this process's peak memory so far, in MiB: `perf/memory_host` and, with a GPU, `perf/memory_device`, the
+    memory allocated by torch."""
     metrics = {"perf/memory_host": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _MAXRSS / 2**20}
     if torch.cuda.is_available():
         metrics["perf/memory_device"] = torch.cuda.max_memory_allocated() / 2**20

@@ -1,6 +1,6 @@
-"""The file of rollout samples for inspection, `samples.jsonl`: one line for each group of the kept steps.
+"""The file of rollout samples for inspection, `samples.jsonl`: one line per group of the kept steps.
 
-Learning does not depend on it. The reference of samples describes every field of a line (docs/reference/samples.md).
+Learning does not depend on it. docs/reference/samples.md describes every field of a line.
 """
 
 from __future__ import annotations
@@ -23,42 +23,42 @@ from gymposium_train.rollout.samples import Sample
 
 FORMAT = "gymposium-samples-1"
 DIGITS = 6
-"""Decimal places of log-probabilities, rewards and advantages in the file, which is not used for computation."""
+"""Decimal places of log-probabilities, rewards and advantages in the file. It is not used for computation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rated:
-    """A group whose trajectories were rated."""
+    """A group with rated trajectories."""
 
     group: Group
     samples: Sequence[Sample]
     tied: bool
-    """True if nothing can be learned from it, for instance because all its rewards are equal."""
+    """True if nothing can be learned from it, for example because all its rewards are equal."""
 
 
 @dataclass(frozen=True, slots=True)
 class SamplesFile:
-    """Appends the groups of some steps to a file, line by line."""
+    """A file of the groups of some steps, appended line by line."""
 
     file: Path
     settings: Samples
     steps: int | None
-    """Number of steps of the run, the last of which is always kept; None if it is not known."""
+    """Number of steps of the run, or None if unknown. The last step is always kept."""
     pieces: Callable[[Sequence[int]], Sequence[str]]
-    """Function that returns the text of each token of a stream."""
+    """Returns the text of each token of a stream."""
     critic: bool = False
     """Whether turns have values and targets of a critic."""
     show: Callable[[str], object] = lambda text: None
-    """Function that is called with some replies of each kept step, in words."""
+    """Called with a text that shows some replies of each kept step."""
 
     def keep(self, step: int, groups: Sequence[Rated]) -> None:
-        """Write the kept groups of a step, if it is one of the kept steps. Steps are counted from 1."""
+        """Write the groups of a step, if the step is to be kept. Steps count from 1."""
         every = self.settings.every
         if every == 0 or (step % every and step not in (1, self.steps)):
             return
         kept = [self._data(step, number, group) for number, group in enumerate(groups[: self.settings.groups])]
         with LineWriter(self.file, sync=False) as file:
-            # ASCII only, like records: a token may be a part of a character
+            # ASCII only, like records: a token may be part of a character
             file.append_lines(*(json.dumps(data, separators=(",", ":"), allow_nan=False) for data in kept))
         if replies := first_replies(kept[0]) if kept else []:
             words = ", ".join(f"{reply!r} ({reward:+.2f})" for reply, reward in replies)
@@ -101,7 +101,7 @@ class SamplesFile:
 
 
 def _numbers(sample: Sample, *, critic: bool) -> dict[str, Any]:
-    """The rewards and the credit of a trajectory, without its tokens."""
+    """Return the rewards and the credit of a trajectory, without its tokens."""
     spans = sample.spans
     tokens: TurnTokens = sample.turns[-1].trace
     return {

@@ -1,5 +1,5 @@
-"""Starting and resuming of runs. Each stage writes its result into the run directory, and is skipped if the result is
-there; so a run is resumed by doing all stages again."""
+"""Start and resume runs. Each stage writes its result into the run directory, and is skipped if the result exists. So a
+run is resumed by doing all stages again."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ from gymposium_train.util.progress import interruption, say
 def start_run(
     path: Path | None, config: TrainConfig, callbacks: Sequence[Callback] = (), shown: Sequence[str] = ()
 ) -> RunDirectory:
-    """Do a run in the directory `path`, by default a new one in `gymposium-runs`."""
+    """Start a run in the directory `path`, by default a new one in `gymposium-runs`."""
     check(config)
     check_processes(config, processes())
     config = fitted(config)
@@ -63,7 +63,7 @@ def resume_run(path: Path, callbacks: Sequence[Callback] = (), shown: Sequence[s
     check_permitted(config)
     check_processes(config, processes())
     check_servable(config)
-    directory.note_versions()  # the run may have been killed just after its start
+    directory.note_versions()  # the run may have been killed right after its start
     _execute(directory, config, callbacks, shown, resumed=True)
     return directory
 
@@ -76,7 +76,7 @@ def _execute(
     *,
     resumed: bool,
 ) -> None:
-    """Do all stages of a run, with its loggers. After an error or a `KeyboardInterrupt` the run can be resumed."""
+    """Do all stages of a run, with its loggers. The run can be resumed after an error or a `KeyboardInterrupt`."""
     say(f"Run directory: {directory.path}")
     if config.model.name is not None and config.backend.kind == "local":
         checkpointing = ", with checkpointing" if config.optimizer.checkpointing else ""
@@ -115,7 +115,10 @@ def _execute(
         close_loggers(loggers, error)
         stopped = "\nStopped. " if isinstance(error, KeyboardInterrupt) else ""
         command = "serve" if config.source.kind == "sessions" else "train"
-        say(f"{stopped}Go on with:\n  {command_line(command, '--resume', str(directory.path), allow=to_allow(config))}")
+        say(
+            f"{stopped}Continue with:\n  "
+            f"{command_line(command, '--resume', str(directory.path), allow=to_allow(config))}"
+        )
         raise
     close_loggers(loggers)
 
@@ -123,7 +126,7 @@ def _execute(
 def _write_report(directory: RunDirectory) -> None:
     """Write the run's page, if gymposium-viewer is installed."""
     if find_spec("gymposium_viewer") is None:
-        say("No report.html: install gymposium-viewer for the run's page.")
+        say("No report.html: install gymposium-viewer to get the run's page.")
         return
     from gymposium_viewer.training.run_page import report_page
 
@@ -131,7 +134,7 @@ def _write_report(directory: RunDirectory) -> None:
 
 
 def _stages(run: UnderWay) -> None:
-    """Do the stages in order. Each needs the results of earlier ones."""
+    """Do the stages in order. Each needs the results of the earlier ones."""
     directory, config = run.directory, run.config
     start(run)
     _say_what_the_template_does(run)
@@ -150,6 +153,6 @@ def _stages(run: UnderWay) -> None:
 
 
 def _say_what_the_template_does(run: UnderWay) -> None:
-    """Report what the model's chat template does with calls of tools and with history, if the run has either."""
+    """Report how the model's chat template treats tool calls and history, if the run has either."""
     if run.config.prompting.context != "state" or any(game.spec.tools for game in run.games):
         say(chat_of(run.config, untaught(run.directory, run.config)).verdict)

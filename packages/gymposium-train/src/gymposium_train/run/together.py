@@ -1,7 +1,7 @@
-"""Runs on several processes, which torchrun starts.
+"""Runs on several processes, started by torchrun.
 
-The first process does the run: it plays, measures and writes. In imitation and reinforcement learning the others hold
-parts of the model that learns, and repeat the calls of the first one's learner. Only the first one does the control.
+The first process does the run: it plays, evaluates and writes. During imitation and reinforcement learning, the others
+hold parts of the learner's model and repeat the first learner's calls. Only the first process does the control.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from gymposium_train.learner.parallel.world import Processes, joined
 @contextmanager
 def leading(directory: RunDirectory) -> Iterator[Processes]:
     """Connect the processes: the first one does the run inside the block, and the others help. If the run fails, they
-    are not told: torchrun ends them."""
+    are not notified, because torchrun ends them."""
     with joined() as world:
         try:
             yield world
@@ -34,8 +34,8 @@ def leading(directory: RunDirectory) -> Iterator[Processes]:
 
 
 def help_to_learn() -> RunDirectory:
-    """Do the work of a process that is not the first; returns the run when it is done. Ctrl-C is handled by the first
-    process, which stops at a safe moment and then releases the others: this raises `KeyboardInterrupt` then."""
+    """Do the work of a process other than the first, and return the run when it is done. The first process handles
+    Ctrl-C: it stops at a safe point and releases the others. In that case, this raises `KeyboardInterrupt`."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     job: LearningBegins | Path | None
     with joined() as world:

@@ -43,10 +43,9 @@ from gymposium_train.util.progress import say
 MOST_STEPS = 1_000_000
 """Maximum number of steps of a run with a budget."""
 MEASURING = 0.1
-"""Largest share of the CPU seconds of training that a run with a budget spends on points of the learning curve, as far
-as a point can be left out."""
+"""Largest share of training CPU seconds that a run with a budget spends on optional points of the learning curve."""
 MAX_IDLE_STEPS = 10
-"""Number of consecutive steps without rows to learn from, after which a run ends."""
+"""Number of consecutive steps without rows to learn from that ends a run."""
 
 
 def reinforce(run: UnderWay) -> None:
@@ -58,7 +57,7 @@ def reinforce(run: UnderWay) -> None:
     pace = Pace(config, used=directory.results().get("cold_start_cpu_seconds", 0.0))
     with run.backend.reinforcing(run.start) as model:
         steps = _reinforced(run, model, pace)
-        # before the result is whole, after which a resumed run does nothing here
+        # before the result is complete, because a resumed run then does nothing here
         directory.add_results(
             train_cpu_seconds=steps.cpu, steps=steps.done, kept_step=steps.kept, setbacks=steps.health.setbacks
         )
@@ -66,7 +65,7 @@ def reinforce(run: UnderWay) -> None:
 
 
 def _reinforced(run: UnderWay, model: LearningModel, pace: Pace) -> _Steps:
-    """Take all steps. Returns them when they are done, and engines and source are closed."""
+    """Take all steps. Returns them once they are done and the engines and the source are closed."""
     directory, config, credit = run.directory, run.config, make_credit(run.config.credit)
     with (
         make_trainee(config, directory.path, model, run.games) as trainee,
@@ -111,8 +110,8 @@ def _reinforced(run: UnderWay, model: LearningModel, pace: Pace) -> _Steps:
 
 
 class _Steps:
-    """The steps of a run: how many are done, at what cost, and the state to which the run goes back if an update spoilt
-    the policy."""
+    """The steps of a run: how many are done, their cost, and the state to roll back to if an update broke the
+    policy."""
 
     def __init__(self, run: UnderWay, training: Training) -> None:
         self._run, self._training = run, training
@@ -122,21 +121,21 @@ class _Steps:
         self.kept = 0
         """The step whose weights training ended with."""
         self.cpu = 0.0
-        """CPU seconds of these steps."""
+        """CPU seconds of the steps so far."""
         self.health = Health()
         self._best = Best(0, returns_before(run))
         self._saved: list[Path] = []
         """The checkpoints, oldest first."""
         self._good: Path | None = None
-        """The newest checkpoint whose policy was found to be well. It is kept until there is a newer one."""
+        """The last healthy checkpoint, kept until there is a newer one."""
         self._judged_from = 0
-        """The first step whose replies are judged, after the run went back."""
+        """The first step whose replies are judged after a rollback."""
         self._measuring = 0.0
-        """CPU seconds of points of the learning curve, since the run began or was resumed."""
+        """CPU seconds spent on points of the learning curve since the run began or was resumed."""
         self._points = 0
-        """Number of tenths of the run after which the learning curve had a point."""
+        """Number of tenths of the run that have a point of the learning curve."""
         self._tied = 0
-        """Number of consecutive steps, up to the newest, of which all groups were tied."""
+        """Number of latest consecutive steps with only tied groups."""
         for broken in remove_broken(run.directory.checkpoints):
             say(f"Removed an incomplete checkpoint: {broken}", style="yellow")
         self._saved = complete_checkpoints(run.directory.checkpoints)
@@ -192,7 +191,7 @@ class _Steps:
             self._take_best()
 
     def _has_point(self) -> bool:
-        """True if the learning curve has a point after the step that was just done. The last step has one."""
+        """Return True if the learning curve has a point after the step just done. The last step always has one."""
         every, before = self._run.config.evaluation.every, self._points
         if not self._run.games:
             return False
@@ -204,7 +203,7 @@ class _Steps:
         return every > 0 and (self._over or self.done % every == 0)
 
     def _tenths(self) -> int:
-        """The number of tenths of the run that are done."""
+        """Return how many tenths of the run are done."""
         steps = self._run.config.steps
         return int(10 * (self._pace(self.done) if steps is None else self.done / steps))
 
@@ -226,7 +225,11 @@ class _Steps:
         (saved,) = (path for path in complete_checkpoints(self._run.directory.best) if step_of(path) == step)
         load_checkpoint(saved, self._training.trainee.learner)
         self.kept = step
-        say(f"The last weights are clearly worse than those of step {step}, which training ends with.", style="yellow")
+        say(
+            f"The last weights are clearly worse than those of step {step}. Training ends with the weights of step "
+            f"{step}.",
+            style="yellow",
+        )
 
     @property
     def _over(self) -> bool:
@@ -234,13 +237,13 @@ class _Steps:
         return ended_early or self._pace.over(self.done)
 
     def _step(self, ahead: Ahead[StepRollout[Any]]) -> tuple[Taken[StepRollout[Any]], dict[str, Any]]:
-        """Take one step. Returns its rollout and its metrics. If replies or update show that the policy is spoilt, the
-        step ends with the weights of an earlier one."""
+        """Take one step, and return its rollout and its metrics. If replies or the update show that the policy is
+        broken, the step ends with earlier weights."""
         step, training = self.done, self._training
         began = time.perf_counter(), time.process_time()
         try:
             taken = ahead.take(step)
-        except KeyboardInterrupt:  # nothing of this step is learned yet
+        except KeyboardInterrupt:  # nothing was learned from this step yet
             self._save()
             raise
         played = time.process_time()
@@ -268,8 +271,8 @@ class _Steps:
         }
 
     def _go_back(self, wrong: str, taken: Taken[StepRollout[Any]]) -> None:
-        """Return to the weights of the newest checkpoint whose policy was well, remove the later ones, and halve the
-        learning rate. Versions of the policy are counted on, so that none is published twice."""
+        """Return to the weights of the last healthy checkpoint, remove later ones, and halve the learning rate. Policy
+        version numbers keep increasing, so that none is published twice."""
         assert self._good is not None, "there is a checkpoint before the first step"
         while self._saved[-1] != self._good:
             remove_directory(self._saved.pop())
@@ -283,49 +286,50 @@ class _Steps:
         self._judged_from = self.done + 1 + self._run.config.engine.staleness
         replies = ", ".join(map(repr, failed_replies(taken.rollout.groups)))
         say(
-            f"Step {self.done + 1}: {wrong}{f': {replies}' if replies else ''}. Back to the weights of step "
-            f"{step_of(self._good)}, with "
+            f"Step {self.done + 1}: {wrong}{f': {replies}' if replies else ''}. Returning to the weights of step "
+            f"{step_of(self._good)}, "
             + (
-                f"{self.health.rate_scale:g} of the learning rate."
+                f"with {self.health.rate_scale:g} of the learning rate."
                 if self.health.setbacks <= MOST_SETBACKS
-                else f"which training ends, since it went back {self.health.setbacks} times."
+                else f"and training ends after {self.health.setbacks} rollbacks."
             ),
             style="yellow",
         )
 
     def _warn(self, metrics: Mapping[str, Any], groups: Sequence[Group]) -> None:
-        """Say what keeps the run from learning: replies that failed before any update, or groups that are all tied."""
+        """Warn about what keeps the run from learning: replies that failed before any update, or only tied groups."""
         where = f"Step {self.done + 1}:"
         if not self.done and (failed := failed_share(metrics)) > FAILED_LIMIT:
             replies = ", ".join(map(repr, failed_replies(groups)))
             say(
-                f"{where} {failed:.0%} of the replies fail before any update: {replies}. Learning may not begin. "
-                f"Replies that are cut off need a larger prompting.max_tokens; others a longer cold start or, without "
-                f"one, prompts that name the form of a reply (prompting.reply=tags).",
+                f"{where} {failed:.0%} of the replies fail before any update: {replies}. The run may never start to "
+                f"learn. If replies are cut off, raise prompting.max_tokens. Otherwise use a longer cold start or, "
+                f"without one, prompts that name the form of a reply (prompting.reply=tags).",
                 style="yellow",
             )
         tied = metrics.get("rollout/groups_tied", 0)
         self._tied = self._tied + 1 if tied and tied == metrics["rollout/groups"] else 0
         if self._tied == 1:
             say(
-                f"{where} every match of each group was paid alike, so there was nothing to learn from. Replies: "
+                f"{where} every match of each group earned the same reward, so there was nothing to learn. Replies: "
                 f"{', '.join(map(repr, some_replies(groups)))}.",
                 style="yellow",
             )
         elif self._tied == MAX_IDLE_STEPS:
             say(
-                f"{where} the {MAX_IDLE_STEPS}th in a row in which every match of each group was paid alike. Training "
-                f"ends. Try a longer cold start, another opponent, or larger groups (rollout.group_size).",
+                f"{where} the {MAX_IDLE_STEPS}th step in a row in which every match of each group earned the same "
+                f"reward. Training ends. Try a longer cold start, another opponent, or larger groups "
+                f"(rollout.group_size).",
                 style="yellow",
             )
 
     def _spend(self, cpu: float) -> None:
-        """Note the CPU seconds of all steps."""
+        """Note the CPU seconds of all steps so far."""
         self.cpu = cpu
         self._pace.note(self._begin + cpu)
 
     def _stage(self) -> AbstractContextManager[StageBar]:
-        """The progress bar: of steps, the later ones of which take longer, or of CPU seconds."""
+        """Return the progress bar, either of steps, whose duration grows, or of CPU seconds."""
         view, pace, steps = self._run.view, self._pace, self._run.config.steps
         if steps is not None:
             work = [growth(self._run.config, pace(step)) for step in range(steps)]
@@ -341,7 +345,8 @@ class _Steps:
         run.watchers.saved(saved)
 
     def _save_best(self) -> None:
-        """Keep the weights as the best so far, beside those of the best before, until a checkpoint says so."""
+        """Save the weights as the best so far. The previous best weights stay until a checkpoint confirms the new
+        ones."""
         if self._run.config.checkpoints.best and self._run.config.evaluation.every != 0 and self._run.games:
             learner, directory = self._training.trainee.learner, self._run.directory.best
             save_checkpoint(directory, learner, self._state(), keep=2)
@@ -359,8 +364,8 @@ class _Steps:
 def _nothing_to_learn(steps: int, rollout: StepRollout[Any], training: Training) -> GymposiumError:
     unrated = "".join(f" {count} groups could not be rated: {why}" for why, count in training.unrated.most_common(3))
     return GymposiumError(
-        f"In {steps} steps in a row there was nothing to learn from: every match of each group was paid alike, could "
-        f"not be rated, or had no row that was short enough.{unrated} Replies were read as {rollout.readings}. Try a "
-        f"longer cold start, a weaker opponent, larger groups or, for replies that are cut off, a larger "
+        f"In {steps} steps in a row there was nothing to learn: every match of each group earned the same reward, "
+        f"could not be rated, or had no row that was short enough.{unrated} Replies were read as {rollout.readings}. "
+        f"Try a longer cold start, a weaker opponent, or larger groups. If replies are cut off, raise "
         f"prompting.max_tokens."
     )

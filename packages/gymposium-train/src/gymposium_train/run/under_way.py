@@ -1,4 +1,4 @@
-"""The state that all stages of a run share."""
+"""The state shared by all stages of a run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gymposium_train.util.progress import Interruption
 
 @dataclass(slots=True)
 class UnderWay:
-    """A run in progress, as its stages see it: directory, config, view, and receivers of metrics."""
+    """A run in progress, as its stages use it: directory, config, view, and receivers of metrics."""
 
     directory: RunDirectory
     config: TrainConfig
@@ -37,23 +37,23 @@ class UnderWay:
 
     @property
     def start(self) -> BackendStart:
-        """The run as its backend sees it."""
+        """The run, as passed to its backend."""
         return BackendStart(config=self.config, directory=self.directory, world=self.world)
 
     @property
     def backend(self) -> Backend:
-        """What holds the model that learns."""
+        """The backend that holds the learner's model."""
         return make_backend(self.start)
 
     def budget_used(self, began: float) -> float:
-        """The share of the run's budget that this process has used since the CPU time `began`; 0 for a run whose steps
-        are given."""
+        """Return the share of the run's budget used by this process since the CPU time `began`. Returns 0 for a run
+        with a fixed number of steps."""
         return 0.0 if self.config.steps is not None else (time.process_time() - began) / self.config.budget
 
     @contextmanager
     def recorder(self, name: str) -> Iterator[Callable[[MatchResult], object]]:
-        """Append matches to one of the run's record files. Matches that it contains already are skipped: an interrupted
-        run recorded them, or they are played again to learn from them."""
+        """Append matches to one of the run's record files. Skips matches that it already contains: an interrupted run
+        recorded them, or they are replayed to learn from them."""
         if name not in self._recorded:
             self._recorded[name] = self.directory.recorded(name)
         known = self._recorded[name]
@@ -68,7 +68,7 @@ class UnderWay:
 
     @contextmanager
     def stoppable_recorder(self, name: str, bar: StageBar | None = None) -> Iterator[Callable[[MatchResult], object]]:
-        """As `recorder`, for stages that may stop after any match. Each match advances `bar`."""
+        """Append matches like `recorder`, for stages that may stop after any match. Each match advances `bar`."""
         with self.recorder(name) as record:
 
             def each(played: MatchResult) -> None:

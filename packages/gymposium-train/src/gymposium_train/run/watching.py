@@ -14,8 +14,8 @@ from gymposium_train.run.live import View
 
 
 class Watchers:
-    """Passes metrics on. Loggers get only steps of the reinforcement learning, because a logger's steps must not
-    decrease; steps of the cold start and the control are in metrics.jsonl."""
+    """A distributor of metrics. Loggers get only steps of reinforcement learning, because a logger's steps must not
+    decrease. Steps of the cold start and the control are in metrics.jsonl."""
 
     def __init__(
         self, directory: RunDirectory, view: View, loggers: Sequence[Logger], callbacks: Sequence[Callback]
@@ -23,8 +23,8 @@ class Watchers:
         self._directory, self._view, self._loggers, self._callbacks = directory, view, loggers, callbacks
 
     def stepped(self, stage: str, step: int, metrics: Mapping[str, Any]) -> None:
-        """Report a step of a stage, counted from 1 in reinforcement learning. The metrics are written to their file
-        first. Raises `LoggerError` if a logger fails, and whatever a callback raises."""
+        """Report a step of a stage, counted from 1 in reinforcement learning. The metrics are first written to their
+        file. Raises `LoggerError` if a logger fails, and whatever a callback raises."""
         self._directory.log({"stage": stage, "step": step, **metrics})
         self._view.show(metrics, stage)
         if stage == TRAIN:
@@ -38,7 +38,7 @@ class Watchers:
             callback.on_checkpoint(checkpoint)
 
     def measured(self, step: int, metrics: Mapping[str, float]) -> None:
-        """Report an evaluation of this step's policy against the whole panel; 0: before the first step."""
+        """Report an evaluation of this step's policy against the whole panel. Step 0 is before the first step."""
         self._view.show(metrics)
         self._log(step, metrics)
 

@@ -28,45 +28,48 @@ from gymposium_train.serving.errors import NotReady, WrongField
 from gymposium_train.serving.service import Service
 
 SESSION = re.compile(r"/s/[\w-]+/v1/")
-"""The beginning of the paths that a session's secret opens, without the server's token."""
+"""Prefix of the paths that a session's secret opens without the server's token."""
 LONGEST_WAIT = 60.0
-"""Maximum number of seconds for which a request for a job waits for its end."""
+"""Maximum number of seconds that a request for a job waits for the job's end."""
 BEATS = 15.0
-"""Seconds of silence after which a stream of events sends a comment, so that a lost connection is noticed."""
+"""Seconds of silence before an event stream sends a comment, which reveals lost connections."""
 RETRY = "x-stainless-retry-count"
-"""The header in which OpenAI's clients say how often they have sent a request before."""
+"""The header with the number of times that OpenAI's clients have retried a request."""
 LONGEST_CLIENT = 200
-"""Maximum length of what a client calls itself, in characters."""
+"""Maximum length of a client's name, in characters."""
 SPACING = 0.25
-"""Least number of seconds between two events."""
+"""Minimum number of seconds between two events."""
 _OTHER_APIS = {
-    "/responses": "The Responses API is not served, but chat completions are. Set them in the library: OpenAI Agents: "
-    'set_default_openai_api("chat_completions"); LangChain: use_responses_api=False; pydantic-ai: OpenAIChatModel; '
-    "Vercel AI: provider.chat(model).",
-    "/messages": "Anthropic's Messages API is not served, but OpenAI's chat completions are. Use the library's "
-    "provider for OpenAI, with the same base_url.",
-    "/chat/completions": "The base_url ends in /v1: give it to the library whole.",
-    "/completions": "Text completions are not served, but chat completions are: POST /chat/completions at the "
-    "base_url (in the openai library: client.chat.completions.create).",
-    "/models": "The base_url ends in /v1: give it to the library whole.",
+    "/responses": (
+        "The Responses API is not served. Select chat completions in the library: OpenAI Agents: "
+        'set_default_openai_api("chat_completions"); LangChain: use_responses_api=False; pydantic-ai: '
+        "OpenAIChatModel; Vercel AI: provider.chat(model)."
+    ),
+    "/messages": "Anthropic's Messages API is not served. Use the library's OpenAI provider with the same base_url.",
+    "/chat/completions": "The base_url must end in /v1. Pass it to the library unchanged.",
+    "/completions": (
+        "Text completions are not served. Use chat completions: POST /chat/completions at the base_url (in the "
+        "openai library: client.chat.completions.create)."
+    ),
+    "/models": "The base_url must end in /v1. Pass it to the library unchanged.",
 }
-"""What to set for the paths of other APIs, by their end. The first that fits counts."""
+"""Fixes for the paths of other APIs, by suffix. The first match counts."""
 
 
 def needs_token(scope: Scope) -> bool:
-    """False for the paths that a session's secret opens, and for the health check."""
+    """Return False for paths that a session's secret opens, and for the health check."""
     path = str(scope["path"])
     return SESSION.match(path) is None and path != "/health"
 
 
 class Api:
-    """The endpoints of the service. `address` is the beginning of the addresses of its sessions."""
+    """The endpoints of the service. `address` is the prefix of its sessions' addresses."""
 
     def __init__(self, service: Service, checkpoints: ServedCheckpoints, address: str) -> None:
         self._service, self._checkpoints, self._address = service, checkpoints, address
 
     def routes(self) -> list[BaseRoute]:
-        """The routes of the service."""
+        """Return the routes of the service."""
         return [
             Route("/health", self._health),
             Route("/s/{secret}/v1/chat/completions", self._complete, methods=["POST"]),
@@ -81,7 +84,7 @@ class Api:
             Route("/v1/checkpoints/{step:number}/promote", self._promote, methods=["POST"]),
             Route("/v1/status", self._status),
             Route("/v1/events", self._events),
-            other_routes("Completions are at the base_url of a session, which POST /v1/sessions begins."),
+            other_routes("Completions are at the base_url of a session. Begin one with POST /v1/sessions."),
         ]
 
     # -- sessions
@@ -167,7 +170,7 @@ class Api:
 
 
 def other_routes(advice: str) -> BaseRoute:
-    """Return the route of all paths that are not served. Its error says what to set in the client, or else `advice`."""
+    """Return a catch-all route for unknown paths. Its error says what to change in the client, or else `advice`."""
 
     async def refuse(request: Request) -> Response:
         path = request.url.path
@@ -178,7 +181,7 @@ def other_routes(advice: str) -> BaseRoute:
 
 
 async def status_events(service: Service) -> AsyncGenerator[str, None]:
-    """Server-sent events of the status: one at once, and one after each change."""
+    """Yield server-sent events of the status: one immediately, and one after each change."""
     with _Changes(service) as changes:
         while True:
             yield f"event: status\ndata: {json.dumps(service.status())}\n\n"
@@ -188,13 +191,13 @@ async def status_events(service: Service) -> AsyncGenerator[str, None]:
 
 
 async def completed(session: Session, asked: CompletionRequest, request: Request) -> Response:
-    """The response to a request for a completion, whole or as a stream. Raises `Refused`."""
+    """Return the response to a completion request, whole or as a stream. Raises `Refused`."""
     again = request.headers.get(RETRY, "0") != "0"
     try:
         if not asked.stream:
             return JSONResponse(dict((await session.complete(asked, again=again)).answer), headers=_notes(asked))
         chunks = session.stream(asked, again=again)
-        first = await anext(chunks)  # so that an error before it has its own status
+        first = await anext(chunks)  # so that an earlier error gets its own status
     except BadRequest:
         raise
     except GymposiumError as error:  # the engine is gone
@@ -214,17 +217,17 @@ async def completed(session: Session, asked: CompletionRequest, request: Request
 
 
 def _notes(asked: CompletionRequest) -> dict[str, str]:
-    """Return the headers that say which fields of a request had no effect on the reply."""
+    """Return the headers that name a request's fields without effect on the reply."""
     return {NOT_ENFORCED: ", ".join(asked.not_enforced)} if asked.not_enforced else {}
 
 
 def listed_models(name: str) -> Response:
-    """The response to a request for the list of models, which has one."""
+    """Return the response to a request for the list of models. It has one entry."""
     return JSONResponse({"object": "list", "data": [{"id": name, "object": "model", "owned_by": "gymposium"}]})
 
 
 class _Changes:
-    """Tells a coroutine that the service has changed."""
+    """A notifier of coroutines about changes of the service."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -242,7 +245,7 @@ class _Changes:
         self._service.listeners.discard(self._tell)
 
     async def wait(self, seconds: float | None = None) -> bool:
-        """Wait for a change since the last call, for at most `seconds`. Returns False if there was none."""
+        """Wait up to `seconds` for a change since the last call. Returns False if there was none."""
         try:
             async with asyncio.timeout(seconds):
                 await self._event.wait()
@@ -253,7 +256,7 @@ class _Changes:
 
 
 def _client(request: Request) -> str:
-    """What the client calls itself."""
+    """Return the client's name."""
     return request.headers.get("user-agent", "unknown")[:LONGEST_CLIENT]
 
 

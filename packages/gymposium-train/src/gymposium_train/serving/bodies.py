@@ -1,4 +1,4 @@
-"""The bodies of requests to the service, other than completions, read from JSON."""
+"""Request bodies of the service other than completions, read from JSON."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 from gymposium_train.serving.errors import ServiceError, WrongField
 
 LONGEST = 200
-"""Maximum length of a name that a client gives, in characters."""
+"""Maximum length of names given by clients, in characters."""
 TRAIN = "train"
-"""The split that is learned from."""
+"""The split to learn from."""
 LARGEST_REWARD = 1e9
-"""The largest size of a reward, with which sums of squares stay finite in single precision."""
+"""The largest absolute reward. Sums of its squares stay finite in single precision."""
 _ROUNDING = 1e-9
 
 
@@ -30,7 +30,7 @@ class Begin:
 
     @classmethod
     def read(cls, body: Any) -> Begin:
-        """Raises `WrongField` for a field of another form."""
+        """Read the body. Raises `WrongField` for an invalid field."""
         fields = _fields(body, "group", "member", "seed", "split", "metadata")
         metadata = fields.get("metadata", {})
         if not isinstance(metadata, Mapping):
@@ -46,7 +46,7 @@ class Begin:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """The body with which a session is ended."""
+    """The body of a request to end a session."""
 
     reward: float
     parts: Mapping[str, float]
@@ -55,7 +55,7 @@ class End:
 
     @classmethod
     def read(cls, body: Any) -> End:
-        """Raises `WrongField` for a field that is missing or of another form."""
+        """Read the body. Raises `WrongField` for a missing or invalid field."""
         fields = _fields(body, "reward", "parts", "truncated", "turn_rewards")
         if "reward" not in fields:
             raise WrongField("reward", "give the reward of the session, a number.")
@@ -67,11 +67,11 @@ class End:
         turns, reward = fields.get("turn_rewards"), _number("reward", fields["reward"])
         if turns is not None:
             if not isinstance(turns, list):
-                raise WrongField("turn_rewards", "give a list of numbers, one for each reply.")
+                raise WrongField("turn_rewards", "give a list of numbers, one per reply.")
             turns = tuple(_number(f"turn_rewards[{n}]", value) for n, value in enumerate(turns))
             total = math.fsum(turns)
             if not math.isclose(total, reward, abs_tol=_ROUNDING * max([1.0, *map(abs, turns)])):
-                raise WrongField("turn_rewards", f"they add up to {total}, and reward is {reward}. Let both be equal.")
+                raise WrongField("turn_rewards", f"they add up to {total}, but reward is {reward}. Make both equal.")
         return cls(
             reward,
             {name("parts", key): _number(f"parts.{key}", value) for key, value in parts.items()},
@@ -80,7 +80,7 @@ class End:
         )
 
     def as_data(self) -> dict[str, Any]:
-        """The body as plain data, with all fields."""
+        """Return the body as plain data, with all fields."""
         turns = None if self.turn_rewards is None else [*self.turn_rewards]
         return {
             "reward": self.reward,
@@ -91,32 +91,32 @@ class End:
 
 
 def read_group(body: Any, default: int, least: int) -> tuple[str | None, int]:
-    """The key and the size of a group, which is at least `least`. Raises `WrongField` for a field of another form."""
+    """Return the key and the size of a group, which is at least `least`. Raises `WrongField` for an invalid field."""
     fields = _fields(body, "key", "size")
     key = None if "key" not in fields else name("key", fields["key"])
     return key, whole("size", fields.get("size", default), least, 10_000)
 
 
 def read_train(body: Any) -> tuple[str, ...] | None:
-    """The keys of the groups to learn from; None for all that are complete. Raises `WrongField`."""
+    """Return the keys of the groups to learn from, or None for all complete groups. Raises `WrongField`."""
     fields = _fields(body, "groups")
     if "groups" not in fields:
         return None
     keys = fields["groups"]
     if not isinstance(keys, list) or not keys:
-        raise WrongField("groups", "give a list of the keys of groups, or leave it out for all that are complete.")
+        raise WrongField("groups", "give a list of group keys, or omit it for all complete groups.")
     return tuple(dict.fromkeys(name(f"groups[{n}]", key) for n, key in enumerate(keys)))
 
 
 def name(field: str, value: Any) -> str:
-    """A name that a client gave. Raises `WrongField` for one that is empty, too long or not printable."""
+    """Return a name given by a client. Raises `WrongField` if it is empty, too long or not printable."""
     if not isinstance(value, str) or not 0 < len(value) <= LONGEST or not value.isprintable():
-        raise WrongField(field, f"give a text of 1 to {LONGEST} printable characters.")
+        raise WrongField(field, f"give text of 1 to {LONGEST} printable characters.")
     return value
 
 
 def whole(field: str, value: Any, low: int, end: int) -> int:
-    """A whole number from `low` up to but not including `end`. Raises `WrongField` for another value."""
+    """Return an integer from `low` up to but not including `end`. Raises `WrongField` for other values."""
     if type(value) is not int or not low <= value < end:
         raise WrongField(field, f"give a whole number from {low} to {end - 1}.")
     return value
@@ -129,9 +129,9 @@ def _number(field: str, value: Any) -> float:
 
 
 def _fields(body: Any, *known: str) -> dict[str, Any]:
-    """The fields of a body that are not null."""
+    """Return the non-null fields of a body."""
     if not isinstance(body, Mapping):
         raise ServiceError("body: give a JSON object.")
     if unknown := [key for key in body if key not in known]:
-        raise WrongField(unknown[0][:80], f"there is no such field. Known: {', '.join(known)}.")
+        raise WrongField(unknown[0][:80], f"unknown field. Known fields: {', '.join(known)}.")
     return {key: value for key, value in body.items() if value is not None}

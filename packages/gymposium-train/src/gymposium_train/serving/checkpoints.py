@@ -1,4 +1,4 @@
-"""The checkpoints of a run that is served, and those that are kept as models to use."""
+"""The checkpoints of a served run, and those promoted to usable models."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ class ServedCheckpoints:
     _one_at_a_time: Lock = field(default_factory=Lock)
 
     def listed(self) -> list[dict[str, Any]]:
-        """The complete checkpoints and those that were promoted, by step."""
+        """Return the complete and the promoted checkpoints, by step."""
         run = RunDirectory(self.directory)
         there = {step_of(path) for path in complete_checkpoints(run.checkpoints)}
         kept = {step_of(path) for path in complete_checkpoints(run.promoted)}
         return [{"step": step, "promoted": step in kept} for step in sorted(there | kept)]
 
     def promote(self, step: int) -> dict[str, Any]:
-        """Keep the weights of a checkpoint as a model or adapter to use. Promoting it again changes nothing. Raises
-        `NotFound` if there is no such checkpoint."""
+        """Promote a checkpoint: keep its weights as a usable model or adapter. Idempotent. Raises `NotFound` if the
+        checkpoint does not exist."""
         run = RunDirectory(self.directory)
         place = run.promoted / f"step-{step:05d}"
         with self._one_at_a_time:
             if not is_whole(place):
                 saved = next((path for path in complete_checkpoints(run.checkpoints) if step_of(path) == step), None)
                 if saved is None:
-                    raise NotFound(f"There is no checkpoint of step {step}. A run keeps its newest ones.")
+                    raise NotFound(f"No checkpoint of step {step}. A run keeps only its latest checkpoints.")
                 start = BackendStart(config=self.config, directory=run)
                 make_backend(start).export(start, saved, place)
         return {"step": step, "promoted": True, "directory": str(place.resolve())}

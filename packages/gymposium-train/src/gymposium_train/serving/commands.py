@@ -1,4 +1,4 @@
-"""Agents as commands: the run starts them itself, and a function gives the reward of each session."""
+"""Agents as commands: the run starts them, and a function computes the reward of each session."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from gymposium_train.serving.trajectories import turns_of
 SECONDS = 1800.0
 """Time limit of a command."""
 SHOWN = 2000
-"""Maximum number of characters of a command's errors that are shown."""
+"""Maximum number of characters to show from a command's errors."""
 DEFAULT_GROUPS = 16
 
 Score = Callable[["Ran"], float | Mapping[str, Any]]
@@ -34,23 +34,23 @@ Score = Callable[["Ran"], float | Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """A command that has ended, with what the model said in its session."""
+    """A finished command, with the model's conversations in its session."""
 
     seed: int
-    """The seed of the task, which the command got in GYMPOSIUM_SEED. All sessions of a group have the same."""
+    """The seed of the task, passed to the command in GYMPOSIUM_SEED. All sessions of a group share it."""
     output: str
-    """What the command printed on its standard output."""
+    """The command's standard output."""
     conversations: Sequence[Sequence[Mapping[str, Any]]]
-    """The messages of each conversation that the command had, with the replies: a list of objects with `role`,
-    `content` and, in a reply that calls tools, `tool_calls`."""
+    """The messages of each of the command's conversations, including the replies: objects with `role`, `content` and,
+    in replies that call tools, `tool_calls`."""
 
 
 @cache
 def score_function(text: str) -> Score:
-    """The function that `module:function` or `file.py:function` names; a file is run once. Raises `BadOption`."""
+    """Load the function named by `module:function` or `file.py:function`. A file is run once. Raises `BadOption`."""
     place, _, name = text.rpartition(":")
     if not (place and name.isidentifier()):
-        raise BadOption(f"{text!r}: write a function as module:function or as file.py:function.")
+        raise BadOption(f"Invalid function {text!r}. Write module:function or file.py:function.")
     try:
         if place.endswith(".py"):
             spec = importlib.util.spec_from_file_location(Path(place).stem, place)
@@ -61,7 +61,7 @@ def score_function(text: str) -> Score:
         else:
             module = importlib.import_module(place)
     except (ImportError, OSError) as error:
-        raise BadOption(f"{text!r}: {place} cannot be imported ({error}).") from error
+        raise BadOption(f"{text!r}: cannot import {place} ({error}).") from error
     function = getattr(module, name, None)
     if not callable(function):
         raise BadOption(f"{text!r}: {place} has no function {name}.")
@@ -70,15 +70,15 @@ def score_function(text: str) -> Score:
 
 
 def command_of(text: str) -> list[str]:
-    """The command in a text, as a shell reads it. Raises `BadOption` if there is no such program."""
+    """Split a command line as a shell does. Raises `BadOption` if the program does not exist."""
     command = shlex.split(text)
     if not command or shutil.which(command[0]) is None:
-        raise BadOption(f"--run {text!r}: there is no program {command[0] if command else text!r}.")
+        raise BadOption(f"--run {text!r}: program {command[0] if command else text!r} not found.")
     return command
 
 
 class Commands:
-    """Plays step after step with a command, in a thread of its own. `failure` is the error that ended it."""
+    """A background thread that plays step after step with a command. `failure` is the error that ended it."""
 
     def __init__(self, service: Service, settings: SessionSettings, address: str, token: str | None) -> None:
         assert settings.run is not None
@@ -93,12 +93,12 @@ class Commands:
         self._thread.start()
 
     def check(self) -> None:
-        """Raise the error that ended the thread, if there is one."""
+        """Raise the error that ended the thread, if any."""
         if self.failure is not None:
             raise self.failure
 
     def close(self) -> None:
-        """Begin no further step."""
+        """Start no more steps."""
         self._ended.set()
 
     def _work(self) -> None:
@@ -108,14 +108,14 @@ class Commands:
                 while not self._ended.is_set():
                     server.play(self._agent, groups=groups, size=size, at_once=self._settings.at_once)
                     if self._settings.groups is None and not self._ended.is_set():
-                        with suppress(NothingLearned):  # all of its sessions had a policy that was too old
+                        with suppress(NothingLearned):  # the policy of all its sessions was too old
                             server.train()
         except Exception as error:  # noqa: BLE001 - the thread of the run raises it
             if not self._ended.is_set():
                 self.failure = error
 
     def _agent(self, session: Session[Server]) -> float | Mapping[str, Any]:
-        """Play one session. After the first error the others of the step are not begun."""
+        """Play one session. After the first error, the step's remaining sessions are not started."""
         if self._ended.is_set():
             raise GymposiumError("An earlier session of this step failed.")
         try:
@@ -130,7 +130,7 @@ class Commands:
         environment = {
             **user_environment(),
             "OPENAI_BASE_URL": session.base_url,
-            "OPENAI_API_KEY": "none",  # the address opens the session; what ends it stays here
+            "OPENAI_API_KEY": "none",  # the address opens the session, and the key to end it stays here
             "GYMPOSIUM_SEED": str(session.seed),
         }
         environment.pop("GYMPOSIUM_SERVE_TOKEN", None)
@@ -139,7 +139,7 @@ class Commands:
         )
         if done.returncode:
             raise GymposiumError(
-                f"{shlex.join(self._command)} ended with the status {done.returncode}: {done.stderr[-SHOWN:].strip()}"
+                f"{shlex.join(self._command)} failed with exit status {done.returncode}: {done.stderr[-SHOWN:].strip()}"
             )
         ran = Ran(session.seed, done.stdout, self._conversations(session.id))
         try:
@@ -150,7 +150,7 @@ class Commands:
         return score
 
     def _conversations(self, name: str) -> list[list[dict[str, Any]]]:
-        """The conversations of a session that no later turn continues, each with its last reply."""
+        """Return a session's conversations that no later turn continues, each with its last reply."""
         row = self._service.file.session(name)
         assert row is not None, "the session has just been played"
         turns = turns_of(row, self._service.file.turns(name))

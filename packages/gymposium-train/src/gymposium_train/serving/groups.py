@@ -1,4 +1,4 @@
-"""Groups and jobs on disk: when a group is complete, and which groups a step of training learns from."""
+"""Groups and jobs on disk: when a group is complete, and which groups a training step learns from."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from gymposium_train.serving.bodies import TRAIN
 from gymposium_train.serving.errors import Conflict
 
 TOO_OLD = "its policy is too old"
-"""Why sessions and groups are dropped whose policy is more than `engine.staleness` steps behind."""
+"""Reason for dropping sessions and groups whose policy is more than `engine.staleness` steps behind."""
 
 
 def unused_key(file: SessionsFile) -> str:
-    """A key for a group that is given none. It follows from the number of groups, and the seed of the task from it, so
-    that a client that does the same again gets the same tasks."""
+    """Return a key for a group without one. It follows from the number of groups, and the task's seed follows from it.
+    So a client that repeats its requests gets the same tasks."""
     first = sum(file.counts()["groups"].values()) + 1
     return next(key for n in count(first) if file.group(key := f"group-{n:06d}") is None)
 
 
 def settle(file: SessionsFile, key: str) -> None:
-    """Change the state of an open group whose members have all begun and are over. Fewer than two sessions of a larger
-    group teach nothing."""
+    """Update the state of an open group whose members have all begun and ended. In a group of two or more, a single
+    ended session teaches nothing."""
     group = file.group(key)
     assert group is not None, "each session has a group"
     rows = file.sessions(key)
@@ -40,16 +40,16 @@ def settle(file: SessionsFile, key: str) -> None:
 
 
 def check_can_be_learned(file: SessionsFile, group: GroupRow) -> None:
-    """Raise `Conflict` for a group that a job cannot take as it is, without members that are still to end."""
+    """Raise `Conflict` if a job cannot take a group without waiting for more members."""
     if group.state not in ("open", "complete") or group.split != TRAIN:
         raise Conflict(f"The group {group.key!r} is {group.state}, so it cannot be learned from.", "groups")
     ended = len(file.sessions(group.key, state="ended"))
     if ended < min(2, group.size):
-        raise Conflict(f"Of the group {group.key!r} {ended} sessions have ended: at least 2 are needed.", "groups")
+        raise Conflict(f"Only {ended} sessions of the group {group.key!r} have ended. At least 2 are needed.", "groups")
 
 
 def add_job(file: SessionsFile, groups: Sequence[GroupRow]) -> int:
-    """Add a job that takes these groups. Returns its number."""
+    """Add a job for these groups, and return its number."""
     with file.change():
         number = file.add_job()
         for group in groups:
@@ -58,8 +58,9 @@ def add_job(file: SessionsFile, groups: Sequence[GroupRow]) -> int:
 
 
 def next_job(file: SessionsFile, step: int, enough: int | None, staleness: int) -> JobRow | None:
-    """The oldest job that waits, with the groups that are at most `staleness` steps behind `step`; None if there is
-    none. If none waits, a job is added as soon as `enough` groups are complete; None: only clients ask for jobs."""
+    """Return the oldest waiting job, with its groups that are at most `staleness` steps behind `step`. If none waits,
+    adds a job as soon as `enough` groups are complete. If `enough` is None, only clients request jobs. Returns None if
+    there is no job."""
     if not (waiting := file.jobs("waiting")):
         complete = file.groups(state="complete")
         if enough is None or len(complete) < enough:
@@ -80,7 +81,7 @@ def next_job(file: SessionsFile, step: int, enough: int | None, staleness: int) 
 
 
 def finish_job(file: SessionsFile, job: JobRow, metrics: Mapping[str, Any]) -> None:
-    """Note that the groups of a job were learned from."""
+    """Mark the groups of a job as learned from."""
     with file.change():
         file.set_job(job.id, "done", step=job.step, metrics=metrics)
         for group in file.groups(job=job.id):

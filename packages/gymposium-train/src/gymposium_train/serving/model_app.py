@@ -1,4 +1,4 @@
-"""The HTTP application of a model alone, without sessions and training."""
+"""The HTTP application of a model, without sessions and training."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from gymposium_train.serving.app import completed, listed_models, other_routes
 
 
 class ModelApi:
-    """The endpoints of a model: OpenAI's chat completions and list of models. Nothing is kept."""
+    """The endpoints of a model: OpenAI's chat completions and list of models. Nothing is stored."""
 
     def __init__(self, player: LanguageModelPlayer, name: str, seed: int) -> None:
-        """`name` is the name of the model for clients, `seed` the seed of its replies."""
+        """`name` is the model's name for clients. `seed` is the seed of its replies."""
         self._player, self._name, self._seed = player, name, seed
         self._batches = Batches(player.engine)
         self._requests = 0
 
     def routes(self) -> Sequence[BaseRoute]:
-        """The routes of the model."""
+        """Return the routes of the model."""
         return [
             Route("/health", self._health),
             Route("/v1/models", self._models),
             Route("/v1/chat/completions", self._complete, methods=["POST"]),
-            other_routes("Completions are at /v1/chat/completions: let the base_url end in /v1."),
+            other_routes("Completions are at /v1/chat/completions. Use a base_url that ends in /v1."),
         ]
 
     async def _health(self, request: Request) -> Response:

@@ -1,4 +1,4 @@
-"""The pages of a run beside its service, on the same port."""
+"""The web pages of a run, on the same port as its service."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from gymposium_viewer.app import make_app, view
 
 _SERVICE = ("v1", "s", "health")
-"""The first parts of the paths of the service. All other paths are pages."""
+"""The first parts of the service's paths. All other paths are pages."""
 _PARTS = ("gymposium_viewer.replays", "gymposium_viewer.training")
-"""The parts of the viewer that are shown: nobody plays in the process that trains."""
+"""The parts of the viewer to show. The training process does not host games."""
 
 
 def with_pages(service: ASGIApp, directory: Path, *, names: Iterable[str], token: str) -> ASGIApp:
-    """The application of a service, with the viewer of the run's directory under all other paths that are
-    read. Each has its own guard; `names` and `token` are those of the viewer's."""
+    """Return the application of a service, with the viewer of the run's directory under all other read paths. Each has
+    its own guard. `names` and `token` are those of the viewer."""
     pages = make_app(view(directory, parts=_PARTS), names=names, token=token)
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
@@ -30,5 +30,5 @@ def with_pages(service: ASGIApp, directory: Path, *, names: Iterable[str], token
 
 
 def sessions_address(address: str, directory: Path, token: str) -> str:
-    """Return the address of the page of a run's sessions, with the token that opens it."""
+    """Return the address of the page with a run's sessions, including the token that opens it."""
     return f"{address}/runs/{quote(directory.resolve().name)}/sessions.html?{urlencode({'token': token})}"

@@ -1,4 +1,4 @@
-"""The server of a service, in a thread of its own."""
+"""The server of a service, in a separate thread."""
 
 from __future__ import annotations
 
@@ -32,13 +32,12 @@ from gymposium_train.util.progress import say
 def serve(
     service: Service, settings: SessionSettings, directory: Path, config: TrainConfig, token: str | None
 ) -> Iterator[str]:
-    """Serve the service of the run in `directory`, and the pages of that directory, during the block, and yield its
-    address. Raises `BadOption` if the server cannot listen there, or if other machines could reach it without a
-    token."""
+    """Serve the service and the pages of the run in `directory` during the block, and yield the address. Raises
+    `BadOption` if the server cannot listen there, or if other machines could reach it without a token."""
     with Listener(settings.host, settings.port, names=settings.names, token=token, variable=TOKEN) as listener:
         routes = Api(service, ServedCheckpoints(directory, config), listener.address).routes()
         app = api(routes, names=listener.names, token=token, needs_token=needs_token)
-        pages = token or secrets.token_urlsafe(16)  # every process of this machine reaches the address
+        pages = token or secrets.token_urlsafe(16)  # every process on this machine can reach the address
         with_run = _named(with_pages(app, directory, names=listener.names, token=pages), run_of(directory))
         with _running(listener, with_run):
             say(f"Serving at {listener.address}")
@@ -47,7 +46,7 @@ def serve(
 
 
 def serve_model(player: LanguageModelPlayer, name: str, settings: SessionSettings, seed: int) -> None:
-    """Serve a model alone, without sessions and training, until interrupted. The errors are those of `serve`."""
+    """Serve a model without sessions and training, until interrupted. Raises the same errors as `serve`."""
     token = os.environ.get(TOKEN) or None
     with Listener(settings.host, settings.port, names=settings.names, token=token, variable=TOKEN) as listener:
         app = api(ModelApi(player, name, seed).routes(), names=listener.names, token=token, needs_token=needs_token)
@@ -56,13 +55,13 @@ def serve_model(player: LanguageModelPlayer, name: str, settings: SessionSetting
 
 
 def run_of(directory: Path) -> str:
-    """The name of the run in a directory for clients, which stays when the run is resumed."""
+    """Return the name of the run in a directory, for clients. It does not change when the run is resumed."""
     return sha256(str(directory.resolve()).encode()).hexdigest()[:16]
 
 
 def _named(app: ASGIApp, run: str) -> ASGIApp:
-    """The application with the header that names the run in each response. A request of a client of another run is
-    refused."""
+    """Return the application with a header that names the run in each response. Requests by clients of another run are
+    rejected."""
 
     async def named(scope: Scope, receive: Receive, send: Send) -> None:
         async def sent(message: Message) -> None:
@@ -72,7 +71,7 @@ def _named(app: ASGIApp, run: str) -> ASGIApp:
 
         given = Headers(scope=scope).get(RUN, run) if scope["type"] == "http" else run
         if given != run:
-            why = "Another run answers at this address now. Make a new client to take part in it."
+            why = "Another run is now at this address. Create a new client to use it."
             await Refused(409, "another_run", why).response()(scope, receive, sent)
             return
         await app(scope, receive, sent)

@@ -1,7 +1,7 @@
-"""The service: sessions, groups and jobs, on disk and in memory. It knows no HTTP.
+"""The service: sessions, groups and jobs, on disk and in memory. Independent of HTTP.
 
-A session is one run of an agent, and becomes one trajectory. Sessions with the same task form a group. A job is a step
-of training: the groups that are complete when it is asked for. What a client was told is on disk before.
+A session is one run of an agent, and becomes one trajectory. Sessions with the same task form a group. A job is a
+training step: the groups that are complete when it is requested. State is saved before it is acknowledged.
 """
 
 from __future__ import annotations
@@ -40,14 +40,15 @@ from gymposium_train.serving.settings import SessionSettings
 from gymposium_train.serving.trajectories import as_row, turns_of
 
 ACTIVE = 2.0
-"""Number of seconds after a request for which a session is expected to ask again soon."""
+"""Seconds after a request during which a session is expected to make another."""
 LINGER = 10.0
-"""Number of seconds for which the server answers after the end of a run, while clients were not told of their jobs."""
+"""Seconds that the server keeps answering after the end of a run, while clients have not been told that their jobs are
+done."""
 LOOK = 0.2
-"""Number of seconds between two looks of the learner at whether it was asked to stop."""
+"""Seconds between the learner's checks for a stop request."""
 
 MOST_CLIENTS = 100
-"""The largest number of clients that the status lists."""
+"""Maximum number of clients in the status."""
 
 
 @dataclass(slots=True)
@@ -64,61 +65,62 @@ class Begun:
 
     row: SessionRow
     secret: str
-    """The secret in its address, which opens its completions and nothing else."""
+    """The secret in its address. It opens only the session's completions."""
     key: str
-    """The key that ends it, for whoever gives the reward."""
+    """The key that ends it, for the program that gives the reward."""
     seed: int
-    """The seed of its task, which all sessions of a group share unless they give another."""
+    """The seed of its task. All sessions of a group share it, unless a request gives another."""
 
 
 @dataclass(slots=True)
 class Policies:
-    """The policies that answer."""
+    """The policies that answer requests."""
 
     newest: Callable[[], LanguageModelPlayer]
     """Returns a player of the newest policy. Raises `GymposiumError` if there is none yet."""
     recent: Callable[[Policy], LanguageModelPlayer]
-    """Returns a player of a policy that may still answer. Raises `GymposiumError` for another one."""
+    """Returns a player of a policy that may still answer. Raises `GymposiumError` for others."""
     staleness: int = 0
-    """Maximum number of steps that a policy may be behind when its sessions are learned from."""
+    """Maximum number of steps that a policy may be behind when the run learns from its sessions."""
 
 
 @dataclass(slots=True)
 class Service:
-    """The service of one run. Clients' calls come from one event loop, those of the learner from another thread."""
+    """The service of one run. Clients' calls come from one event loop, and the learner's from another thread."""
 
     file: SessionsFile
     policies: Policies
     settings: SessionSettings
     seed: int
     group_size: int
-    """Size of a group of which no size is given."""
+    """Default size of a group."""
     needs_groups: bool = False
-    """Whether sessions are compared within their group, so that one alone teaches nothing."""
+    """Whether sessions are compared within their group, so that a single session teaches nothing."""
     steps: int | None = None
     """The number of steps of the run."""
     counts: Counter[str] = field(default_factory=Counter)
-    """Number of requests by how their prompts begin, and of those that were answered again."""
+    """Number of requests by the beginning of their prompts, and of those answered again."""
     differences: Counter[str] = field(default_factory=Counter)
-    """Number of requests in which a client had changed a reply, by the field."""
+    """Number of requests with a reply that the client had changed, by field."""
     clients: dict[str, float] = field(default_factory=dict)
-    """Time of the last request of each client, by what it calls itself, the newest last; at most `MOST_CLIENTS`."""
+    """Time of each client's last request, by client name, latest last. At most `MOST_CLIENTS`."""
     step: int | None = None
-    """The step for which the learner waits or from which it learns, counted from 0; None before the first."""
+    """The step that the learner waits for or learns from, counted from 0. None before the first."""
     state: str = "starting"
-    """What the learner does: `starting`, `waiting`, `learning`, `ended`."""
+    """The learner's state: `starting`, `waiting`, `learning`, `ended`."""
     listeners: set[Callable[[], object]] = field(default_factory=set)
-    """Functions that are called after each change, in any thread."""
+    """Functions to call after each change, in any thread."""
     _open: dict[str, _Open] = field(default_factory=dict)
     """Open sessions by the digest of their secret."""
     _batches: dict[int, Batches] = field(default_factory=dict)
     """The batches of each engine, by its identity."""
     _steps: dict[Policy, int] = field(default_factory=dict)
-    """The step of each policy that was seen."""
+    """The step of each policy seen."""
     _learned: int = field(init=False)
-    """The newest step that an earlier process of this run had learned from; -1 if there is none."""
+    """The latest step that an earlier process of this run learned from, or -1."""
     _untold: set[int] = field(init=False)
-    """Jobs that clients asked for and were not told to be done; after a restart the newest one may be one of them."""
+    """Requested jobs whose clients have not been told that they are done. After a restart, the newest one may be one of
+    them."""
     _changed: threading.Condition = field(default_factory=lambda: threading.Condition(threading.RLock()))
 
     def __post_init__(self) -> None:
@@ -127,11 +129,11 @@ class Service:
 
     @property
     def least_members(self) -> int:
-        """The least size of a group that teaches something."""
+        """The minimum size of a group that teaches something."""
         return 2 if self.needs_groups else 1
 
     def _check_goes_on(self) -> None:
-        """Raise `Gone` after the last step."""
+        """Raise `RunOver` after the last step."""
         if self.state == "ended":
             raise RunOver(f"The run has done all of its {self.steps} steps." if self.steps else "The run has ended.")
 
@@ -142,7 +144,8 @@ class Service:
         if asked.group is None and asked.split == TRAIN and self.needs_groups:
             raise WrongField(
                 "group",
-                "this run compares sessions of the same task. Name a group that they share; POST /v1/groups makes one.",
+                "this run compares sessions of the same task. Name a group for them, or create one with POST "
+                "/v1/groups.",
             )
         with self._changed:
             self._check_goes_on()
@@ -152,7 +155,9 @@ class Service:
             if counts["sessions"].get("open", 0) >= self.settings.most_sessions:
                 raise Busy(f"{self.settings.most_sessions} sessions are open, which is the maximum. End some first.")
             if counts["groups"].get("complete", 0) >= self.settings.most_groups:
-                raise Busy(f"{self.settings.most_groups} groups wait for training. POST /v1/train begins a step.")
+                raise Busy(
+                    f"{self.settings.most_groups} groups are waiting for training. Begin a step with POST /v1/train."
+                )
             key = asked.group or unused_key(self.file)
             group = self.file.group(key)
             member = self._member(group, key, asked)
@@ -187,7 +192,7 @@ class Service:
         return Begun(row, secret, key_to_end, task)
 
     def _member(self, group: GroupRow | None, key: str, asked: Begin) -> int:
-        """The number of a new session in its group."""
+        """Return the number of a new session in its group."""
         if group is None:
             size, taken = self.group_size, dict[int, SessionRow]()
         else:
@@ -196,24 +201,24 @@ class Service:
                     f"The group {key!r} is {group.state}, so no session can be added. Name another group.", "group"
                 )
             if group.split != asked.split:
-                raise Conflict(f"The group {key!r} is of the split {group.split!r}, not {asked.split!r}.", "split")
+                raise Conflict(f"The group {key!r} belongs to the split {group.split!r}, not {asked.split!r}.", "split")
             rows = self.file.sessions(key)
             size, taken = group.size, {row.member: row for row in rows if row.state in ("open", "ended")}
         member = next(n for n in range(size + 1) if n not in taken) if asked.member is None else asked.member
         if member >= size:
-            raise Conflict(f"The group {key!r} has {size} members, and all have begun. Name another group.", "group")
+            raise Conflict(f"All {size} members of the group {key!r} have begun. Name another group.", "group")
         if (row := taken.get(member)) is not None:
             if row.state == "ended" or self.file.count_turns(row.id):
                 raise Conflict(
-                    f"Member {member} of the group {key!r} is the session {row.id}, which is {row.state}.", "member"
+                    f"Member {member} of the group {key!r} is already session {row.id}, which is {row.state}.", "member"
                 )
             self.file.set_session(row.id, "dropped", why="it was begun again")  # its client did not get the answer
             self._open.pop(row.secret, None)
         return member
 
     def answering(self, secret: str, client: str) -> Session:
-        """The open session with this secret, which answers the client's requests. Raises `NotFound`, `Gone`, and
-        `NotReady` if its policy is not there yet, as after a restart."""
+        """Return the open session with this secret, to answer the client's requests. Raises `NotFound`, `Gone`, and
+        `NotReady` if its policy is not ready, for example after a restart."""
         with self._changed:
             digest = _digest(secret)
             opened = self._open.get(digest)
@@ -225,50 +230,50 @@ class Service:
         return opened.session
 
     def _saw(self, client: str, now: float) -> None:
-        """Note the time of a client's request, and forget the client that was seen first if there are too many."""
+        """Note the time of a client's request, and forget the oldest client if there are too many."""
         self.clients.pop(client, None)
         self.clients[client] = now
         if len(self.clients) > MOST_CLIENTS:
             del self.clients[next(iter(self.clients))]
 
     def _open_row(self, digest: str) -> SessionRow:
-        """The open session whose secret has this digest."""
+        """Return the open session whose secret has this digest."""
         row = self.file.with_secret(digest)
         if row is None:
-            raise NotFound("There is no such session. POST /v1/sessions begins one.")
+            raise NotFound("Session not found. Begin one with POST /v1/sessions.")
         if row.state != "open":
             raise _over(row)
         return row
 
     def _player_of(self, row: SessionRow) -> LanguageModelPlayer:
-        """The player of the policy with which a session began. The session is dropped if that is too old."""
+        """Return the player of the policy that a session began with. Drops the session if the policy is too old."""
         newest, policy = self._newest(), Policy(row.policy, row.version)
         try:
             return self.policies.recent(policy)
         except GymposiumError:
             if policy.version > newest.current_policy.version:
-                raise NotReady("The run learns this session's policy again, after a restart.") from None
+                raise NotReady("The run is relearning this session's policy after a restart. Try again soon.") from None
             self._leave_out(row, "dropped", TOO_OLD)
-            raise Gone("The policy of this session is too old to be learned from. Begin another.") from None
+            raise Gone("The policy of this session is too old to learn from. Begin another session.") from None
 
     def check_key(self, name: str, key: str) -> None:
-        """Raise `WrongKey` unless this is the key with which a session is ended or left out."""
+        """Raise `WrongKey` unless this is the key for ending or deleting the session."""
         if not secrets.compare_digest(_digest(_address_secret(key)), self._session(name).secret):
             raise WrongKey(
-                "Ending a session needs its key, which POST /v1/sessions returned: send it in the header "
-                "X-Gymposium-Key. The address of a session does not end it."
+                "Ending a session needs its key. Send the key from POST /v1/sessions in the header X-Gymposium-Key. "
+                "The session's address is not enough."
             )
 
     def end(self, name: str, asked: End) -> SessionRow:
-        """End a session with its reward. The same end again changes nothing. Raises `Conflict` for another one, and
-        while a reply is being sampled."""
+        """End a session with its reward. Idempotent for equal values. Raises `Conflict` for other values, and while a
+        reply is being sampled."""
         with self._changed:
             row = self._session(name)
             data = asked.as_data()
             if row.state == "ended" and row.ending == data:
                 return row
             if row.state == "ended":
-                raise Conflict("This session was ended with other values, which do not change.")
+                raise Conflict("This session was ended with other values. They cannot be changed.")
             if row.state != "open":
                 raise _over(row)
             opened = self._open.get(row.secret)
@@ -277,13 +282,13 @@ class Service:
             turns = self.file.count_turns(name)
             if asked.turn_rewards is not None and len(asked.turn_rewards) != turns:
                 raise Conflict(
-                    f"turn_rewards: give {turns} numbers, one for each reply, in the order of the replies.",
+                    f"turn_rewards: give {turns} numbers, one per reply, in the order of the replies.",
                     "turn_rewards",
                 )
             others = (other.ending for other in self.file.sessions(row.group) if other.ending is not None)
             if (first := next(others, None)) is not None and first["parts"].keys() != asked.parts.keys():
                 names = ", ".join(sorted(first["parts"])) or "none"
-                raise Conflict(f"parts: all sessions of a group have the same names; here they are: {names}.", "parts")
+                raise Conflict(f"parts: all sessions of a group must have the same names: {names}.", "parts")
             with self.file.change():
                 self.file.set_session(name, "ended", ending=data)
                 settle(self.file, row.group)
@@ -293,7 +298,7 @@ class Service:
         return self._session(name)
 
     def drop(self, name: str, why: str = "the client deleted it") -> SessionRow:
-        """Drop a session, for instance because a tool of the agent failed. Raises `Conflict` for one that has ended."""
+        """Drop a session, for example because a tool of the agent failed. Raises `Conflict` if it has ended."""
         with self._changed:
             row = self._session(name)
             if row.state == "ended":
@@ -312,7 +317,7 @@ class Service:
             self._changed.notify_all()
 
     def _expire(self) -> None:
-        """Expire open sessions that are silent for too long."""
+        """Expire open sessions that have been silent for too long."""
         for row in self.file.silent(time.time() - self.settings.expires):
             opened = self._open.get(row.secret)
             if opened is None or not opened.session.busy:
@@ -321,11 +326,11 @@ class Service:
     def _session(self, name: str) -> SessionRow:
         row = self.file.session(name)
         if row is None:
-            raise NotFound("There is no such session.")
+            raise NotFound("Session not found.")
         return row
 
     def _reopened(self, row: SessionRow, player: LanguageModelPlayer) -> _Open:
-        """A session in memory, with the turns that are on disk."""
+        """Reopen a session in memory, with the turns on disk."""
 
         def keep(turn: ServedTurn) -> None:
             pieces = player.chat.pieces(turn.tokens.completion.ids)
@@ -344,7 +349,7 @@ class Service:
         return self._batches[id(engine)]
 
     def _expected(self) -> int:
-        """The number of sessions that may ask soon: those that asked a short time ago."""
+        """Return the number of sessions that may send a request soon, because they did so recently."""
         since = time.monotonic() - ACTIVE
         return sum(opened.session.asked_at > since for opened in [*self._open.values()])
 
@@ -353,13 +358,14 @@ class Service:
             raise NotReady("The model is not ready yet. Try again soon.")
         if self.step <= self._learned:
             raise NotReady(
-                f"The run catches up after a restart: it is at step {self.step} and had done step {self._learned}. Try "
-                f"again soon."
+                f"The run is catching up after a restart: it is at step {self.step} and had done step "
+                f"{self._learned}. Try again soon."
             )
         return self.policies.newest()
 
     def _step_of(self, policy: Policy) -> int:
-        """The number of steps after which a policy was published; one that is new was published by the newest step."""
+        """Return the number of steps after which a policy was published. A new policy was published by the latest
+        step."""
         if policy not in self._steps:
             self._steps[policy] = max(self._steps.values(), default=-1) + 1
         return self._steps[policy]
@@ -367,7 +373,7 @@ class Service:
     # -- groups and jobs
 
     def add_group(self, key: str | None, size: int) -> GroupRow:
-        """Add a group. The same group again changes nothing; `Conflict` if it has another size."""
+        """Add a group. Idempotent. Raises `Conflict` if it already exists with another size."""
         with self._changed:
             self._check_goes_on()
             key = key or unused_key(self.file)
@@ -375,27 +381,27 @@ class Service:
             if found is None:
                 self.file.add_group(key, size, TRAIN)
             elif found.size != size:
-                raise Conflict(f"The group {key!r} has the size {found.size} already.", "size")
+                raise Conflict(f"The group {key!r} already has the size {found.size}.", "size")
         self.tell()
         return self.group(key)
 
     def group(self, key: str) -> GroupRow:
-        """The group with this key. Raises `NotFound`."""
+        """Return the group with this key. Raises `NotFound`."""
         found = self.file.group(key)
         if found is None:
-            raise NotFound("There is no such group.", "groups")
+            raise NotFound("Group not found.", "groups")
         return found
 
     def train(self, keys: Sequence[str] | None) -> JobRow:
-        """Ask for a step of training on these groups, or on all that are complete. A group that is listed may lack
-        members: those without an end are dropped. To ask again for the same list gives the same job. Raises `Conflict`
-        if there is nothing to learn from."""
+        """Request a training step on these groups, or on all complete ones. Listed groups may lack members. Their
+        sessions that have not ended are dropped. Another request for the same list returns the same job. Raises
+        `Conflict` if there is nothing to learn from."""
         with self._changed:
             self._check_goes_on()
             self._expire()
             groups = self.file.groups(state="complete") if keys is None else [self.group(key) for key in keys]
             if not groups:
-                raise Conflict("No group is complete: end the sessions of a group first.")
+                raise Conflict("No group is complete. End the sessions of a group first.")
             asked = groups[0].job
             if asked is not None and {group.key for group in self.file.groups(job=asked)} == {*(keys or ())}:
                 return self.job(asked)
@@ -408,21 +414,21 @@ class Service:
         return self.job(number)
 
     def _close(self, group: GroupRow) -> None:
-        """Raise `Conflict` for a group that cannot be learned from; its open sessions are dropped."""
+        """Close a group by dropping its open sessions. Raises `Conflict` if it cannot be learned from."""
         check_can_be_learned(self.file, group)
         for row in self.file.sessions(group.key):
             if row.state == "open":
                 self._leave_out(row, "dropped", "training began without it")
 
     def job(self, number: int) -> JobRow:
-        """The job with this number. Raises `NotFound`."""
+        """Return the job with this number. Raises `NotFound`."""
         found = self.file.job(number)
         if found is None:
-            raise NotFound("There is no such job.")
+            raise NotFound("Job not found.")
         return found
 
     def tell_of(self, number: int) -> JobRow:
-        """The job with this number, for the client that asked for it. Raises `NotFound`."""
+        """Return the job with this number, to the client that requested it. Raises `NotFound`."""
         with self._changed:
             job = self.job(number)
             if job.state == "done":
@@ -431,12 +437,12 @@ class Service:
         return job
 
     def left_out(self, number: int) -> dict[str, str]:
-        """Return why groups of a job were not learned from, by their keys."""
+        """Return why groups of a job were not learned from, by key."""
         return {group.key: group.why for group in self.file.groups(job=number) if group.state == "dropped"}
 
     def linger(self, seconds: float = LINGER) -> None:
-        """Wait until all clients were told that their jobs are done, for at most `seconds`. At the end of a run a
-        client may still be about to ask, in particular after a restart."""
+        """Wait up to `seconds` until all clients have been told that their jobs are done. At the end of a run, a client
+        may be about to ask, especially after a restart."""
         with self._changed:
             self.state = "ended"
             self._changed.wait_for(lambda: not self._untold, seconds)
@@ -444,8 +450,8 @@ class Service:
     # -- the learner
 
     def take(self, step: int, go_on: Callable[[], object]) -> JobRow:
-        """Wait for the job of a step, which is the same whenever the step is done again. Groups whose policy is too old
-        are dropped. `go_on` is called repeatedly, and may raise."""
+        """Wait for the job of a step. Repeating a step gives the same job. Groups with a policy that is too old are
+        dropped. `go_on` is called repeatedly and may raise."""
         with self._changed:
             self._begin_step(step)
             while True:
@@ -466,14 +472,14 @@ class Service:
         self.tell()
 
     def learned_before(self, step: int) -> None:
-        """Note that all earlier steps have been learned from: a run that was killed may not have said so."""
+        """Mark all earlier steps as learned: a run that was killed may not have done so."""
         with self._changed:
             for job in self.file.jobs("learning"):
                 if job.step is not None and job.step < step:
                     finish_job(self.file, job, {})
 
     def learned(self, step: int, metrics: Mapping[str, Any]) -> None:
-        """Note that a step has been learned from and its policy is published."""
+        """Note that the run has learned from a step and its policy is published."""
         with self._changed:
             self.state = "waiting"
             if (job := self.file.job_of(step)) is not None:
@@ -498,7 +504,7 @@ class Service:
             listener()
 
     def status(self) -> dict[str, Any]:
-        """What the service does, as plain data."""
+        """Return the state of the service as plain data."""
         newest = None if self.step is None else self.policies.newest().current_policy
         batches = sum(one.batches for one in self._batches.values())
         asked = sum(one.requests for one in self._batches.values())
@@ -515,13 +521,13 @@ class Service:
 
 
 def _over(row: SessionRow) -> Gone:
-    """The error for a request to a session that is not open."""
+    """Return the error for a request to a session that is not open."""
     how = {"ended": "has ended", "expired": "has expired"}.get(row.state, f"was {row.state}")
     return Gone(f"This session {how}{f': {row.why}' if row.why else ''}. Begin another.")
 
 
 def _address_secret(key: str) -> str:
-    """Return the secret in the address of a session. It follows from the key, and the key does not follow from it."""
+    """Return the secret in a session's address. It follows from the key, but the key does not follow from it."""
     return urlsafe_b64encode(sha256(f"address/{key}".encode()).digest()[:24]).decode()
 
 

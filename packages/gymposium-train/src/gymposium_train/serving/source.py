@@ -22,18 +22,18 @@ from gymposium_train.serving.trajectories import BadGroup, SessionGroup, group_o
 from gymposium_train.util.progress import say
 
 FILE = "sessions.sqlite"
-"""Name of the file of sessions in the directory of a run."""
+"""Name of the sessions file in a run's directory."""
 
 
 @dataclass(slots=True)
 class SessionSource:
-    """A `RolloutSource` that gives the groups of the jobs of a service."""
+    """A `RolloutSource` of the groups of a service's jobs."""
 
     service: Service
     check: Callable[[], object] = lambda: None
-    """Function that is called repeatedly while the source waits, and may raise."""
+    """Called repeatedly while the source waits. May raise."""
     taken: int | None = None
-    """The step of the newest rollout."""
+    """The step of the latest rollout."""
 
     @property
     def runs_ahead(self) -> bool:
@@ -64,7 +64,7 @@ class SessionSource:
         )
 
     def _groups(self, job: int) -> list[SessionGroup]:
-        """The groups of a job. One that cannot be learned from is dropped, and a note says so."""
+        """Return the groups of a job. Drops and reports groups that cannot be learned from."""
         file, groups = self.service.file, []
         for row in file.groups(job=job):
             if row.state != "dropped":
@@ -72,14 +72,14 @@ class SessionSource:
                     groups.append(group_of(file, row.key))
                 except BadGroup as error:
                     file.set_group(row.key, "dropped", why=str(error), job=job)
-                    say(f"The group {row.key!r} is dropped: {error}", style="yellow")
+                    say(f"Dropped the group {row.key!r}: {error}", style="yellow")
         return groups
 
     def learned(self, step: int, metrics: Mapping[str, Any]) -> None:
         self.service.learned(step, metrics)
 
     def state(self) -> dict[str, Any]:
-        return {"taken": self.taken}  # the file of sessions says which groups each step has
+        return {"taken": self.taken}  # the sessions file stores the groups of each step
 
     def restore(self, state: dict[str, Any]) -> None:
         self.taken = state["taken"]

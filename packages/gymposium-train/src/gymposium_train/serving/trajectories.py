@@ -1,4 +1,4 @@
-"""Ended sessions as trajectories, read from the file of sessions alone."""
+"""Ended sessions as trajectories, read only from the sessions file."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from gymposium_train.serving.bodies import End
 from gymposium_train.serving.errors import ServiceError
 
 ROLE = "session"
-"""The role of all sessions. A credit that keeps a mean for each role has one."""
+"""The role of all sessions. A credit with a mean per role keeps one mean for all of them."""
 
 
 class BadGroup(GymposiumError):
-    """The sessions of a group cannot be learned from."""
+    """Error for a group whose sessions cannot be learned from."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionTurn:
-    """A turn as it is learned from, with its reply for people."""
+    """A turn to learn from, with its reply as text."""
 
     trace: TurnTokens
     text: str
@@ -41,7 +41,7 @@ class SessionTrajectory:
     turns: Sequence[SessionTurn]
     """The turns in the order of their rows."""
     reward: Reward
-    """The reward that the client gave."""
+    """The reward given by the client."""
 
     @property
     def truncated(self) -> bool:
@@ -50,7 +50,7 @@ class SessionTrajectory:
 
     @property
     def unanswered(self) -> None:
-        """The next prompt, which is not known: the session was ended without it."""
+        """The next prompt. Unknown, because the session ended without it."""
         return
 
 
@@ -80,24 +80,24 @@ class SessionGroup:
 
 
 def posted_reward() -> Callable[[Sequence[SessionTrajectory]], list[Reward]]:
-    """Make the reward `posted`, which is what the clients gave at the ends of their sessions."""
+    """Make the reward `posted`: the reward that clients give at the end of their sessions."""
     return lambda group: [trajectory.reward for trajectory in group]
 
 
 def group_of(file: SessionsFile, key: str) -> SessionGroup:
-    """The ended sessions of a group, by member. Raises `BadGroup` if what the file holds of them cannot be learned
-    from, such as a reward that an earlier release accepted."""
+    """Return the ended sessions of a group, by member. Raises `BadGroup` if the file's contents cannot be learned from,
+    such as a reward accepted by an earlier release."""
     ended = file.sessions(key, state="ended")
     try:
         for row in ended:
             End.read(row.ending)
         return SessionGroup(key, [found for row in ended if (found := _trajectory(file, row)) is not None])
     except (ServiceError, LookupError, TypeError, ValueError) as error:
-        raise BadGroup(f"its sessions cannot be learned from: {describe(error)}") from error
+        raise BadGroup(f"cannot learn from its sessions: {describe(error)}") from error
 
 
 def _trajectory(file: SessionsFile, row: SessionRow) -> SessionTrajectory | None:
-    """The trajectory of an ended session; None if it has no turn."""
+    """Return the trajectory of an ended session, or None if it has no turns."""
     turns = turns_of(row, file.turns(row.id))
     if not turns or row.ending is None:
         return None
@@ -118,7 +118,7 @@ def _text(turn: ServedTurn) -> str:
 
 
 def turns_of(row: SessionRow, kept: Sequence[TurnRow]) -> list[ServedTurn]:
-    """The turns of a session, as they were kept."""
+    """Return the turns of a session, as stored."""
     policy = Policy(row.policy, row.version)
     turns: list[ServedTurn] = []
     for one in kept:
@@ -146,7 +146,7 @@ def turns_of(row: SessionRow, kept: Sequence[TurnRow]) -> list[ServedTurn]:
 
 
 def as_row(turn: ServedTurn, turns: Sequence[ServedTurn], pieces: Sequence[str]) -> TurnRow:
-    """A turn as it is kept. `turns` are the turns before it, `pieces` the text of each sampled token."""
+    """Convert a turn for storage. `turns` are the turns before it, and `pieces` the text of each sampled token."""
     read = 0
     if turn.parent is not None:
         before = turns[turn.parent].tokens

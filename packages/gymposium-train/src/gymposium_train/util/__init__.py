@@ -1,1 +1,1 @@
-"""The base of all settings, messages of a run, and the processes that torchrun starts."""
+"""The base class of all settings, messages of a run, and processes started by torchrun."""

@@ -1,4 +1,4 @@
-"""Environment variables that torchrun sets in the processes that it starts. Reading them needs no torch."""
+"""Environment variables that torchrun sets in its processes. Reading them does not need torch."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import os
 
 
 def processes() -> int:
-    """The number of processes of the run; 1 if torchrun did not start this one."""
+    """Return the number of processes of the run, or 1 if torchrun did not start this one."""
     return int(os.environ.get("WORLD_SIZE", "1"))
 
 
 def helps() -> bool:
-    """True if this process only helps to learn: torchrun started it, and it is not the first."""
+    """Return True if this process only helps to learn: torchrun started it, and it is not the first."""
     return processes() > 1 and int(os.environ.get("RANK", "0")) > 0
 
 
 def processes_here() -> int:
-    """The number of processes on this machine; 1 if torchrun did not start this one."""
+    """Return the number of processes on this machine, or 1 if torchrun did not start this one."""
     return int(os.environ.get("LOCAL_WORLD_SIZE", "1"))

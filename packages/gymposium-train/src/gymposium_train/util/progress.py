@@ -1,4 +1,4 @@
-"""Messages of a run, and its handling of Ctrl-C and SIGTERM, which stop it at a safe moment."""
+"""Messages of a run, and handling of Ctrl-C and SIGTERM, which stop it at a safe point."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from gymposium_train.util.processes import processes
 
 
 def say(message: str, style: str = "") -> None:
-    """Print a line on stderr."""
+    """Print a line to stderr."""
     err().print(visible(message), style=style, soft_wrap=True)
 
 
 class Interruption:
-    """A signal handler for Ctrl-C and SIGTERM. The first signal stops the run at the next safe moment, a second one at
-    once."""
+    """A signal handler for Ctrl-C and SIGTERM. The first signal stops the run at the next safe point, the second
+    immediately."""
 
     def __init__(self) -> None:
         self._asked: int | None = None
@@ -36,7 +36,7 @@ class Interruption:
         os.write(sys.stderr.fileno(), b"\nStopping at the next safe moment (Ctrl-C again: at once) ...\n")
 
     def stop_here(self) -> None:
-        """Raise `KeyboardInterrupt` if the run is to stop. Call it at safe moments."""
+        """Raise `KeyboardInterrupt` if the run is to stop. Call it at safe points."""
         if self._asked is not None:
             raise _stop(self._asked)
 
@@ -47,8 +47,8 @@ def _stop(number: int) -> KeyboardInterrupt:
 
 @contextmanager
 def interruption() -> Iterator[Interruption]:
-    """Handle Ctrl-C and SIGTERM inside the block. In other threads than the main one, where Python allows no handlers,
-    nothing is changed. If torchrun started several processes, SIGTERM is not handled: torchrun ends them by it when one
+    """Handle Ctrl-C and SIGTERM inside the block. Does nothing outside the main thread, because Python allows no
+    handlers there. If torchrun started several processes, SIGTERM is not handled: torchrun uses it to end them when one
     has failed."""
     caught = Interruption()
     if threading.current_thread() is not threading.main_thread():

@@ -1,6 +1,6 @@
-"""The base class of all settings. They are frozen and typed, and unknown names are refused.
+"""The base class of all settings. They are frozen and typed, and unknown names are rejected.
 
-An optional setting has the default None, so that a config can be written as TOML, which has no None.
+Optional settings default to None, so that a config can be written as TOML, which has no None.
 """
 
 from __future__ import annotations

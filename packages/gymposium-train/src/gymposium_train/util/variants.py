@@ -1,7 +1,7 @@
-"""Tagged unions of settings: tables whose `kind` selects the class that reads them.
+"""Tagged unions of settings: the `kind` of a table selects the class that reads it.
 
 The classes may come from plugins, so they are looked up when a config is read, not when `TrainConfig` is defined. A
-table has only the settings of its variant, so a setting without effect cannot be given.
+table accepts only the settings of its variant, so settings without effect are rejected.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from gymposium.plugins.specs import ConfiguredSpec
 from gymposium_train.util.settings import Settings
 
 Kinds = Mapping[str, type[Settings]]
-"""Settings classes by the `kind` that chooses them."""
+"""Settings classes by `kind`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Variants:
-    """Annotation of a field that is a table, read by the class of its `kind`."""
+    """Annotation of a field whose table is read by the class of its `kind`."""
 
     what: str
     """Noun for what the table chooses, as in `Spec.kind`."""
     base: type[Settings]
     """The base class of all variants."""
     kinds: Callable[[], Kinds]
-    """Function that returns the classes of all variants."""
+    """Returns the classes of all variants."""
     default: str
-    """The kind of a table without `kind`."""
+    """The kind of a table without a `kind`."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
         return core_schema.no_info_plain_validator_function(self._read)
@@ -45,8 +45,8 @@ class Variants:
         return {"oneOf": variants, "discriminator": {"propertyName": "kind"}, "default": {"kind": self.default}}
 
     def _read(self, data: Any) -> Settings:
-        """The settings of a table, without conversions. Raises `ValidationError` with paths in the table, and
-        `MissingExtra` for a kind of another distribution of gymposium."""
+        """Read the settings of a table, without conversions. Raises `ValidationError` with paths in the table, and
+        `MissingExtra` for a kind from another gymposium distribution."""
         if isinstance(data, self.base):
             return data
         if not isinstance(data, Mapping):
@@ -59,8 +59,8 @@ class Variants:
 
 
 def from_plugins(specs: Callable[[], Mapping[str, ConfiguredSpec]], base: type[Settings]) -> Callable[[], Kinds]:
-    """A function that returns the settings classes of all specs of a hook, by name. It raises `PluginError` for a class
-    that is not a settings class of its spec."""
+    """Return a function that maps names to settings classes, for all specs of a hook. It raises `PluginError` if a
+    class is not a settings class of its spec."""
 
     def kinds() -> Kinds:
         return {name: _settings_class(spec, base) for name, spec in specs().items()}
@@ -69,7 +69,8 @@ def from_plugins(specs: Callable[[], Mapping[str, ConfiguredSpec]], base: type[S
 
 
 def make_variant(what: str, specs: Mapping[str, ConfiguredSpec], kind: str, settings: Settings) -> Any:
-    """Make what the spec of this kind names with these settings; `what` is the kind of thing, such as `credit`.
+    """Make the object that the spec of this kind names, with these settings. `what` is the kind of object, such as
+    `credit`.
 
     Raises `UnknownName` if the plugin with the spec is not loaded."""
     if kind not in specs:

@@ -1,4 +1,4 @@
-"""Publishing: transfer of the learner's weights to the engines that sample, and storage of past versions."""
+"""Publishing: transfer of the learner's weights to the sampling engines, and storage of past versions."""
 
 from gymposium_train.backends.publishing.make import make_publisher, policy_name
 from gymposium_train.backends.publishing.protocol import Publisher

@@ -1,4 +1,4 @@
-"""Publisher for an engine with its own base model: adapters are saved, and the engine loads them from disk."""
+"""Publisher for an engine with a separate base model. Adapters are saved, and the engine loads them from disk."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from gymposium_train.backends.publishing.kept import AdapterVersions
 
 
 class HostedAdapters(AdapterVersions):
-    """Saves the learner's adapter at each publish and lets the engine load it.
+    """A publisher that saves the learner's adapter and lets the engine load it.
 
-    The engine holds the versions that rollouts may still play and the past versions in use. The files of a retired
-    version are removed one publish later, because a server may still be reading them."""
+    The engine holds the versions that rollouts may still play, and the past versions in use. A retired version's files
+    are removed one publish later, because a server may still be reading them."""
 
     def __init__(self, engine: HostingEngine, model: Any, store: AdapterStore, staleness: int) -> None:
         """`model` is the learner's model with its adapter."""

@@ -1,4 +1,4 @@
-"""Past adapter versions: marks of kept versions on disk, and the versions that an engine plays as opponents."""
+"""Past adapter versions: markers of kept versions on disk, and versions that an engine plays as opponents."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KEPT = "KEPT"
 
 
 class AdapterVersions:
-    """Base class of the publishers of LoRA adapters, with the versions in the store and in the engine."""
+    """Base class of publishers of LoRA adapters, with the versions in the store and in the engine."""
 
     def __init__(self, engine: HostingEngine, store: AdapterStore, *, staleness: int) -> None:
         """`staleness` is the number of publishes that rollouts may be behind."""
@@ -40,7 +40,7 @@ class AdapterVersions:
             self._engine.retire(policy)
 
     def _load(self, policy: Policy) -> None:
-        """Load a version into the engine, unless it is there: the version that is published needs no second copy."""
+        """Load a version into the engine, unless it is already there: the published version needs no second copy."""
         directory = self._store.path(policy)
         if policy not in self._engine.adapters:
             self._engine.load(directory, policy)
@@ -52,8 +52,8 @@ class AdapterVersions:
         sync(directory)
 
     def _remove_others(self, present: Policy, needed: Collection[Policy]) -> None:
-        """Remove the files of versions that are neither kept nor needed, and of all versions above the present one,
-        which an interrupted run had learned and a resumed run learns again."""
+        """Remove the files of versions that are neither kept nor needed. Also removes versions above the present one,
+        left by an interrupted run, because a resumed run learns them again."""
         for policy in self._store.list():
             kept = (self._store.path(policy) / KEPT).is_file()
             if policy.version > present.version or not (kept or policy in needed):

@@ -1,4 +1,4 @@
-"""Construction of the publisher of a run, with its engines."""
+"""Construction of a run's publisher and engines."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from gymposium_train.learner.precision import compute_type
 
 
 def policy_name(config: TrainConfig, directory: Path) -> str:
-    """The name of a run's policies. It is unique if the run uses a server that may hold policies of other runs."""
+    """Return the name of a run's policies. It is unique if the run uses a server that may hold policies of other
+    runs."""
     if getattr(config.engine, "url", None) is None:
         return "learner"
     return f"learner.{hashlib.sha256(str(directory.absolute()).encode()).hexdigest()[:8]}"
@@ -31,8 +32,8 @@ def policy_name(config: TrainConfig, directory: Path) -> str:
 def make_publisher(
     config: TrainConfig, name: str, directory: Path, loaded: LoadedModel, resources: ExitStack
 ) -> Publisher:
-    """Make the publisher for `config`, which must have been checked. `loaded` is the learner's model, `name` the name
-    of its policies, and `directory` the place where versions are saved. The engines are closed with `resources`.
+    """Make the publisher for a checked `config`. `loaded` is the learner's model, `name` the name of its policies, and
+    `directory` the place to save versions. The engines are closed with `resources`.
 
     Raises `GymposiumError` if an engine cannot be made: a server does not start, or serves another model."""
     spec, model, staleness = engine_spec(config.engine.kind), config.model, config.engine.staleness
@@ -54,7 +55,7 @@ def make_publisher(
 
 
 def engine_start(config: TrainConfig, loaded: LoadedModel) -> EngineStart:
-    """The model that the engine of a run is made for, and how it must be loaded."""
+    """Return the model that a run's engine is made for, with its loading options."""
     past = any("past" in stage.opponents for stage in config.stages)
     return EngineStart(
         model=str(loaded.model.name_or_path),
@@ -72,7 +73,7 @@ def engine_start(config: TrainConfig, loaded: LoadedModel) -> EngineStart:
 def _of_transformers(spec: EngineSpec, engine: HostingEngine) -> TransformersEngine:
     if not isinstance(engine, TransformersEngine):
         raise PluginError(
-            f"The engine {spec.name!r} says that it shares the learner's model or plays all weights, but it is not a "
+            f"The engine {spec.name!r} claims to share the learner's model or to play all weights, but it is not a "
             f"TransformersEngine: {type(engine).__name__}."
         )
     return engine

@@ -1,7 +1,7 @@
-"""The protocol of publishers, which bring the learner's weights to the engines that sample.
+"""The protocol of publishers, which bring the learner's weights to the sampling engines.
 
-A policy is a version of the weights, named by its number of optimizer steps. A name never stands for other weights: a
-match ends under the policy that it began with, whatever is published meanwhile.
+A policy is a version of the weights, named by its number of optimizer steps. A name never refers to other weights: a
+match ends under the policy it began with, whatever is published meanwhile.
 """
 
 from __future__ import annotations
@@ -13,26 +13,24 @@ from gymposium_agents.engines.protocol import TokenEngine
 
 
 class Publisher(Protocol):
-    """Publishes the learner's weights to engines, and keeps past versions. Its methods may be called while matches are
-    played in another thread."""
+    """A publisher of the learner's weights to engines, which also keeps past versions. Its methods may be called while
+    another thread plays matches."""
 
     @property
     def context(self) -> int:
-        """The largest number of tokens of a prompt and its completion together."""
+        """The maximum number of tokens of a prompt and its completion together."""
 
     def publish(self, policy: Policy) -> TokenEngine:
-        """Let an engine play the learner's weights as they are now, as `policy`, and return it. It keeps the versions
-        that rollouts may still play. Older versions are removed, and so are versions above this one, which an
-        interrupted run had learned. Publishing a version again changes nothing."""
+        """Let an engine play the learner's current weights as `policy`, and return it. Keeps the versions that rollouts
+        may still play. Removes older versions, and versions above this one, left by an interrupted run. Idempotent."""
 
     def keep(self, policy: Policy) -> None:
-        """Keep the version that was published last on disk, for as long as the run's directory exists. Keeping it again
-        changes nothing."""
+        """Keep the latest published version on disk as long as the run's directory exists. Idempotent."""
 
     def past(self, policy: Policy) -> TokenEngine:
-        """Return an engine that plays a kept version, until `let_go`. Raises `GymposiumError` if the version was not
+        """Return an engine that plays a kept version until `let_go`. Raises `GymposiumError` if the version was not
         kept."""
 
     def let_go(self, policy: Policy) -> None:
-        """End the use of a past version. Its files stay, because records name it and a run that resumes from an earlier
+        """End the use of a past version. Its files stay, because records name it, and a run resumed from an earlier
         checkpoint plays it again."""

@@ -12,17 +12,20 @@ from gymposium_train.backends.publishing.kept import AdapterVersions
 
 
 def shared_engine(start: EngineStart, settings: NoSettings) -> HostingEngine:
-    """Make the engine `shared`, which samples from the learner's own model."""
+    """Make the engine `shared`, which samples from the learner's model."""
     if start.learner is None:
-        raise BadOption("engine=shared samples from the model of a learner in this process, so no player can name it.")
+        raise BadOption(
+            "engine=shared is not available to players, because it samples from the learner's model during a run. "
+            "Use another engine."
+        )
     return start.learner.engine()
 
 
 class SharedAdapter(AdapterVersions):
-    """Publishes a LoRA by letting the engine play the learner's own adapter.
+    """A publisher of a LoRA that lets the engine play the learner's adapter.
 
-    Past versions are saved to disk and loaded beside it on demand. They are frozen, and active only while they are
-    asked, so the learner's model does not change."""
+    Past versions are saved to disk and loaded beside it on demand. They are frozen, and active only while they answer,
+    so the learner's model does not change."""
 
     _engine: TransformersEngine
 

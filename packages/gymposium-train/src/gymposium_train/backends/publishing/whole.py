@@ -1,4 +1,4 @@
-"""Publisher of models of which all weights are trained."""
+"""Publisher for models with all weights trained."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from gymposium_agents.models.loading import LoadedModel, load_model
 
 
 class WholeModels:
-    """Publishes all weights of a model.
+    """A publisher of all weights of a model.
 
-    Either one engine plays the learner's own model, or the weights are copied to the models of several engines in turn:
-    one for each publish that rollouts may be behind, and one more, so that no model changes while it is played. Each
-    kept version is a directory, and one that plays as a past opponent is in memory until it is let go."""
+    Either one engine plays the learner's model directly, or the weights are copied to several engines' models in turn.
+    There is one engine per publish that rollouts may be behind, plus one, so that no model changes while it plays. Each
+    kept version is a directory. A past opponent stays in memory until it is released."""
 
     def __init__(
         self,
@@ -32,11 +32,11 @@ class WholeModels:
         dtype: torch.dtype,
         trust: Trust = NO_TRUST,
     ) -> None:
-        """`directory` holds the kept versions of the policy `name`; past versions compute in `dtype`."""
+        """`directory` holds the kept versions of the policy `name`. Past versions compute in `dtype`."""
         self._learning = learning
         self._directory, self._name, self._dtype, self._trust = directory, name, dtype, trust
         self._playing = deque(engines)
-        """The engines; the one with the newest version is the last."""
+        """The engines. The last one has the newest version."""
         self._past: dict[Policy, TransformersEngine] = {}
 
     @property
@@ -57,7 +57,7 @@ class WholeModels:
         target = self._place(policy)
         sweep(self._directory, f"{self._name}-v")
         for place in self._directory.glob(f"{self._name}-v*"):
-            if place.name > target.name:  # an interrupted run had learned it, and a resumed run learns it again
+            if place.name > target.name:  # an interrupted run learned it, and a resumed run learns it again
                 remove_directory(place)
         if not target.exists():  # a version never changes
             with whole_directory(target) as staging:
@@ -67,7 +67,7 @@ class WholeModels:
         if policy not in self._past:
             place = self._place(policy)
             if not (place / MARK).is_file():
-                raise GymposiumError(f"{self._directory} holds no {policy}: only versions that were kept play again.")
+                raise GymposiumError(f"{self._directory} does not contain {policy}. Only kept versions can play again.")
             self._past[policy] = load_model(place, trust=self._trust, dtype=self._dtype).engine(policy)
         return self._past[policy]
 

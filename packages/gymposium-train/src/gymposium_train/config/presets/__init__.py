@@ -1,5 +1,4 @@
-"""Presets: training configs to start from, as TOML files that name their sources and a command to try them on a
-CPU."""
+"""Presets: training configs to start from, as TOML files. Each names its sources and a command to try it on a CPU."""
 
 from __future__ import annotations
 
@@ -13,22 +12,22 @@ _ENDING = ".toml"
 
 
 def preset_names() -> list[str]:
-    """The names of all presets, sorted."""
+    """Return the names of all presets, sorted."""
     return sorted(file.name.removesuffix(_ENDING) for file in files(__name__).iterdir() if file.name.endswith(_ENDING))
 
 
 def preset_text(name: str) -> str:
-    """The text of a preset, with its comments. Raises `UnknownName` with the nearest names."""
+    """Return the text of a preset, with its comments. Raises `UnknownName` with the nearest names."""
     if name not in preset_names():
         raise UnknownName("preset", name, preset_names())
     return files(__name__).joinpath(name + _ENDING).read_text(encoding="utf-8")
 
 
 def preset_data(name: str) -> dict[str, Any]:
-    """The settings of a preset. Raises `UnknownName` with the nearest names."""
+    """Return the settings of a preset. Raises `UnknownName` with the nearest names."""
     return tomllib.loads(preset_text(name))
 
 
 def preset_summary(name: str) -> str:
-    """The summary of a preset, its first comment. Raises `UnknownName` with the nearest names."""
+    """Return the summary of a preset, its first comment. Raises `UnknownName` with the nearest names."""
     return preset_text(name).partition("\n")[0].removeprefix("# ")

@@ -1,1 +1,1 @@
-"""Learning on several processes that torchrun starts, each with a part of the model."""
+"""Learning in several processes started by torchrun, each with a part of the model."""

@@ -11,13 +11,13 @@ from gymposium_train.learner.parallel.world import Processes
 
 
 def full(tensor: Tensor) -> Tensor:
-    """Return the whole tensor in every process. A collective: all processes call it."""
+    """Return the whole tensor in every process. Collective: all processes must call it."""
     return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
 
 
 def gather_tensor(tensor: Tensor, world: Processes) -> Tensor | None:
-    """Return the whole tensor on the CPU of the first process. The other processes send their parts, need no further
-    memory, and get None. A collective: all processes call it."""
+    """Return the whole tensor on the CPU of the first process. The other processes send their parts, need no extra
+    memory, and get None. Collective: all processes must call it."""
     if not isinstance(tensor, DTensor):
         return tensor.detach().cpu().contiguous() if world.leads else None
     mine = tensor.to_local().detach().cpu().contiguous()
@@ -35,9 +35,9 @@ def gather_tensor(tensor: Tensor, world: Processes) -> Tensor | None:
 
 
 def broadcast_tensor(whole: Tensor | None, like: Tensor, world: Processes) -> Tensor:
-    """Return the first process's tensor on the device and in the type of `like`, split over the processes as `like` is.
+    """Return the first process's tensor on the device and in the type of `like`, split over the processes like `like`.
 
-    The other processes pass None and receive only their part. A collective: all processes call it."""
+    The other processes pass None and receive only their part. Collective: all processes must call it."""
     if not isinstance(like, DTensor):
         received = world.broadcast(whole)
         assert received is not None
@@ -58,7 +58,7 @@ def broadcast_tensor(whole: Tensor | None, like: Tensor, world: Processes) -> Te
 
 
 def _parts(whole: Tensor, world: Processes) -> list[Tensor]:
-    """The part of each process, by rank. FSDP2 splits the first dimension as `Tensor.chunk` does, so parts may be
+    """Return the part of each process, by rank. FSDP2 splits the first dimension like `Tensor.chunk`, so parts may be
     empty."""
     size = -(-len(whole) // world.size)
     return [whole[rank * size : (rank + 1) * size] for rank in range(world.size)]

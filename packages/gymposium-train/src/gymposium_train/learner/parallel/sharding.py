@@ -1,8 +1,7 @@
-"""Sharding of a model, one shard for each process (FSDP2, which shards each parameter: Zhao et al., 2023, arXiv
-2304.11277).
+"""Sharding of a model, one shard per process (FSDP2, which shards each parameter: Zhao et al., 2023, arXiv 2304.11277).
 
-A layer's weights are whole only while it runs, and so is each gradient, which is then summed over the processes.
-Between steps every parameter is a `DTensor`, of which this process holds its part.
+A layer's weights are whole only while it runs. So is each gradient, which is then summed over the processes. Between
+steps, every parameter is a `DTensor`, and this process holds a part of it.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ from gymposium_train.learner.parallel.world import Processes
 
 
 def shard(whole: nn.Module, model: Any, world: Processes, dtype: torch.dtype) -> None:
-    """Keep only this process's part of a model.
+    """Shard a model, keeping only this process's part.
 
-    `whole` is called once for each micro-batch and holds all of `model` that runs in it. Modules outside the layers
+    `whole` is called once per micro-batch and holds all of `model` that runs in it. Modules outside the layers
     (embeddings, output, the last norm) are gathered once for the call. Gradients are sums over the processes, not
-    means, because each loss is weighted already. They are summed in float32, the type in which trained parameters are
-    kept. A model without a LoRA computes in `dtype`, one with a LoRA in the types of its parameters.
+    means, because each loss is already weighted. They are summed in float32, the type of trained parameters. A model
+    without a LoRA computes in `dtype`, one with a LoRA in the types of its parameters.
 
-    Raises `GymposiumError` if a trained parameter is not part of what runs."""
+    Raises `GymposiumError` if a trained parameter is not part of `whole`."""
     mesh = init_device_mesh(_device().type, (world.size,))
     kinds = set(model._no_split_modules or ())
     groups: list[Any] = [module for module in whole.modules() if type(module).__name__ in kinds]
@@ -39,18 +38,18 @@ def shard(whole: nn.Module, model: Any, world: Processes, dtype: torch.dtype) ->
         module.register_forward_hook(_without_views)
         fully_shard(module, mesh=mesh, reshard_after_forward=True, mp_policy=precision)
         module.set_gradient_divide_factor(1.0)
-        module.set_force_sum_reduction_for_comms(True)  # gloo supports sums only
+        module.set_force_sum_reduction_for_comms(True)  # gloo only supports sums
     unsharded = [name for name, p in model.named_parameters() if p.requires_grad and not isinstance(p, DTensor)]
     if unsharded:
         raise GymposiumError(
-            f"{', '.join(unsharded[:3])} would be trained but is no part of the text model, so it cannot be shared out "
+            f"{', '.join(unsharded[:3])} would be trained but is not part of the text model, so it cannot be split "
             f"over processes. Train in one process, or set model.tune=lora with model.lora.targets."
         )
 
 
 def _without_views(module: nn.Module, inputs: Any, output: Any) -> Any:
-    """The output of a layer with copies in place of views, such as OPT's layers return. FSDP2 gathers a layer's weights
-    when the gradient of its output arrives, which an in-place operation on a view would prevent."""
+    """Return the output of a layer with copies in place of views, such as OPT's layers return. FSDP2 gathers a layer's
+    weights when the gradient of its output arrives, but an in-place operation on a view would prevent that."""
     if isinstance(output, Tensor):
         return output.clone() if output.requires_grad and output._base is not None else output
     if type(output) in (tuple, list):
@@ -60,9 +59,9 @@ def _without_views(module: nn.Module, inputs: Any, output: Any) -> Any:
 
 @torch.no_grad()
 def fill(model: Any, whole: Any | None, world: Processes) -> None:
-    """Give a sharded model on the `meta` device memory, and its parameters and buffers the values of `whole`, the
-    complete model of the first process; the other processes pass None. Each process receives its part of one tensor
-    after the other. A collective: all processes call it."""
+    """Allocate memory for a sharded model on the `meta` device, and fill it from `whole`, the complete model of the
+    first process. The other processes pass None. Each process receives its part of one tensor at a time. Collective:
+    all processes must call it."""
     model.to_empty(device=_device())
     values = {} if whole is None else {**dict(whole.named_parameters()), **dict(whole.named_buffers())}
     for name, tensor in [*model.named_parameters(), *model.named_buffers()]:
@@ -74,5 +73,5 @@ def fill(model: Any, whole: Any | None, world: Processes) -> None:
 
 
 def _device() -> torch.device:
-    """The device on which this process learns."""
+    """Return the device that this process learns on."""
     return torch.device("cuda", torch.cuda.current_device()) if torch.cuda.is_available() else torch.device("cpu")

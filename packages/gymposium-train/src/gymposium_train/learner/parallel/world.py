@@ -22,11 +22,11 @@ from gymposium_train.util.processes import processes
 T = TypeVar("T")
 
 COMMAND_TIMEOUT = timedelta(days=7)
-"""Timeout of the other processes while they wait for the next command of the first process, which plays and measures
-in between."""
+"""Timeout of the other processes while they wait for the first process's next command. It plays and evaluates in
+between."""
 COLLECTIVE_TIMEOUT = timedelta(minutes=30)
-"""Timeout of collectives, of the meeting at the start, and of the confirmations of a command. If one process hangs, the
-run ends with an error."""
+"""Timeout of collectives, of the rendezvous at the start, and of command confirmations. If one process hangs, the run
+ends with an error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +36,12 @@ class Processes:
     rank: int = 0
     size: int = 1
     store: Store | None = None
-    """The key-value store through which the processes met; commands go through it."""
+    """The key-value store of the rendezvous, also used for commands."""
     _calls: Iterator[int] = field(default_factory=count, repr=False, compare=False)
 
     @property
     def leads(self) -> bool:
-        """True in the first process, which plays, measures and writes files."""
+        """True in the first process, which plays, evaluates and writes files."""
         return self.rank == 0
 
     def all_gather(self, value: T) -> list[T]:
@@ -53,7 +53,7 @@ class Processes:
         return values
 
     def broadcast(self, value: T) -> T:
-        """Return the value of the first process in every process. The values of the other processes are ignored."""
+        """Return the first process's value in every process. The values of the other processes are ignored."""
         values: list[Any] = [value]
         if self.size > 1:
             dist.broadcast_object_list(values, src=0)
@@ -61,10 +61,10 @@ class Processes:
         return received
 
     def command(self, value: T | None = None) -> T:
-        """Send a command to the other processes, or receive it there; returns when all processes have received it.
+        """Send a command to the other processes, or receive it there. Returns when all processes have received it.
 
-        This is a broadcast through the store, which may wait for days. A command that ends the processes must be sent
-        in this way: a thread of gloo that still holds an object when Python ends aborts its process
+        This is a broadcast through the store, and may wait for days. A command that ends the processes must be sent
+        this way: a gloo thread that still holds an object when Python exits aborts its process
         (pytorch/pytorch#179291)."""
         if self.store is None:
             return self.broadcast(value)  # type: ignore[return-value] # T is the type in the first process
@@ -82,7 +82,7 @@ class Processes:
         return command
 
     def all_reduce(self, tensors: Iterable[Tensor]) -> None:
-        """Replace each tensor by its sum over all processes."""
+        """Replace each tensor with its sum over all processes."""
         if self.size > 1:
             for tensor in tensors:
                 dist.all_reduce(tensor)
@@ -94,8 +94,8 @@ ALONE = Processes()
 
 @contextmanager
 def joined() -> Iterator[Processes]:
-    """Connect the processes that torchrun started, for as long as the block lasts; yields `ALONE` if torchrun did not
-    start this process. Each process uses another GPU, if there are any."""
+    """Connect the processes started by torchrun during the block. Yields `ALONE` if torchrun did not start this
+    process. Each process uses a different GPU, if there are any."""
     if processes() == 1:
         yield ALONE
         return

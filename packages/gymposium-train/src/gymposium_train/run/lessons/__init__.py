@@ -1,5 +1,4 @@
-"""Cold start: supervised fine-tuning before reinforcement learning, on moves of random players or on files of
-chats."""
+"""Cold start: supervised fine-tuning before reinforcement learning, on random moves or on chat files."""
 
 from gymposium_train.run.lessons.chats import read_chats
 from gymposium_train.run.lessons.imitation import Ending, batches, cosine, imitate

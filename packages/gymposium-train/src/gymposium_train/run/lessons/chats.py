@@ -1,16 +1,15 @@
-"""Reader of files of chats as `gymposium synth` and other trainers write them: JSONL, one conversation on each line.
+"""Reader of chat files in the format of `gymposium synth` and other trainers: JSONL with one conversation per line.
 
     {"messages": [{"role": "user", "content": "…"}, {"role": "assistant", "content": "b2"}, …]}
     {"prompt": [{"role": "user", "content": "…"}], "completion": [{"role": "assistant", "content": "b2"}]}
 
-A line may name `tools`, which the model's chat template then lists; a reply may have `tool_calls`, whose results are
-messages of the role `tool` behind it.
+A line may name `tools`, which the model's chat template then lists. A reply may have `tool_calls`. Messages with the
+role `tool` follow it with their results.
 
-Of `messages` every reply of the assistant is a lesson, and the messages before it are its prompt. In the second form
-only the completion is. Other keys are ignored, as in other trainers, with two exceptions: a line that was made for a
-model that is asked to think (`chat_template_kwargs`) is refused if this run does not ask for thoughts, and vice versa;
-and a line of `gymposium synth` (`gymposium`) names the legal moves of each reply, from which the model learns what is
-legal.
+In `messages`, every assistant reply is a lesson, and the messages before it are its prompt. In the second form, only
+the completion is a lesson. Other keys are ignored, as in other trainers, with two exceptions. First, a line made for a
+thinking model (`chat_template_kwargs`) is rejected if this run does not ask for thoughts, and vice versa. Second, a
+line from `gymposium synth` (`gymposium`) lists the legal moves of each reply, which teach the model what is legal.
 """
 
 from __future__ import annotations
@@ -34,12 +33,12 @@ _FORMS = 'Write {"messages": [...]} or {"prompt": [...], "completion": [...]}.'
 def read_chats(files: Iterable[str | Path], *, thinking: bool) -> list[Lesson]:
     """Return all lessons of these files, in order. `thinking` says whether the model is asked to think.
 
-    Raises `BadOption`, with file and line, for a line that is not a chat, and for a file without chats."""
+    Raises `BadOption` with file and line for an invalid chat, and for a file without chats."""
     lessons: list[Lesson] = []
     for file in files:
         in_file = list(_read_file(Path(file), thinking))
         if not in_file:
-            raise BadOption(f"{file} holds no chats. {_FORMS}")
+            raise BadOption(f"{file} has no chats. {_FORMS}")
         lessons += in_file
     return lessons
 
@@ -51,18 +50,18 @@ def _read_file(file: Path, thinking: bool) -> Iterator[Lesson]:
                 text = line.decode("utf-8-sig" if number == 1 else "utf-8")
                 yield from _read_line(text, f"{file}:{number}", thinking)
     except OSError as error:
-        raise BadOption(f"{file} cannot be read ({reason(error)}). Name a file that gymposium synth wrote.") from error
+        raise BadOption(f"Cannot read {file} ({reason(error)}). Name a file written by gymposium synth.") from error
     except UnicodeDecodeError as error:
-        raise BadOption(f"{file} is not UTF-8 text ({error}).") from error
+        raise BadOption(f"{file} is not UTF-8 text ({error}). Save it as UTF-8.") from error
 
 
 def _read_line(line: str, where: str, thinking: bool) -> Iterator[Lesson]:
     try:
         data = strict_json(line, any_integer=True)
     except ValueError as error:
-        raise BadOption(f"{where}: not JSON ({error}). {_FORMS}") from error
+        raise BadOption(f"{where}: invalid JSON ({error}). {_FORMS}") from error
     if not isinstance(data, dict):
-        raise BadOption(f"{where}: not an object. {_FORMS}")
+        raise BadOption(f"{where}: not a JSON object. {_FORMS}")
     _check_thinking(data, where, thinking)
     tools = _tools(data.get("tools"), where)
     if "messages" in data:
@@ -71,23 +70,21 @@ def _read_line(line: str, where: str, thinking: bool) -> Iterator[Lesson]:
         before = _messages(data["prompt"], f"{where}: prompt")
         messages, start = (*before, *_messages(data["completion"], f"{where}: completion")), len(before)
     else:
-        raise BadOption(f"{where}: neither messages nor prompt and completion. {_FORMS}")
+        raise BadOption(f"{where}: has neither messages nor prompt and completion. {_FORMS}")
     replies = [n for n in range(start, len(messages)) if messages[n]["role"] == "assistant"]
     legal = _legal_moves(data, len(replies), where)
     if not replies:
-        raise BadOption(f"{where}: the assistant says nothing, so there is nothing to learn. Remove the line.")
+        raise BadOption(f"{where}: the assistant's reply is missing or empty. Remove the line.")
     for n, moves in zip(replies, legal, strict=True):
         if n == 0 or messages[n - 1]["role"] not in ("user", "tool"):
-            raise BadOption(
-                f"{where}: the assistant replies without being asked (message {n}). Put the question first."
-            )
+            raise BadOption(f"{where}: message {n} is an assistant reply without a prompt. Put the question first.")
         calls = tuple(messages[n].get("tool_calls", ()))
         yield Lesson(messages[:n], messages[n]["content"], where, legal=moves, calls=calls, tools=tools)
 
 
 def _messages(data: Any, where: str) -> tuple[Message, ...]:
     if not isinstance(data, list):
-        raise BadOption(f"{where} is not a list of messages, but {type(data).__name__}. {_FORMS}")
+        raise BadOption(f"{where} must be a list of messages, not {type(data).__name__}. {_FORMS}")
     return tuple(_message(message, f"{where}, message {number}") for number, message in enumerate(data))
 
 
@@ -96,19 +93,19 @@ def _message(data: Any, where: str) -> Message:
         raise BadOption(f'{where} is not an object. Write {{"role": "user", "content": "…"}}.')
     role, content, calls = data.get("role"), data.get("content"), _calls(data.get("tool_calls"), where)
     if role not in _ROLES:
-        raise BadOption(f"{where} has the role {role!r}; known: {', '.join(_ROLES)}.")
+        raise BadOption(f"{where} has the unknown role {role!r}. Use one of: {', '.join(_ROLES)}.")
     if content is None and calls:
         content = ""
     if not isinstance(content, str):
-        raise BadOption(f"{where} has content of type {type(content).__name__}; give text.")
+        raise BadOption(f"{where} has content of type {type(content).__name__}. Use text.")
     message: Message = {"role": role, "content": content}
     if calls and role != "assistant":
-        raise BadOption(f"{where} has the role {role!r} and calls tools, which only the assistant does.")
+        raise BadOption(f"{where} has the role {role!r} and tool calls, but only the assistant may call tools.")
     return {**message, "tool_calls": calls} if calls else message
 
 
 def _calls(data: Any, where: str) -> tuple[Call, ...]:
-    """The calls of a message; none if it has none."""
+    """Return the calls of a message, if any."""
     try:
         return tuple(Call.parse(one["function"]) for one in data or ())
     except (TypeError, KeyError, ValueError) as error:
@@ -119,7 +116,7 @@ def _calls(data: Any, where: str) -> tuple[Call, ...]:
 
 
 def _tools(data: Any, where: str) -> tuple[Tool, ...]:
-    """The tools of a line; none if it names none."""
+    """Return the tools of a line, if any."""
     try:
         functions = [one["function"] for one in data or ()]
         return tuple(Tool(one["name"], one["description"], one["parameters"]) for one in functions)
@@ -131,15 +128,15 @@ def _tools(data: Any, where: str) -> tuple[Tool, ...]:
 
 
 def _legal_moves(data: Mapping[str, Any], replies: int, where: str) -> list[tuple[str, ...] | None]:
-    """The legal moves of each reply of a line; None for moves in free text, and in a line of other origin. Raises
-    `BadOption` for a line of `gymposium synth` without them, and for anything but lists of moves."""
+    """Return the legal moves of each reply of a line, or None for free-text moves and lines from other sources. Raises
+    `BadOption` if a line from `gymposium synth` lacks them, and for anything but lists of moves."""
     origin = data.get(DATA)
     if not isinstance(origin, dict):
         return [None] * replies
     if LEGAL not in origin:
         raise BadOption(
-            f"{where}: the line does not name the legal moves, without which the model does not learn what is legal. "
-            f"Move the file away and make it again from its matches: gymposium synth --resume DIR"
+            f"{where}: the line lists no legal moves, so it cannot teach the model what is legal. Move the file away "
+            f"and regenerate it from its matches: gymposium synth --resume DIR"
         )
     found = [origin[LEGAL]] if "messages" not in data else origin[LEGAL]
     if not isinstance(found, list) or len(found) != replies or not all(map(_is_moves, found)):
@@ -155,13 +152,13 @@ def _is_moves(data: Any) -> bool:
 
 
 def _check_thinking(data: Mapping[str, Any], where: str, thinking: bool) -> None:
-    """Raises `BadOption` if the line was made for the other setting of `thinking`, in which the template shows another
-    prompt."""
+    """Raise `BadOption` if the line was made for the other setting of `thinking`, because the template's prompts
+    differ."""
     kwargs = data.get("chat_template_kwargs")
     made_for = kwargs.get("enable_thinking") if isinstance(kwargs, dict) else None
     if isinstance(made_for, bool) and made_for != thinking:
         raise BadOption(
-            f"{where}: made for a model that is {'' if made_for else 'not '}asked to think (enable_thinking), but in "
-            f"this run it is {'' if thinking else 'not '}asked to. Set prompting.thinking = {str(made_for).lower()}, "
-            f"or make the data again."
+            f"{where}: made for a model that is {'' if made_for else 'not '}asked to think (enable_thinking), but "
+            f"this run does {'' if thinking else 'not '}ask it to. Set prompting.thinking = {str(made_for).lower()}, "
+            f"or regenerate the data."
         )

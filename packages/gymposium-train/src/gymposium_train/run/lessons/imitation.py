@@ -1,4 +1,4 @@
-"""Supervised fine-tuning (SFT): batches of lessons, the schedule of the learning rate, and when it ends."""
+"""Supervised fine-tuning (SFT): batches of lessons, the learning-rate schedule, and the stop rule."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from gymposium_train.learner import Learner
 from gymposium_train.learner.protocol import Demonstration, conversations
 
 LEAST_END = 16
-"""Least number of steps between the step at which the end of a cold start becomes known and its end."""
+"""Minimum number of steps between deciding to end a cold start and its end."""
 
 
 def cosine(progress: float, settings: ColdStart) -> float:
-    """The learning rate at `progress` from 0 to 1: a linear warmup, then a cosine decay to zero."""
+    """Return the learning rate at `progress` from 0 to 1: a linear warmup, then a cosine decay to zero."""
     if progress < settings.warmup:
         return settings.learning_rate * progress / settings.warmup
     rest = (progress - settings.warmup) / (1.0 - settings.warmup)
@@ -24,22 +24,22 @@ def cosine(progress: float, settings: ColdStart) -> float:
 
 
 class Ending:
-    """The progress of a cold start, from 0 to 1. It reaches 1 after the maximum number of steps, and sooner once the
-    end is known: a quarter as many steps later as were taken until then, in which the learning rate decreases to
-    zero."""
+    """The progress of a cold start, from 0 to 1. It reaches 1 after the maximum number of steps, or earlier once the
+    end is decided. In that case, the cold start continues for a quarter of the steps taken so far, while the learning
+    rate decreases to zero."""
 
     def __init__(self, steps: int) -> None:
         self._steps = steps
         self._known: tuple[int, float] | None = None
-        """The step at which the end became known, and the progress there."""
+        """The step at which the end was decided, and the progress at that step."""
 
     @property
     def known(self) -> bool:
-        """True if the end is known."""
+        """True if the end is decided."""
         return self._known is not None
 
     def soon(self, step: int) -> None:
-        """End soon after this step, of which the progress is known."""
+        """End soon after this step. Its progress has already been used."""
         self._known = self._known or (step, self(step))
 
     def __call__(self, step: int) -> float:
@@ -52,10 +52,10 @@ class Ending:
 def batches(
     lots: Sequence[Sequence[Demonstration]], size: int, seed: int, *key: str | int, first: int = 0
 ) -> Iterator[list[Demonstration]]:
-    """Yield endless batches of `size` demonstrations, drawn in equal shares from each lot. There is one lot for each
-    game, so that games with long matches, which have more replies, do not dominate. Replies of one conversation are
-    drawn together, so that it is computed once; a batch is then longer by less than one conversation for each lot.
-    `key` names the random stream, to which the step is appended, counted from `first`."""
+    """Yield endless batches of `size` demonstrations, with equal shares from each lot. There is one lot per game, so
+    that games with long matches do not dominate. Replies of one conversation are drawn together, so that it is computed
+    once. A batch may then exceed `size` by less than one conversation per lot. `key` names the random stream, extended
+    by the step, counted from `first`."""
     in_lots = [conversations(lot) for lot in lots]
     for step in itertools.count(first):
         rng = stream(seed, *(key or ("sft",)), step)

@@ -1,4 +1,4 @@
-"""Lessons for imitation: replies with the conversations before them, as text and as tokens."""
+"""Lessons for imitation: replies with their preceding conversations, as text and as tokens."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ _BARE = READERS["move"]
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """One reply to imitate, with the conversation before it."""
+    """One reply to imitate, with the preceding conversation."""
 
     messages: tuple[Message, ...]
     """The messages before the reply."""
     reply: str
-    """The reply; without its calls, if it has `calls`."""
+    """The reply, without its calls if it has `calls`."""
     where: str = ""
-    """File and line of the lesson, for errors; empty if it comes from a match."""
+    """File and line of the lesson, for errors. Empty if it comes from a match."""
     legal: tuple[str, ...] | None = None
-    """The legal moves where the reply was given; None for moves in free text, and in files of other origin."""
+    """The legal moves at the reply, or None for free-text moves and files from other sources."""
     calls: tuple[Call, ...] = ()
-    """The calls of the reply, which the chat template writes."""
+    """The calls of the reply, written by the chat template."""
     tools: tuple[Tool, ...] = ()
-    """The tools that the chat template lists."""
+    """The tools listed by the chat template."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +41,14 @@ class Lessons:
     """Lessons as tokens, with counts of long ones."""
 
     demonstrations: list[Demonstration]
-    """The prompts and replies; a reply has its end of turn."""
+    """The prompts and replies. Each reply includes its end of turn."""
     too_long: int
     """Number of lessons left out because they do not fit into the model's context. Lessons are never cut."""
     cut_off: int
-    """Number of demonstrations whose reply is longer than the model's replies may be when it plays."""
+    """Number of demonstrations whose reply exceeds the limit on replies in play."""
     unguided: int
-    """Number of demonstrations from which the model does not learn what is legal: their legal moves are unknown, or
-    their reply is not the canonical one of a legal move in the form of replies."""
+    """Number of demonstrations that do not teach the model what is legal. Their legal moves are unknown, or their reply
+    is not the canonical form of a legal move."""
 
 
 def texts_of(lessons: Iterable[Lesson]) -> Iterator[str]:
@@ -65,11 +65,11 @@ def moves_of(lessons: Iterable[Lesson]) -> Iterator[str]:
 
 
 def tokenized(lessons: Sequence[Lesson], chat: Chat, *, room: int, max_tokens: int, form: Reader = _BARE) -> Lessons:
-    """Tokenize lessons by the model's chat template. `room` is the largest number of tokens of a prompt and its reply
-    together, `max_tokens` that of a reply when the model plays, and `form` the form of the replies.
+    """Tokenize lessons with the model's chat template. `room` limits the tokens of a prompt and its reply together, and
+    `max_tokens` those of a reply in play. `form` is the form of the replies.
 
-    Raises `BadOption`, with file and line, for a conversation or calls that the chat template refuses, and if all
-    lessons are too long."""
+    Raises `BadOption` with file and line if the chat template rejects a conversation or calls, and if all lessons are
+    too long."""
     tokens_of_reply = cache(chat.reply)
     demonstrations: list[Demonstration] = []
     too_long = cut_off = unguided = 0
@@ -81,21 +81,22 @@ def tokenized(lessons: Sequence[Lesson], chat: Chat, *, room: int, max_tokens: i
             continue
         cut_off += len(reply) > max_tokens
         legal = [tokens_of_reply(form.answer(move)) for move in lesson.legal or ()]
-        guided = reply in legal  # else the tree of legal replies says nothing about this one, which may have thoughts
+        # else the tree of legal replies does not cover this one, for example because it has thoughts
+        guided = reply in legal
         unguided += not guided
         demonstrations.append(Demonstration(prompt, reply, continuations(legal, reply) if guided else ()))
     if lessons and not demonstrations:
         raise BadOption(
-            f"All {len(lessons)} replies of the cold start are too long: with their prompts they have more than the "
-            f"{room} tokens that the model reads. Take a shorter prompting.context or prompting.prompt, or a model "
-            f"with a longer context."
+            f"All {len(lessons)} replies of the cold start are too long: with their prompts, they exceed the model's "
+            f"context of {room} tokens. Use a shorter prompting.context or prompting.prompt, or a model with a longer "
+            f"context."
         )
     return Lessons(demonstrations, too_long, cut_off, unguided)
 
 
 def prompt_of(lesson: Lesson, chat: Chat) -> Tokens:
-    """The tokens of the conversation before a lesson's reply. Raises `BadOption`, with file and line, for a
-    conversation that the chat template refuses."""
+    """Return the tokens of the conversation before a lesson's reply. Raises `BadOption` with file and line if the chat
+    template rejects the conversation."""
     with _refused_at(lesson):
         if len(lesson.messages) == 1 and lesson.messages[0]["role"] == "user":
             return chat.prompt(lesson.messages[0]["content"], lesson.tools)  # cached, because many prompts begin alike
@@ -103,14 +104,15 @@ def prompt_of(lesson: Lesson, chat: Chat) -> Tokens:
 
 
 def _reply_of(lesson: Lesson, chat: Chat) -> Tokens:
-    """The tokens of a reply with calls. Raises `BadOption`, with file and line, for calls that cannot be written."""
+    """Return the tokens of a reply with calls. Raises `BadOption` with file and line for calls that cannot be
+    written."""
     with _refused_at(lesson):
         return chat.reply(lesson.reply, lesson.calls)
 
 
 @contextmanager
 def _refused_at(lesson: Lesson) -> Iterator[None]:
-    """Turn what the chat raises into `BadOption` with the lesson's file and line."""
+    """Convert errors from the chat to `BadOption` with the lesson's file and line."""
     try:
         yield
     except GymposiumError as error:

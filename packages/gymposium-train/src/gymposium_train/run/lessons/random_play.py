@@ -1,7 +1,7 @@
 """Matches of uniform random players, and the selection of their moves as lessons.
 
-Matches are played in lots, each as large as the lessons that it must give, so that a long game is not played for longer
-than a short one, and no more than one lot is in memory."""
+Matches are played in lots, sized by the number of lessons wanted. A long game then takes no longer than a short one,
+and only one lot is in memory at a time."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from gymposium_train.config import Keep
 from gymposium_train.run.lessons.lessons import Lesson
 
 BEST_SHARE = 0.25
-"""Share of the matches, those with the best returns, of which moves are kept in a game with one seat."""
+"""Share of the matches to take moves from in a single-player game: those with the best returns."""
 UNPAID = 4
-"""One in this many of the unpaid moves is kept beside the paid ones."""
+"""One in this many unpaid moves is kept in addition to the paid ones."""
 
 LEAST = 16
-"""Number of matches of a lot after which its size is estimated for the first time."""
+"""Number of matches after which a lot's size is first estimated."""
 MOST = 64
-"""Maximum number of moves that are played for each lesson that is wanted: a lot then ends with fewer lessons."""
+"""Maximum number of moves played per lesson wanted. Beyond it, a lot ends with fewer lessons."""
 
 _PAST = "random author"
 
 
 class RandomAuthor:
-    """A uniform random player that records, as the trace of each reply, the lesson for a language model: the messages
-    that it would have read, and its answer."""
+    """A uniform random player that records a lesson for a language model as the trace of each reply: the messages the
+    model would have read, and its answer."""
 
     name = RandomPlayer.name
 
@@ -67,8 +67,8 @@ class RandomAuthor:
 
 
 class RandomPlay:
-    """Random matches of one game, of which moves are kept as lessons, lot by lot. All random numbers follow from the
-    seed, the tag, and the match's number."""
+    """Random matches of one game, with moves kept as lessons, lot by lot. All random numbers follow from the seed, the
+    tag, and the match number."""
 
     def __init__(
         self,
@@ -83,17 +83,16 @@ class RandomPlay:
         keep: Keep = "winners",
         matches: int | None = None,
     ) -> None:
-        """`each` is called with every finished match. `matches` is the maximum number of matches; by default there is
-        none."""
+        """`each` is called with every finished match. `matches` limits the number of matches. By default it is
+        unlimited."""
         self._game, self._author = game, RandomAuthor(style, reader, context)
         self._seed, self._tag, self._each, self._keep, self._matches = seed, tag, each, keep, matches
         self._played = 0
         self._newest: list[Lesson] = []
 
     def lot(self, lessons: int) -> list[Lesson]:
-        """Play matches until their kept moves are at least this many lessons, and return those. There are fewer if the
-        game gives a lesson in fewer than one of `MOST` moves. Once `matches` are played, the newest lot is
-        returned again.
+        """Play matches until they yield at least this many lessons, and return those. Returns fewer if fewer than one
+        in `MOST` moves yields a lesson. Once `matches` are played, returns the newest lot again.
 
         Raises `GymposiumError` if no move of a lot is worth imitating."""
         finished: list[MatchResult] = []
@@ -107,15 +106,15 @@ class RandomPlay:
         if finished and not kept:
             raise GymposiumError(
                 f"No move of {len(finished)} random matches of {self._game.name} is worth imitating with "
-                f"cold_start.keep={self._keep}. Keep other moves (cold_start.keep=all imitates every one), or begin "
-                f"with a model that can answer already (model.name, cold_start.steps=0)."
+                f"cold_start.keep={self._keep}. Use cold_start.keep=all to imitate every move, or start with a model "
+                f"that can already answer (model.name, cold_start.steps=0)."
             )
         self._newest = kept or self._newest
         return self._newest
 
     def play(self, matches: int) -> list[MatchResult]:
-        """Play this number of further matches, or as many as are left, and return those that ended. Raises
-        `GymposiumError` if all broke off."""
+        """Play this many more matches, or all that are left, and return those that ended. Raises `GymposiumError` if
+        all broke off."""
         numbers = range(self._played, self._played + self._allowed(matches))
         self._played = numbers.stop
         results = list(recorded(play(map(self._job, numbers)), self._each))
@@ -139,13 +138,13 @@ class RandomPlay:
 
 
 def all_moves(finished: Sequence[MatchResult]) -> list[Lesson]:
-    """The lessons of every move of every seat."""
+    """Return the lessons of every move of every seat."""
     return [turn.trace for played in finished for turn in played.turns]
 
 
 def paid_moves(finished: Sequence[MatchResult]) -> list[Lesson]:
-    """The lessons of every move after which its seat was paid before its next turn, and of one in `UNPAID` of the other
-    moves: without them a model does not learn to answer when no move pays. None if no move was paid for.
+    """Return the lessons of every move that was paid before the seat's next turn, and one in `UNPAID` of the others.
+    Without those, a model does not learn to answer when no move pays. Returns an empty list if no move was paid.
 
     Raises `ValueError` if the matches did not record payments."""
     paid: list[Lesson] = []
@@ -155,14 +154,14 @@ def paid_moves(finished: Sequence[MatchResult]) -> list[Lesson]:
             trajectory = Trajectory.of(played, seat)
             pays = returns_by_turn(trajectory)
             if pays is None:
-                raise ValueError("payments of moves are recorded only in matches that are played with note_pay=True")
+                raise ValueError("payments were not recorded: play the matches with note_pay=True")
             for turn, pay in zip(trajectory.turns, pays, strict=True):
                 (paid if pay > 0 else others).append(turn.trace)
     return paid + others[::UNPAID] if paid else []
 
 
 def winners_moves(finished: Sequence[MatchResult]) -> list[Lesson]:
-    """The lessons of every move by a seat that won; in a game with one seat, those of the best matches
+    """Return the lessons of every move by a winning seat. In a single-player game, uses the best matches
     (`BEST_SHARE`)."""
     if finished and finished[0].job.game.seats == 1:
         best = sorted(finished, key=lambda played: -played.returns[0])
@@ -175,4 +174,4 @@ KEPT: Mapping[Keep, Callable[[Sequence[MatchResult]], list[Lesson]]] = {
     "all": all_moves,
     "paid": paid_moves,
 }
-"""The function that selects moves of finished matches, for each value of `cold_start.keep`."""
+"""The function that selects moves of finished matches, by value of `cold_start.keep`."""
