@@ -107,7 +107,7 @@ def test_elsewhere_and_in_verbs_that_may_need_them_the_ids_are_registered(start:
 def test_a_dry_run_of_training_imports_torch_only_to_read_a_model(tmp_path: Path) -> None:
     """The model that is made on the spot is counted without it."""
     modules, output = imported_by_command(tmp_path, "train", "--dry-run", "--game", "tic_tac_toe")
-    assert "a small one, made on the spot, 165,504 parameters" in output
+    assert "a small one, made by the run, 165,504 parameters" in output
     assert not modules & set(HEAVY)
 
 

@@ -34,7 +34,7 @@ REFUSED: list[tuple[Mapping[str, Any], str]] = [
     ({"prompting": {"temperature": 0.7}}, "prompting.temperature = 0.7: the service learns at temperature 1"),
     ({"optimizer": {"epochs": 2, "target_kl": 0.1}}, "optimizer.target_kl = 0.1: an optimizer step is sent together"),
     ({"control": True}, "control = true: the control trains all weights on this machine"),
-    ({"engine": {"kind": "own"}}, "engine.kind = own: it plays models of backend.kind=local"),
+    ({"engine": {"kind": "own"}}, "engine.kind = own: this engine plays models of backend.kind=local"),
     ({"model": {"lora": {"alpha": 3}}}, "model.lora.alpha = 3: it has an effect only with backend.kind=local"),
     ({"optimizer": {"layout": "packed"}}, 'optimizer.layout = "packed": it has an effect only with backend.kind=local'),
     ({"optimizer": {"token_budget": 99}}, "optimizer.token_budget = 99: it has an effect only with backend.kind=local"),

@@ -42,7 +42,7 @@ def test_prompts_leave_room_for_a_reply_or_the_run_says_what_to_do(tiny: LoadedM
     lengths = sorted(len(p) for p in opening_prompts(game, "compact", reader("move"), chat, context=4096, seed=0))
     found = opening_prompts(game, "compact", reader("move"), chat, context=lengths[0] + 1, seed=0)
     assert {len(prompt) for prompt in found} == {lengths[0]}
-    with pytest.raises(GymposiumError, match=r'no room for a prompt of tic_tac_toe.*prompting.prompt = "compact"'):
+    with pytest.raises(GymposiumError, match=r'too short for a prompt of tic_tac_toe.*prompting.prompt = "compact"'):
         opening_prompts(game, "compact", reader("move"), chat, context=lengths[0], seed=0)
 
 

@@ -121,7 +121,7 @@ def test_a_run_publishes_to_it_and_closes_it(plugin: object, model_directory: Pa
 
 
 def test_a_config_that_the_engine_cannot_serve_is_refused(plugin: object) -> None:
-    with pytest.raises(GymposiumError, match=r"engine.kind = strange: the engine is handed an adapter"):
+    with pytest.raises(GymposiumError, match=r"engine.kind = strange: this engine receives an adapter"):
         check(TrainConfig(games=("kuhn_poker",), model=Model(tune="full"), engine=engine_table("strange")))
     with pytest.raises(GymposiumError, match=r'engine.kind = "strang": it must be one of .*strange'):
         config_from({"games": ["kuhn_poker"], "engine": {"kind": "strang"}})

@@ -77,7 +77,7 @@ def test_a_plan_can_be_saved_and_given_back(tmp_path: Path) -> None:
     file = tmp_path / "plan.toml"
     file.write_text(done.stdout, encoding="utf-8")
     assert planned(file) == config_from_toml(done.stdout)
-    assert "Nothing was done" in done.stderr
+    assert "nothing was done" in done.stderr
 
 
 def test_a_dry_run_says_what_would_be_done_and_does_nothing(tmp_path: Path, model_directory: Path) -> None:
@@ -129,7 +129,7 @@ def test_a_dry_run_estimates_the_memory_by_part(model_directory: Path) -> None:
     resting = memory["weights"] + memory["gradients"] + memory["optimizer"]
     assert memory["peak"] == resting + max(memory["activations"] + memory["logits"], memory["cache"])
     assert (memory["layout"], memory["checkpointing"], memory["fits"]) == ("shared", False, True)
-    assert "add --dry-run" in refused("--game", "tic_tac_toe", "--memory")
+    assert "Add --dry-run" in refused("--game", "tic_tac_toe", "--memory")
 
 
 def test_a_dry_run_shows_the_small_model_that_the_games_need() -> None:
@@ -155,15 +155,15 @@ def test_it_counts_what_peft_trains(tiny: Any, model_directory: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "Say what to train"),
+        ([], "Nothing to train"),
         (["steps=3"], "--game tic_tac_toe"),
         (["--game", "tic_tac_tow"], "tic_tac_toe"),
         (["--game", "tic_tac_toe", "--opponent", "randon"], "Did you mean 'random'"),
         (["--game", "tic_tac_toe", "optimizer.learning_rat=1"], "Did you mean optimizer.learning_rate"),
         (["--game", "tic_tac_toe", "nonsense"], "'nonsense' is not of the form NAME=VALUE"),
         (["--game", "tic_tac_toe", "--steps", "3", "steps=4"], "--steps and steps=4 both set steps"),
-        (["--game", "tic_tac_toe", "nowhere.toml"], "nowhere.toml cannot be read"),
-        (["a.toml", "b.toml"], "There can be one config file, not 2"),
+        (["--game", "tic_tac_toe", "nowhere.toml"], "Cannot read the config nowhere.toml"),
+        (["a.toml", "b.toml"], "at most one config file, not 2"),
         (["--preset", "selfplay"], "Did you mean 'self-play'"),
         (["--game", "tic_tac_toe", "--model", "no/such-directory/here"], "There is no model"),
         (["--resume", "nowhere"], "not a run directory"),
@@ -186,19 +186,19 @@ def test_bad_input_is_told_before_any_work(
     ("arguments", "message"),
     [
         (["--game", "2048", "--opponent", "random", "--opponent", "x"], "--opponent is given more than once"),
-        (["--game", "2048", "--opponent", "greedy"], "--opponent: in these games the learner plays alone"),
-        (["--game", "hex", "--opponent", "alone"], "--opponent: 'alone' is no opponent"),
+        (["--game", "2048", "--opponent", "greedy"], "--opponent: these are single-player games"),
+        (["--game", "hex", "--opponent", "alone"], "--opponent: 'alone' is not an opponent"),
         (["--game", "hex", "--opponent", "randon"], "--opponent: There is no player"),
         (["--game", "ludo9"], "--game: There is no game"),
-        (["--game", "hex", "--game", "hex"], "--game: hex is there 2 times"),
-        (["--game", "hex", "--model", ""], "--model: it is empty"),
+        (["--game", "hex", "--game", "hex"], "--game: duplicate game hex"),
+        (["--game", "hex", "--model", ""], "--model: empty"),
         (["--game", "hex", "--backend", "loca"], '--backend "loca": it must be local'),
-        (["--game", "hex", "--base-url", "http://localhost"], "--base-url: there is no such setting"),
+        (["--game", "hex", "--base-url", "http://localhost"], "--base-url: unknown setting"),
         (["--game", "hex", "--seed", str(2**70)], f"--seed {2**70}: it must be an integer of at most 64 bits"),
         (["--game", "hex", "--budget", "0"], "--budget 0.0: it must be a number, above 0"),
-        (["--game", "hex", "--budget", "9", "steps=3"], "--budget 9.0: it has an effect only without steps. Leave it"),
+        (["--game", "hex", "--budget", "9", "steps=3"], "--budget 9.0: it has an effect only without steps. Omit it"),
         (["--game", "hex", "--steps", "-1"], "--steps -1: it must be a whole number"),
-        (["--game", "hex", "--control", "steps=0"], "--control: it spends the CPU time"),
+        (["--game", "hex", "--control", "steps=0"], "--control: the control spends"),
         (["games=['ludo9']", "--seed", "3"], "games: There is no game"),
         (["--game", "hex", "--opponent", "random", "stages.0.promote=7"], "stages.0.promote = 7: it must be"),
     ],
@@ -255,7 +255,7 @@ def test_a_run_from_python_stops_goes_on_and_calls_back(tmp_path: Path) -> None:
     for state, text in kept.items():
         state.write_text(text.replace('"health"', '"heath"'))
     said = refused("--resume", tmp_path / "run")
-    assert "state.json holds another state than this run's (KeyError: 'health')" in said
+    assert "state.json does not match this run's state (KeyError: 'health')" in said
     for state, text in kept.items():
         state.write_text(text)
     run = train(resume=tmp_path / "run", callbacks=[second])
@@ -274,7 +274,7 @@ def test_a_run_from_python_stops_goes_on_and_calls_back(tmp_path: Path) -> None:
     assert "--resume" in refused("--game", "tic_tac_toe", "--out", run.path)
 
 
-@pytest.mark.parametrize(("game", "wanted"), [("tic_tac_toe", "Play it: "), ("mail", "Measure it: ")])
+@pytest.mark.parametrize(("game", "wanted"), [("tic_tac_toe", "Play it: "), ("mail", "Evaluate it: ")])
 def test_only_weights_on_this_machine_are_offered_to_play(game: str, wanted: str, tmp_path: Path) -> None:
     run = RunDirectory(tmp_path)
     config = changed(TrainConfig(games=(game,)), "model.tune=lora", "model.name=some/model", "cold_start.steps=0")
@@ -289,7 +289,7 @@ def test_only_weights_on_this_machine_are_offered_to_play(game: str, wanted: str
 
 
 def test_train_says_what_it_wants() -> None:
-    with pytest.raises(BadOption, match="give a config, or with resume"):
+    with pytest.raises(BadOption, match="config is missing"):
         train()
     with pytest.raises(BadOption, match="Leave out config and out"):
         train(TrainConfig(games=("tic_tac_toe",)), resume="runs/first")

@@ -126,7 +126,7 @@ def test_a_pipe_or_gigabytes_are_refused_at_once(tmp_path: Path, name: str, make
     with pytest.raises(GymposiumError, match=name):
         run.forget("train", 1)
     if name == "metrics.jsonl":
-        with pytest.raises(GymposiumError, match=r"metrics\.jsonl cannot be read"):
+        with pytest.raises(GymposiumError, match=r"Cannot read .*metrics\.jsonl"):
             run.metrics()
     if make is os.mkfifo:
         with pytest.raises(BadOption, match="is not a regular file"):
@@ -136,7 +136,7 @@ def test_a_pipe_or_gigabytes_are_refused_at_once(tmp_path: Path, name: str, make
 @pytest.mark.parametrize("text", ["[" * 100_000, "[]", '{"a": 1, "a": 2}', '{"a": NaN}', "{", ""])
 def test_state_is_read_strictly(tmp_path: Path, text: str) -> None:
     (tmp_path / "state.json").write_text(text)
-    with pytest.raises(GymposiumError, match=r"state\.json (cannot be read|holds no state)"):
+    with pytest.raises(GymposiumError, match=r"(Cannot read .*state\.json|state\.json does not contain)"):
         read_state(tmp_path / "state.json")
 
 

@@ -78,7 +78,7 @@ def test_a_config_may_name_models_opponents_and_servers_of_this_machine() -> Non
     check_permitted(TrainConfig(games=("kuhn_poker",)))
 
 
-@pytest.mark.parametrize(("setting", "why"), [("run", "it opens a program"), ("scores", "it opens code of a module")])
+@pytest.mark.parametrize(("setting", "why"), [("run", "it opens a program"), ("scores", "it opens code from a module")])
 def test_a_config_may_start_no_command_and_import_no_function(setting: str, why: str) -> None:
     source = {"kind": "sessions", "run": "python agent.py", "scores": "rewards.py:score"}
     file = {"games": [], "source": source}

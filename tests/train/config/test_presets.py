@@ -39,7 +39,7 @@ def test_these_presets_are_there() -> None:
 def test_a_preset_runs_dry_and_its_plan_is_a_config_again(name: str) -> None:
     config, text = planned("--preset", name)
     assert config == config_from(preset_data(name))
-    assert (config.model.name is not None) == ("is not on this machine" in text) == (name in LARGE)
+    assert (config.model.name is not None) == ("(not on this machine" in text) == (name in LARGE)
     assert preset_summary(name).endswith(".")
 
 
@@ -51,7 +51,7 @@ def test_the_line_for_a_cpu_makes_sense_and_needs_no_model_from_anywhere(name: s
     assert config.model.name is None
     assert config.model.load is None
     assert config.engine.kind == "shared"
-    assert "a small one, made on the spot, 165,504 parameters" in text
+    assert "a small one, made by the run, 165,504 parameters" in text
     assert config.credit.kind == config_from(preset_data(name)).credit.kind
     small = TrainConfig(games=config.games)
     assert (config.cold_start, config.prompting.prompt) == (small.cold_start, "compact")

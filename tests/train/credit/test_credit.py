@@ -140,7 +140,7 @@ def test_rae_goes_on_from_a_checkpoint() -> None:
     through_again = through(groups)
     assert resumed(groups) == through_again
     assert Rae(RaeSettings())(groups) != through_again
-    with pytest.raises(GymposiumError, match="resume with the credit"):
+    with pytest.raises(GymposiumError, match="original credit"):
         resumed.restore({})
 
 
@@ -157,7 +157,7 @@ STATELESS: list[Credit] = [
 def test_the_stateless_refuse_what_another_kind_kept(credit: Credit) -> None:
     assert credit.state() == {}
     credit.restore({})
-    with pytest.raises(GymposiumError, match="resume with the credit"):
+    with pytest.raises(GymposiumError, match="original credit"):
         credit.restore(Rae(RaeSettings()).state())
 
 

@@ -103,5 +103,5 @@ def test_whitening_is_over_all_turns_of_the_batch_and_leaves_targets_alone(
 
 
 def test_it_asks_for_values() -> None:
-    with pytest.raises(BadEpisode, match="set up a critic"):
+    with pytest.raises(BadEpisode, match="Set up a critic"):
         gae_of(1.0, 1.0, normalise=True)([[Episode((1.0,), "nim 0", (0,))]])

@@ -321,7 +321,7 @@ def test_a_gradient_that_is_not_finite_is_skipped_described_and_then_stops_the_r
         assert mine.update(rows, learning_rate=1e-2)["train/skipped"] == 1.0
     assert all(torch.equal(p, before[name]) for name, p in mine.named.items())
     assert mine.policy_version == 0
-    with pytest.raises(GymposiumError, match="not finite in 3"):
+    with pytest.raises(GymposiumError, match="not finite in 3 consecutive"):
         mine.update(rows, learning_rate=1e-2)
     dumps = sorted((tmp_path / "dumps").iterdir())
     assert len(dumps) == 3
@@ -364,7 +364,7 @@ def test_from_its_tensors_it_goes_on_to_the_bit(model_directory: Path, rows: lis
 
 def test_another_learners_tensors_are_refused(loaded: LoadedModel, model_directory: Path) -> None:
     other = dict(learner(load_model(model_directory)).tensors())
-    with pytest.raises(GymposiumError, match="another learner's"):
+    with pytest.raises(GymposiumError, match="does not match this learner"):
         learner(loaded).load(other)
     with pytest.raises(GymposiumError, match="reference policy"):
         learner(loaded, kl=Kl(weight=0.1)).load(dict(learner(loaded).tensors()))

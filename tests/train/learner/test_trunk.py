@@ -100,5 +100,5 @@ def test_an_architecture_that_does_something_more_is_refused(loaded: LoadedModel
     base = loaded.model.get_base_model()
     assert isinstance(base, OPTForCausalLM)
     base.register_forward_hook(doubled)
-    with pytest.raises(GymposiumError, match="does more with its hidden states than its output layer says"):
+    with pytest.raises(GymposiumError, match="operations between its hidden states and its output layer"):
         LocalLearner(loaded.model, loaded.pad, Optimizer())

@@ -173,7 +173,7 @@ def test_steps_are_taken_in_order() -> None:
 
 
 def test_bounds_and_steps_that_cannot_be() -> None:
-    with pytest.raises(BadOption, match="take 0, which is on-policy"):
+    with pytest.raises(BadOption, match="cannot be -1 steps behind"):
         Ahead(lambda step: step, -1, range(3))
-    with pytest.raises(BadOption, match="follow one another"):
+    with pytest.raises(BadOption, match="must be consecutive"):
         Ahead(lambda step: step, 1, range(0, 6, 2))

@@ -74,7 +74,7 @@ def test_a_run_whose_control_fails_says_so_and_does_it_afterwards(
 ) -> None:
     with monkeypatch.context() as patched:
         patched.setattr(beside, "_CALL", "import no_such_module")
-        with pytest.raises(GymposiumError, match=r"The control ended .*No module named"):
+        with pytest.raises(GymposiumError, match=r"The control failed .*No module named"):
             start_run(tmp_path / "run", config)
     assert "control" in resume_run(tmp_path / "run").results()["evaluations"]
 

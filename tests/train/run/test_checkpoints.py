@@ -56,7 +56,7 @@ def test_the_checkpoint_of_another_learner_is_refused(model_directory: Path, tmp
     _, learner = fresh(model_directory, seed=1)
     saved = save_checkpoint(tmp_path, learner, {"step": 1}, keep=2)
     _, other = fresh(model_directory, seed=1, loss=Loss())
-    with pytest.raises(GymposiumError, match="another learner"):
+    with pytest.raises(GymposiumError, match="does not match this learner"):
         load_checkpoint(saved, other)
 
 

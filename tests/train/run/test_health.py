@@ -30,7 +30,7 @@ def test_an_update_is_too_large_by_its_kl_or_by_what_was_clipped() -> None:
     health = Health()
     assert health.of_update({}) == ""  # there were no rows
     assert health.of_update({"train/approx_kl": 0.05, "train/clipfrac": 0.3}) == ""
-    assert "0.8 nats a token" in health.of_update({"train/approx_kl": 0.8})
+    assert "0.8 nats per token" in health.of_update({"train/approx_kl": 0.8})
     assert "70% of the tokens" in health.of_update({"train/approx_kl": 0.05, "train/clipfrac": 0.7})
 
 
@@ -56,8 +56,8 @@ def test_a_run_goes_back_a_few_times_and_then_ends_with_the_last_good_weights(
     assert all(torch.equal(tensor, adapters[1][name]) for name, tensor in adapters[0].items())
     said = " ".join(capsys.readouterr().err.split())
     assert "Step 1: the update changed the policy by" in said
-    assert "Back to the weights of step 0, with 0.5 of the learning rate." in said
-    assert f"with which training ends, since it went back {MOST_SETBACKS + 1} times" in said
+    assert "Returning to the weights of step 0, with 0.5 of the learning rate." in said
+    assert f"and training ends after {MOST_SETBACKS + 1} rollbacks." in said
 
 
 def test_the_weights_to_which_a_run_goes_back_are_kept_while_it_needs_them(

@@ -96,9 +96,9 @@ def test_two_processes_end_with_the_numbers_of_one(
 @pytest.mark.parametrize(
     ("override", "said"),
     [
-        ("engine.kind=shared", "the model that learns is in parts"),
+        ("engine.kind=shared", "the learner's model is split into parts"),
         ("optimizer.layout=shared", "all processes must run the model equally often"),
-        ("model.load=4bit", "cannot be shared out"),
+        ("model.load=4bit", "cannot be split over processes"),
     ],
 )
 def test_what_cannot_be_shared_out_is_refused(
@@ -121,7 +121,7 @@ def test_processes_on_a_cluster_are_placed_after_the_config_is_checked(more: tup
     typed = ["train", "--game", "tic_tac_toe", "--executor", "no_such_cluster", "--processes", "2", *more]
     refused = CliRunner().invoke(app, [*typed, "engine.kind=shared"])
     assert refused.exit_code == 2
-    assert "engine.kind = shared: on several processes" in refused.output
+    assert "engine.kind = shared: with several processes" in refused.output
     accepted = CliRunner().invoke(app, [*typed, "engine.kind=own"])
     assert accepted.exit_code == 2
     assert "no executor called 'no_such_cluster'" in accepted.output

@@ -335,7 +335,7 @@ def test_files_that_do_not_teach_what_is_legal_are_reported(
         data = f"cold_start.data={json.dumps([str(tmp_path / f'{name}.jsonl')])}"
         settings = ('games=["tic_tac_toe"]', data, "steps=0", "cold_start.batch=4", "cold_start.keep=")
         start_run(tmp_path / name, quick_config(*settings))
-        told = "Of 1 replies to be imitated 1 do not teach the model what is legal" in capsys.readouterr().err
+        told = "1 of 1 replies to imitate do not teach the model what is legal" in capsys.readouterr().err
         assert told is (name == "unnamed")
 
 
@@ -348,9 +348,9 @@ def test_where_there_is_nothing_to_learn_from_training_ends_with_a_verdict_and_a
     run = start_run(tmp_path / "run", config)
     said = " ".join(capsys.readouterr().err.split())
     assert "Step 1: 100% of the replies fail before any update: " in said
-    assert "need a larger prompting.max_tokens" in said
-    assert "Step 1: every match of each group was paid alike" in said
-    assert "Step 10: the 10th in a row in which every match of each group was paid alike. Training ends." in said
+    assert "raise prompting.max_tokens" in said
+    assert "Step 1: all matches of each group earned the same reward" in said
+    assert "Step 10: the 10th step in a row with equal rewards in every group. Training ends." in said
     assert run.results()["steps"] == 10
     assert "trained" in run.results()["evaluations"]
     assert run.report.exists()

@@ -66,7 +66,7 @@ def test_a_client_belongs_to_the_run_that_it_met_first(tmp_path: Path, player: L
         assert again == address
         assert server.session("a").group == "a"
     with served(tmp_path / "two", player, port=port) as (_, service):
-        with pytest.raises(ServerError, match="409: Another run answers at this address now"):
+        with pytest.raises(ServerError, match="409: Another run is now at this address"):
             server.session("a")
         assert service.file.counts()["sessions"] == {}
         with Server(address) as other:
@@ -133,10 +133,10 @@ def test_a_group_of_one_is_refused_where_sessions_are_compared(tmp_path: Path, p
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--run", "no-such-program x", "--reward", "rewards.py:score"], "there is no program"),
-        (["--run", "python x.py", "--reward", "missing.py:score"], "missing.py cannot be imported"),
+        (["--run", "no-such-program x", "--reward", "rewards.py:score"], "not found"),
+        (["--run", "python x.py", "--reward", "missing.py:score"], "cannot import missing.py"),
         (["--run", "python x.py", "--reward", "rewards.py:points"], "rewards.py has no function points"),
-        (["--run", "python x.py", "--reward", "rewards.score"], "write a function as module:function"),
+        (["--run", "python x.py", "--reward", "rewards.score"], "Write module:function"),
         (["--run", "python x.py"], "--run and --reward"),
         (["--host", "0.0.0.0"], "it needs a token"),
     ],

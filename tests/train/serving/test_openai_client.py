@@ -202,7 +202,7 @@ def test_a_refused_request_is_an_error_of_the_library_and_not_sent_again(stream:
         with pytest.raises(openai.BadRequestError, match="End the session with truncated") as refused:
             complete(model="policy", messages=user("too long " * 4_000), stream=stream)
         assert refused.value.code == "context_length_exceeded"
-        with pytest.raises(openai.NotFoundError, match="no such session"):
+        with pytest.raises(openai.NotFoundError, match="Session not found"):
             client.with_options(base_url=f"{session.base_url[:-4]}0/v1").chat.completions.create(
                 model="policy", messages=user("Tell."), stream=stream
             )

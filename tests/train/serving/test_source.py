@@ -92,7 +92,7 @@ def test_a_group_that_cannot_be_learned_from_is_dropped(model_directory: Path, t
         for row, reward in zip(file.sessions(bad), (1e308, 1.7e308, -1e308), strict=True):  # as in files of old runs
             file.set_session(row.id, "ended", ending={**(row.ending or {}), "reward": reward})
         assert server.train()["rollout/groups"] == 1
-        why = "its sessions cannot be learned from: reward: give a number from -1e+09 to 1e+09."
+        why = "cannot learn from its sessions: reward: give a number from -1e+09 to 1e+09."
         assert [(group.key, group.state, group.why) for group in file.groups(job=1)] == [
             (bad, "dropped", why),
             (good, "learned", ""),
@@ -101,7 +101,7 @@ def test_a_group_that_cannot_be_learned_from_is_dropped(model_directory: Path, t
         [only] = (group.key for group in file.groups(state="complete"))
         for row in file.sessions(only):
             file.set_session(row.id, "ended", ending={**(row.ending or {}), "reward": "much"})
-        with pytest.raises(NothingLearned, match=r"cannot be learned from"):
+        with pytest.raises(NothingLearned, match=r"cannot learn from"):
             server.train()
         file.close()
     assert not failed
@@ -156,7 +156,7 @@ def test_a_checkpoint_is_promoted_to_a_model(model_directory: Path, tmp_path: Pa
         server.train()
         assert {"step": 1, "promoted": False} in server.request("GET", "/v1/checkpoints")
         promoted = server.request("POST", "/v1/checkpoints/1/promote", {})
-        with pytest.raises(ServerError, match="404: There is no checkpoint of step 7"):
+        with pytest.raises(ServerError, match="404: No checkpoint of step 7"):
             server.request("POST", "/v1/checkpoints/7/promote", {})
         server.play(agent, groups=1, size=3)
         server.train()
@@ -232,5 +232,5 @@ def test_a_command_that_fails_ends_the_run_with_its_error(model_directory: Path,
         "scores": f"{tmp_path / 'rewards.py'}:score",
         "groups": 1,
     }
-    with pytest.raises(GymposiumError, match="ended with the status 1: no such game"):
+    with pytest.raises(GymposiumError, match="failed with exit status 1: no such game"):
         train(config_of(model_directory, free_port(), source=source), out=tmp_path / "run")

@@ -91,7 +91,7 @@ class Stage(Settings):
     stage."""
 
     opponents: dict[str, Share] = Field(default={"random": 1.0}, min_length=1)
-    """Players of the other seats and their shares of the matches: any player by name, `self` for the current policy
+    """Players of the other seats and their shares of the matches. Any player by name, `self` for the current policy
     (whose trajectories are also learned from), or `past` for a past version. The shares need not add up to 1."""
     promote: float = Field(default=0.7, gt=0.0, le=1.0)
     """The next stage begins when the mean match score over the window is above this value. A win is 1, a draw 0.5."""

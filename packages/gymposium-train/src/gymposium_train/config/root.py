@@ -25,7 +25,7 @@ from gymposium_train.util.settings import Settings
 
 class TrainConfig(Settings):
     """The config of a training run. It is frozen, and a run directory stores it as `config.json`. Omitted settings have
-    defaults, some of which depend on `model.name` (`gymposium_train.config.defaults`)."""
+    defaults. Some depend on `model.name` (`gymposium_train.config.defaults`)."""
 
     games: tuple[str, ...] = ()
     """The games to learn, named as in `gymposium list`. Groups rotate over them. A run with trajectories from elsewhere

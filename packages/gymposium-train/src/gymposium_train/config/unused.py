@@ -15,7 +15,7 @@ from gymposium_train.config.writing import as_data
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """The condition under which some settings have an effect."""
+    """The condition that makes some settings effective."""
 
     settings: tuple[str, ...]
     """Dotted names. The name of a table covers all of its settings."""

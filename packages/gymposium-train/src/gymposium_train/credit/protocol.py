@@ -38,7 +38,7 @@ class Critic(Settings):
     """Reward represented by a head output of 1, and the unit of value errors. It should be near the standard deviation
     of the returns. By default, it is estimated from a few random matches, or 1 if `reward` is not the returns."""
     warmup: int = Field(default=0, ge=0)
-    """Number of initial steps in which only the critic learns."""
+    """Number of initial steps that train only the critic."""
     clip: float | None = Field(default=None, gt=0.0)
     """Maximum change of a value during an update, in units of reward. Unlimited if omitted."""
 

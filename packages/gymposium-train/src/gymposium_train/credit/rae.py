@@ -29,7 +29,7 @@ class Rae(Credit):
     A separate average per role removes it.
 
     Trajectories are processed in order. Each uses the average before its own reward enters it, so no trajectory is part
-    of its own baseline. No group is dropped, because trajectories are not compared within groups."""
+    of its baseline. No group is dropped, because trajectories are not compared within groups."""
 
     settings: RaeSettings
     baselines: dict[str, float] = field(default_factory=dict, init=False)

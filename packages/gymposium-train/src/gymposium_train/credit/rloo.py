@@ -20,8 +20,8 @@ class RlooSettings(CreditSettings):
 
 @dataclass(frozen=True, slots=True)
 class Rloo(Credit):
-    """REINFORCE with a leave-one-out baseline (Kool et al., 2019; Ahmadian et al., 2024): the reward minus the mean of
-    the others in the group, so no trajectory is part of its own baseline. Each turn has its trajectory's advantage.
+    """REINFORCE with a leave-one-out baseline (Kool et al., 2019; Ahmadian et al., 2024). The baseline is the mean of
+    the group's other rewards, so no trajectory is part of its baseline. Each turn has its trajectory's advantage.
     Groups with equal rewards and groups of one are dropped. Raises `BadOption` if all groups have one trajectory."""
 
     settings: RlooSettings

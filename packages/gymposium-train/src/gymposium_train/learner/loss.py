@@ -63,9 +63,9 @@ class Loss:
         return isinstance(self.mismatch, Decoupled) or k1 or self.objective.needs_old
 
     def proximal(self, batch: TokenBatch) -> Tensor:
-        """Return the log-probabilities used as the denominator of the policy's ratios, [M] (the proximal policy of
-        Hilton et al., 2021, arXiv 2110.00641): the engine's with `bypass`, the learner's before the update with
-        `decoupled`."""
+        """Return the log-probabilities used as the denominator of the policy's ratios: [M]. They are the engine's with
+        `bypass`, and the learner's before the update with `decoupled`. This is the proximal policy of Hilton et al.
+        (2021, arXiv 2110.00641)."""
         if not isinstance(self.mismatch, Decoupled):
             return batch.engine
         assert batch.old is not None

@@ -3,9 +3,9 @@ log-probabilities of the same policy. If ratios use the learner's log-probabilit
 difference.
 
 `old` are the learner's log-probabilities before the first update, and `engine` those that came with the samples: [M].
-Weights multiply the tokens' losses: [M], without gradients. The samples come from the engine's distribution, so without
-weights, the gradient is not that of any policy (Yao et al., 2025, "Your efficient RL framework secretly brings you
-off-policy RL training").
+Weights multiply the tokens' losses: [M], without gradients. The samples come from the engine's distribution. Without
+weights, the gradient is not that of any policy. See Yao et al. (2025), "Your efficient RL framework secretly brings you
+off-policy RL training".
 """
 
 from __future__ import annotations

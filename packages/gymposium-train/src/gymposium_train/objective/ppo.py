@@ -48,8 +48,8 @@ class ClippedObjective(Objective):
 
 
 class Ppo(ClippedObjective):
-    """The clipped surrogate (Schulman et al., 2017), with a separate upper bound as in DAPO (Yu et al., 2025): the
-    worse of the plain and the clipped ratio, times the advantage. A token gets no more gradient once its ratio has
+    """The clipped surrogate (Schulman et al., 2017), with a separate upper bound as in DAPO (Yu et al., 2025). It is
+    the worse of the plain and the clipped ratio, times the advantage. A token gets no more gradient once its ratio has
     passed a bound in the direction of its advantage."""
 
     def __call__(self, tokens: PolicyTokens) -> Tensor:

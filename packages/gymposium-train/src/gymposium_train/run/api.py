@@ -30,7 +30,7 @@ def train(
     If torchrun started several processes, the first one does the run. The others ignore the arguments, help the first
     one learn, and return when the run is done.
 
-    Raises `BadConfig` for an invalid config, `BadOption` for a directory that is in use or is not a run, and
+    Raises `BadConfig` for an invalid config, and `BadOption` for a directory that is in use or is not a run. Raises
     `NotAllowed` if the config opens something without the user's permission (`gymposium.plugins.allowed`). Raises
     `KeyboardInterrupt` if the run was interrupted. Continue it with `resume`."""
     if helps():

@@ -50,7 +50,7 @@ PASSES = 2
 TRIED = 256
 """Number of new lessons whose prompts the model answers after each lot."""
 BUDGET_SHARE = 0.25
-"""The share of the run's budget by which the end of the cold start is decided at the latest."""
+"""Latest point for deciding to end the cold start, as a share of the run's budget."""
 
 POINT_SECONDS = 20.0
 """CPU seconds between two points of the learning curve. A point is taken between two lots."""

@@ -26,7 +26,7 @@ from gymposium_train.run.lessons import RandomPlay, prompt_of
 from gymposium_train.util.processes import processes
 
 COMFORTABLE = 0.5
-"""Share of a device's memory up to which a run keeps time-saving settings."""
+"""Maximum share of a device's memory that a run fills before it gives up time-saving settings."""
 FITS = 0.9
 """Share of a device's memory that a run may fill."""
 LESSONS = 64
@@ -34,7 +34,7 @@ LESSONS = 64
 TURNS = 4
 """Assumed number of turns per match if only the number of decisions in a step is given."""
 OWN_MAPPING = 4 * 2**20
-"""Size in bytes from which a tensor gets a separate mapping. Its memory is returned when it is freed."""
+"""Minimum size in bytes of a tensor with a separate mapping. Its memory is returned when it is freed."""
 _M_MMAP_THRESHOLD = -3
 SAVING = (
     ("optimizer.checkpointing=true", "optimizer.layout=packed"),

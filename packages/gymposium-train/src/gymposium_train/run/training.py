@@ -311,15 +311,14 @@ class _Steps:
         self._tied = self._tied + 1 if tied and tied == metrics["rollout/groups"] else 0
         if self._tied == 1:
             say(
-                f"{where} every match of each group earned the same reward, so there was nothing to learn. Replies: "
+                f"{where} all matches of each group earned the same reward, so there was nothing to learn. Replies: "
                 f"{', '.join(map(repr, some_replies(groups)))}.",
                 style="yellow",
             )
         elif self._tied == MAX_IDLE_STEPS:
             say(
-                f"{where} the {MAX_IDLE_STEPS}th step in a row in which every match of each group earned the same "
-                f"reward. Training ends. Try a longer cold start, another opponent, or larger groups "
-                f"(rollout.group_size).",
+                f"{where} the {MAX_IDLE_STEPS}th step in a row with equal rewards in every group. Training ends. Try "
+                f"a longer cold start, another opponent, or larger groups (rollout.group_size).",
                 style="yellow",
             )
 
@@ -364,7 +363,7 @@ class _Steps:
 def _nothing_to_learn(steps: int, rollout: StepRollout[Any], training: Training) -> GymposiumError:
     unrated = "".join(f" {count} groups could not be rated: {why}" for why, count in training.unrated.most_common(3))
     return GymposiumError(
-        f"In {steps} steps in a row there was nothing to learn: every match of each group earned the same reward, "
+        f"In {steps} steps in a row there was nothing to learn: all matches of each group earned the same reward, "
         f"could not be rated, or had no row that was short enough.{unrated} Replies were read as {rollout.readings}. "
         f"Try a longer cold start, a weaker opponent, or larger groups. If replies are cut off, raise "
         f"prompting.max_tokens."

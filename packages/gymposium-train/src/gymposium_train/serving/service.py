@@ -364,8 +364,7 @@ class Service:
         return self.policies.newest()
 
     def _step_of(self, policy: Policy) -> int:
-        """Return the number of steps after which a policy was published. A new policy was published by the latest
-        step."""
+        """Return the step count when a policy was published. A new policy was published by the latest step."""
         if policy not in self._steps:
             self._steps[policy] = max(self._steps.values(), default=-1) + 1
         return self._steps[policy]

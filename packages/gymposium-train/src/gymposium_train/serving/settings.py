@@ -40,4 +40,4 @@ class SessionSettings(SourceSettings):
     most_sessions: int = Field(default=1024, ge=1)
     """Maximum number of open sessions."""
     expires: float = Field(default=3600.0, gt=0.0)
-    """Seconds without a request after which a session expires. It is then left out of its group."""
+    """Seconds without a request before a session expires. It is then left out of its group."""

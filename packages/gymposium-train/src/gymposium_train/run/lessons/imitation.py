@@ -31,7 +31,7 @@ class Ending:
     def __init__(self, steps: int) -> None:
         self._steps = steps
         self._known: tuple[int, float] | None = None
-        """The step at which the end was decided, and the progress at that step."""
+        """The step when the end was decided, and its progress."""
 
     @property
     def known(self) -> bool:

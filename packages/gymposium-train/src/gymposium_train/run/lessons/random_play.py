@@ -29,7 +29,7 @@ UNPAID = 4
 """One in this many unpaid moves is kept in addition to the paid ones."""
 
 LEAST = 16
-"""Number of matches after which a lot's size is first estimated."""
+"""Number of matches before a lot's size is first estimated."""
 MOST = 64
 """Maximum number of moves played per lesson wanted. Beyond it, a lot ends with fewer lessons."""
 
