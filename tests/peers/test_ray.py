@@ -385,7 +385,7 @@ def test_a_driver_that_is_stopped_stops_all_processes(nodes: faults.Nodes, tmp_p
     assert psutil.wait_procs(started, 60)[1] == []
     if how != signal.SIGKILL:
         assert driver.returncode == 130
-        assert "Stopped. Go on with:" in rest
+        assert "Stopped. Continue with:" in rest
         assert "train --resume run" in rest
 
 

@@ -120,7 +120,7 @@ def test_an_engine_plays_the_models_of_its_backend_alone(plugin: Any) -> None:
     config = config_from({"games": ["kuhn_poker"], "backend": {"kind": "noted"}})
     assert config.engine.kind == "of_noted"
     assert config_from_json(as_json(config)) == config
-    kind = "engine.kind = own: this engine plays models of backend.kind=local, but the model learns on noted. Set engine.kind=of_"
+    kind = "engine.kind = own: this engine plays models of backend.kind=local, but the model learns on noted"
     with pytest.raises(BadConfig, match=kind):
         check(config_from({**as_data(config), "engine": {"kind": "own"}}), at_hand=False)
     kind = (

@@ -74,6 +74,6 @@ def test_the_weights_to_which_a_run_goes_back_are_kept_while_it_needs_them(
     run = start_run(tmp_path / "run", config)
     said = " ".join(capsys.readouterr().err.split())
     assert "Step 4: 90% of the replies fail" in said
-    assert said.count("Back to the weights of step 2") == 2
+    assert said.count("Returning to the weights of step 2") == 2
     assert [p.name for p in complete_checkpoints(run.checkpoints)] == ["step-00005", "step-00006"]
     assert run.results()["setbacks"] == 2
